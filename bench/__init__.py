@@ -1,0 +1,1 @@
+"""Benchmarks: each prints ratios against a baseline of the same run; none is a test."""

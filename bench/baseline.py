@@ -1,0 +1,124 @@
+"""The same agent loop without the engine and without a database: what everything else adds to."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from understudy.agent.capture import Captures
+from understudy.agent.loop import AgentLoop
+from understudy.agent.slots import Slots
+from understudy.agent.stream import DeltaHub
+from understudy.agent.toolbox import Toolbox
+from understudy.core.bell import Bell
+from understudy.core.clock import SystemClock
+from understudy.daemon.routes import ConfiguredRoutes
+from understudy.providers.registry import Routes
+from understudy.runs.execute import Execution
+from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
+from understudy.runs.steps import Steps
+from understudy.runs.stops import StopSignal
+from understudy.sessions.journal import JournalEvent, NewEvent
+from understudy.settings import Flags, Settings, load_settings
+from understudy.telemetry.metrics import Metrics
+from understudy.tools.files import ListFiles, ReadFile, WriteFile
+from understudy.tools.registry import ToolRegistry
+
+
+class NoUnits:
+    """Units of work that find nothing."""
+
+    @contextmanager
+    def read(self) -> Iterator[Any]:
+        """An empty journal."""
+        yield SimpleNamespace(journal=SimpleNamespace(read=lambda **_: ()))
+
+    write = read
+
+
+class MemorySteps(Steps):
+    """Steps that are remembered and written nowhere."""
+
+    async def write(self, events: Sequence[NewEvent], **_: Any) -> tuple[JournalEvent, ...]:
+        """Remember the events."""
+        written = tuple(
+            JournalEvent(
+                sequence=0, offset=0, session_id="", kind=e.kind, at_ms=0, key=e.key, data=e.data
+            )
+            for e in events
+        )
+        self.remember(written)
+        return written
+
+
+def loop_cpu_seconds(home: Path, model_url: str, text: str, *, runs: int) -> tuple[float, float]:
+    """CPU and wall seconds per run of the bare loop."""
+    workspace = home / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace / "note.txt").write_text("hello\n")
+    (home / "config.toml").write_text(route_config(model_url))
+    return asyncio.run(_measure(load_settings(Flags(home=home), {}), text, runs))
+
+
+async def _measure(settings: Settings, text: str, runs: int) -> tuple[float, float]:
+    providers = Routes(settings)
+    loop = _loop(settings, providers, settings.workspace)
+    await loop.work(_execution(text))
+    cpu, wall = time.process_time(), time.perf_counter()
+    for _ in range(runs):
+        ending = await loop.work(_execution(text))
+        assert ending.status is RunStatus.COMPLETED, ending
+    spent = time.process_time() - cpu, time.perf_counter() - wall
+    await providers.close()
+    return spent[0] / runs, spent[1] / runs
+
+
+def route_config(model_url: str) -> str:
+    """A config file with one route to the fake model."""
+    return f'[routes.fake]\nprovider = "openai"\nmodel = "fake"\nbase_url = "{model_url}"\n'
+
+
+def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
+    slots, clock, units = Slots(32), SystemClock(), NoUnits()
+    registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles()])
+    metrics = Metrics(registry.names())
+    return AgentLoop(
+        units=units,
+        providers=providers.get,
+        routes=ConfiguredRoutes(settings, providers),
+        toolbox=Toolbox(registry, workspace, slots, metrics),
+        enabled_tools=lambda _: registry.names(),
+        captures=Captures(units, clock, lambda value: value),
+        deltas=DeltaHub(Bell()),
+        slots=slots,
+        observer=metrics,
+    )
+
+
+def _execution(text: str) -> Execution:
+    run = Run(
+        run_id="run",
+        session_id="session",
+        agent_id="default",
+        user_id="bench",
+        kind=RunKind.INPUT,
+        status=RunStatus.RUNNING,
+        submitted_at_ms=0,
+        updated_at_ms=0,
+        request=RunRequest(),
+        input=RunInput(items=(InputItem(type="text", text=text),)),
+        route=Route(route_id="fake", model="fake"),
+    )
+    steps = MemorySteps(units=NoUnits(), clock=SystemClock(), run=run)
+    names = ["read_file", "write_file", "list_files"]
+    snapshot = {
+        "system": "You are measured.",
+        "tools": names,
+        "max_steps": 20,
+        "history_from": 1,
+        "input_offset": 1,
+    }
+    return Execution(run=run, steps=steps, stop=StopSignal(), snapshot=snapshot)

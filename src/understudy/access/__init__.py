@@ -1,0 +1,1 @@
+"""Who may call: tokens and the principals they stand for."""

@@ -1,0 +1,141 @@
+"""Tokens: made once, shown once, kept as a hash."""
+
+import hashlib
+import hmac
+import secrets
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from understudy.core import audit
+from understudy.core.audit import AuditStore
+from understudy.core.clock import Clock
+from understudy.core.errors import NotFound, Rejected, Unauthenticated
+from understudy.core.ids import check_caller_id, new_id
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal, Role
+
+TOKEN_PREFIX: Final = "und_"  # noqa: S105 - the public prefix, not a secret
+LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as it is stored: never the token itself."""
+
+    token_id: str
+    token_hash: str
+    user_id: str
+    role: Role
+    created_at_ms: int
+
+
+class TokenStore(Protocol):
+    """Tokens by id and by hash."""
+
+    def add(self, token: Token) -> None: ...
+
+    def by_hash(self, token_hash: str) -> Token | None: ...
+
+    def delete(self, token_id: str) -> Token | None: ...
+
+    def page(self, request: PageRequest) -> Page[Token]: ...
+
+    def any(self) -> bool: ...
+
+
+class TokenUnit(Protocol):
+    """One transaction over tokens."""
+
+    @property
+    def tokens(self) -> TokenStore: ...
+
+    @property
+    def audit(self) -> AuditStore: ...
+
+
+class TokenUnits(Protocol):
+    """Opens transactions."""
+
+    def read(self) -> AbstractContextManager[TokenUnit]: ...
+
+    def write(self) -> AbstractContextManager[TokenUnit]: ...
+
+
+def hash_token(token: str) -> str:
+    """What is stored; tokens are random and long, so a plain hash cannot be guessed back."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenService:
+    """Make, list and delete tokens, and tell who a caller is."""
+
+    units: TokenUnits
+    clock: Clock
+    admin_token: str | None
+    is_loopback: bool
+
+    def create(self, principal: Principal, user_id: str, role: Role) -> tuple[Token, str]:
+        """A new token with its secret, which is not kept."""
+        check_caller_id(user_id, field="user_id", domain="tokens")
+        secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        token = Token(
+            token_id=new_id("tok"),
+            token_hash=hash_token(secret),
+            user_id=user_id,
+            role=role,
+            created_at_ms=self.clock.now_ms(),
+        )
+        with self.units.write() as unit:
+            unit.tokens.add(token)
+            entry = audit.done(
+                principal, "tokens.create", token.token_id, at_ms=token.created_at_ms
+            )
+            unit.audit.add(entry)
+        return token, secret
+
+    def page(self, request: PageRequest) -> Page[Token]:
+        """Tokens, newest first."""
+        with self.units.read() as unit:
+            return unit.tokens.page(request)
+
+    def delete(self, principal: Principal, token_id: str) -> None:
+        """Delete a token; calls with it are refused from now on."""
+        with self.units.write() as unit:
+            if unit.tokens.delete(token_id) is None:
+                raise NotFound("token_not_found", domain="tokens", detail=f"no token {token_id!r}")
+            now = self.clock.now_ms()
+            unit.audit.add(audit.done(principal, "tokens.delete", token_id, at_ms=now))
+
+    def tokens_exist(self) -> bool:
+        """Whether any token could be asked for."""
+        if self.admin_token:
+            return True
+        with self.units.read() as unit:
+            return unit.tokens.any()
+
+    def authenticate(self, token: str | None, *, act_for: str | None = None) -> Principal:
+        """Who is calling; an admin may act for somebody else."""
+        principal = self._principal(token)
+        if act_for is None or act_for == principal.user_id:
+            return principal
+        if principal.role is not Role.ADMIN:
+            raise Rejected(
+                "forbidden", domain="auth", detail="only an admin may act for another user"
+            )
+        check_caller_id(act_for, field="X-Understudy-User-Id", domain="auth")
+        return Principal(user_id=act_for, role=principal.role, acting_admin=principal.user_id)
+
+    def _principal(self, token: str | None) -> Principal:
+        if token is None:
+            if self.is_loopback and not self.tokens_exist():
+                return LOCAL_ADMIN
+            raise Unauthenticated("unauthorized", domain="auth", detail="a bearer token is needed")
+        if self.admin_token and hmac.compare_digest(token.encode(), self.admin_token.encode()):
+            return Principal(user_id="admin", role=Role.ADMIN)
+        with self.units.read() as unit:
+            stored = unit.tokens.by_hash(hash_token(token))
+        if stored is None:
+            raise Unauthenticated("unauthorized", domain="auth", detail="this token is not known")
+        return Principal(user_id=stored.user_id, role=stored.role)

@@ -1,0 +1,1 @@
+"""The agent at work: prompt, model calls, tool calls, one durable step after another."""

@@ -1,0 +1,139 @@
+"""Earlier turns of a session as messages, read back from the journal within a budget."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from understudy.agent.budget import estimate_tokens
+from understudy.providers.base import (
+    AssistantMessage,
+    Message,
+    ModelReply,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.ports import JournalStore
+
+TRANSCRIPT_KINDS: Final = (EventKind.INPUT, EventKind.MESSAGE, EventKind.TOOL_RESULT)
+BATCH: Final = 256
+NO_RESULT: Final = "(no result: the run ended before this call was finished)"
+
+
+def find_start(
+    journal: JournalStore, session_id: str, *, before_offset: int, budget_tokens: int
+) -> int:
+    """The offset of the oldest input whose turns still fit the budget; `before_offset` if none."""
+    start = before_offset
+    for event in _backwards(journal, session_id, before_offset):
+        budget_tokens -= _cost(event)
+        if budget_tokens < 0:
+            break
+        if event.kind is EventKind.INPUT:
+            start = event.offset
+    return start
+
+
+def read_history(
+    journal: JournalStore, session_id: str, *, from_offset: int, before_offset: int
+) -> tuple[Message, ...]:
+    """The turns from one offset up to another, as the model is shown them."""
+    events: list[JournalEvent] = []
+    after = from_offset - 1
+    while True:
+        batch = journal.read(
+            session_id=session_id, after_offset=after, kinds=TRANSCRIPT_KINDS, limit=BATCH
+        )
+        events += [event for event in batch if event.offset < before_offset]
+        if len(batch) < BATCH or batch[-1].offset >= before_offset:
+            return messages_of(events)
+        after = batch[-1].offset
+
+
+def messages_of(events: Sequence[JournalEvent]) -> tuple[Message, ...]:
+    """Events as messages; a call whose run ended without a result is told so."""
+    # Some servers hand out the same call ids again in every reply, so the step counts too.
+    results = {
+        (event.run_id, event.data.get("step"), event.data.get("call_id")): event
+        for event in events
+        if event.kind is EventKind.TOOL_RESULT
+    }
+    messages: list[Message] = []
+    for event in events:
+        if event.kind is EventKind.INPUT:
+            messages.append(UserMessage(text=input_text(event.data)))
+        elif event.kind is EventKind.MESSAGE:
+            reply = reply_of(event.data)
+            messages.append(AssistantMessage(text=reply.text, tool_calls=reply.tool_calls))
+            for call in reply.tool_calls:
+                found = results.get((event.run_id, event.data.get("step"), call.call_id))
+                content = str(found.data.get("content", "")) if found else NO_RESULT
+                messages.append(ToolMessage(call_id=call.call_id, name=call.name, content=content))
+    return tuple(messages)
+
+
+def input_text(data: Mapping[str, Any]) -> str:
+    """The text of an input event, its parts in order."""
+    return "\n".join(_item_text(item) for item in data.get("items", ()))
+
+
+def _item_text(item: Mapping[str, Any]) -> str:
+    if item.get("type") == "text":
+        return str(item.get("text", ""))
+    return f"[asset:{item.get('asset_id', 'unknown')}]"
+
+
+def message_data(step: int, reply: ModelReply) -> dict[str, Any]:
+    """A reply as the journal keeps it."""
+    usage = reply.usage
+    return {
+        "step": step,
+        "text": reply.text,
+        "tool_calls": [
+            {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+            for call in reply.tool_calls
+        ],
+        "model": reply.model,
+        "finish_reason": reply.finish_reason,
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_tokens": usage.cache_read_tokens,
+        },
+    }
+
+
+def reply_of(data: Mapping[str, Any]) -> ModelReply:
+    """A reply as it was, from what the journal kept."""
+    return ModelReply(
+        text=str(data.get("text", "")),
+        tool_calls=tuple(ToolCall(**call) for call in data.get("tool_calls", ())),
+        usage=Usage(**data.get("usage", {})),
+        model=str(data.get("model", "")),
+        finish_reason=str(data.get("finish_reason", "")),
+    )
+
+
+def _backwards(
+    journal: JournalStore, session_id: str, before_offset: int
+) -> Iterator[JournalEvent]:
+    while True:
+        batch = journal.read_back(
+            session_id, before_offset=before_offset, kinds=TRANSCRIPT_KINDS, limit=BATCH
+        )
+        yield from batch
+        if len(batch) < BATCH:
+            return
+        before_offset = batch[-1].offset
+
+
+def _cost(event: JournalEvent) -> int:
+    match event.kind:
+        case EventKind.INPUT:
+            return estimate_tokens(input_text(event.data))
+        case EventKind.MESSAGE:
+            calls = "".join(call["arguments"] for call in event.data.get("tool_calls", ()))
+            return estimate_tokens(str(event.data.get("text", "")) + calls)
+        case _:
+            return estimate_tokens(str(event.data.get("content", "")))

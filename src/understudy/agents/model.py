@@ -1,0 +1,63 @@
+"""The records of an agent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+DEFAULT_AGENT_ID: Final = "default"
+DEFAULT_MAX_TOOL_ITERATIONS: Final = 20
+
+
+class AgentType(StrEnum):
+    """`predefined` agents are shared and may evolve; `open` ones keep their files per user."""
+
+    PREDEFINED = "predefined"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """A configured worker."""
+
+    agent_id: str
+    display_name: str
+    agent_type: AgentType
+    created_at_ms: int
+    updated_at_ms: int
+    route: str | None = None
+    max_tool_iterations: int = DEFAULT_MAX_TOOL_ITERATIONS
+    other_config: Mapping[str, Any] = field(default_factory=dict)
+    permissions: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+
+
+# The files an agent's instructions are made of, in the order the prompt shows them.
+CONTEXT_FILES: Final = (
+    "SOUL.md",
+    "IDENTITY.md",
+    "AGENTS.md",
+    "USER.md",
+    "USER_PREDEFINED.md",
+    "BOOTSTRAP.md",
+    "HEARTBEAT.md",
+)
+MAX_CONTEXT_FILE_BYTES: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFile:
+    """One version of a context file; the newest version is the one in force."""
+
+    agent_id: str
+    name: str
+    version: int
+    content: str
+    actor: str
+    created_at_ms: int
+    run_id: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the content."""
+        return len(self.content.encode())

@@ -1,0 +1,57 @@
+"""The switches in an agent's `other_config`: what may be stored, and what counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.agents.model import Agent, AgentType
+from understudy.core.errors import FieldError, Invalid
+
+DEFAULT_NUDGE_INTERVAL: Final = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switches:
+    """What an agent may do beyond its work, as one run sees it."""
+
+    self_evolve: bool = False
+    skill_evolve: bool = False
+    skill_nudge_interval: int = DEFAULT_NUDGE_INTERVAL
+
+
+def resolve(agent: Agent) -> Switches:
+    """The switches in force: an open agent has all off, a malformed value switches nothing on."""
+    if agent.agent_type is not AgentType.PREDEFINED:
+        return Switches()
+    stored = agent.other_config
+    interval = stored.get("skill_nudge_interval")
+    return Switches(
+        self_evolve=stored.get("self_evolve") is True,
+        skill_evolve=stored.get("skill_evolve") is True,
+        skill_nudge_interval=interval if type(interval) is int else DEFAULT_NUDGE_INTERVAL,
+    )
+
+
+def check_other_config(config: Mapping[str, Any]) -> None:
+    """Refuse values that would be read as something else; other keys are the caller's own."""
+    errors = [
+        _wrong(key, "must be true or false")
+        for key in ("self_evolve", "skill_evolve")
+        if key in config and not isinstance(config[key], bool)
+    ]
+    interval = config.get("skill_nudge_interval", DEFAULT_NUDGE_INTERVAL)
+    if type(interval) is not int or interval < 0:
+        errors.append(_wrong("skill_nudge_interval", "must be a whole number, 0 or more"))
+    if errors:
+        raise Invalid(
+            "invalid_other_config",
+            domain="agents",
+            detail=f"other_config: {errors[0].detail}",
+            errors=tuple(errors),
+        )
+
+
+def _wrong(key: str, what: str) -> FieldError:
+    return FieldError(
+        pointer=f"/other_config/{key}", code="invalid_other_config", detail=f"{key} {what}"
+    )

@@ -1,0 +1,1 @@
+"""HTTP: thin translations between the wire and the services."""

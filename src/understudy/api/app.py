@@ -1,0 +1,74 @@
+"""The ASGI app: routes behind the gate, errors as problems, an envelope around everything."""
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from understudy.api.envelope import Envelope
+from understudy.api.limits import BodyLimit
+from understudy.api.openapi import TITLE, VERSION, document_of
+from understudy.api.parts import AppParts
+from understudy.api.refusals import answer_error
+from understudy.api.routes import (
+    access,
+    agents,
+    daemon,
+    personas,
+    projects,
+    runs,
+    runtime,
+    sessions,
+    streams,
+)
+from understudy.core.errors import UnderstudyError
+
+ROUTERS = (
+    sessions.router,
+    runs.router,
+    streams.router,
+    personas.router,
+    projects.router,
+    agents.router,
+    runtime.router,
+    access.router,
+    daemon.router,
+)
+
+
+def create_app(parts: AppParts) -> FastAPI:
+    """The app over some parts."""
+    app = _bare_app()
+    app.state.parts = parts
+    app.user_middleware += [
+        Middleware(Envelope, metrics=parts.metrics),
+        Middleware(BodyLimit),
+    ]
+    return app
+
+
+def openapi_document() -> dict[str, object]:
+    """The OpenAPI document, without a daemon."""
+    return document_of(_bare_app())
+
+
+def _bare_app() -> FastAPI:
+    app = FastAPI(
+        title=TITLE,
+        version=VERSION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+        # It would put request bodies into logs and spans.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        exception_handlers={
+            UnderstudyError: answer_error,
+            RequestValidationError: answer_error,
+            HTTPException: answer_error,
+        },
+    )
+    for router in ROUTERS:
+        app.include_router(router)
+    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
+    return app

@@ -1,0 +1,84 @@
+"""Around every answer: a request id, headers a browser should have, and no stack trace."""
+
+import re
+from collections.abc import MutableMapping
+from typing import Any, Final
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from understudy.api.ports import Metrics
+from understudy.api.problems import INTERNAL, refusal_of
+from understudy.core.errors import UnderstudyError
+from understudy.core.ids import new_id
+from understudy.core.request import current_request_id
+
+log = structlog.get_logger()
+
+REQUEST_ID: Final = "X-Request-Id"
+_OWN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+SECURITY_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Envelope:
+    """Names each request, counts it, and answers whatever nobody else did."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        token = current_request_id.set(request_id)
+        answered = False
+
+        async def dressed(message: Message) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.start":
+                answered = True
+                _dress(message, request_id)
+                self._metrics.http_answered(scope["method"], status=message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, dressed)
+        except ClientDisconnect:
+            log.debug("http.caller_left", method=scope["method"], path=scope["path"])
+        except Exception as error:  # noqa: BLE001 - the edge: a caller gets an answer, the log the rest
+            _log(error, scope)
+            if not answered:
+                await refusal_of(error).response()(scope, receive, dressed)
+        finally:
+            current_request_id.reset(token)
+
+
+def _request_id(scope: Scope) -> str:
+    sent = Headers(scope=scope).get(REQUEST_ID, "")
+    return sent if _OWN_ID.fullmatch(sent) else new_id("req")
+
+
+def _dress(message: MutableMapping[str, Any], request_id: str) -> None:
+    headers = MutableHeaders(scope=message)
+    headers[REQUEST_ID] = request_id
+    for name, value in SECURITY_HEADERS.items():
+        headers.setdefault(name, value)
+
+
+def _log(error: Exception, scope: Scope) -> None:
+    refusal = refusal_of(error)
+    if refusal is INTERNAL:
+        log.error("http.failed", method=scope["method"], path=scope["path"], exc_info=error)
+    elif not isinstance(error, UnderstudyError):
+        log.warning("http.unavailable", reason=refusal.reason, error=type(error).__name__)

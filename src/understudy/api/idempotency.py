@@ -1,0 +1,123 @@
+"""A repeated POST under the same key gets the first answer again, and does nothing twice.
+
+Submitting a run keeps its receipt in the run's own transaction. Everywhere else the answer is
+stored after the act, so a crash in between lets a repeat act again; a key that was left behind
+that way is free after a minute.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from understudy.api.operations import OPERATIONS, canonical
+from understudy.api.parts import AppParts, principal_of
+from understudy.api.ports import StoredResponse
+from understudy.core.errors import Conflict
+from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotency-Replayed"
+POLL_S: Final = 0.025
+WAIT_S: Final = 2.0
+CUT_OFF_MS: Final = 60 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One request under a key."""
+
+    key_hash: str
+    fingerprint: str
+    secret: tuple[str, ...]
+
+
+def claim_of(request: Request, operation_id: str) -> Claim | None:
+    """The claim a request makes; None when it has no key, or its service keeps receipts."""
+    key = request.headers.get(HEADER)
+    operation = OPERATIONS[canonical(operation_id)]
+    if key is None or request.method != "POST" or operation.own_receipts:
+        return None
+    asked = {
+        "path": dict(request.path_params),
+        "query": str(request.url.query),
+        "body": getattr(request.state, "body", None),
+    }
+    return Claim(
+        key_hash=hash_key(principal_of(request).user_id, check_idempotency_key(key)),
+        fingerprint=fingerprint(canonical(operation_id), asked),
+        secret=operation.secret,
+    )
+
+
+async def answer_once(
+    parts: AppParts, claim: Claim, act: Callable[[], Awaitable[Response]]
+) -> Response:
+    """The stored answer to this claim, or the answer of acting on it now."""
+    known = await _take(parts, claim)
+    if known is not None:
+        return JSONResponse(known.body, status_code=known.status or 200, headers={REPLAYED: "true"})
+    try:
+        response = await act()
+        body = _storable(response, claim.secret)
+    except BaseException:
+        await run_in_threadpool(_abandon, parts, claim)
+        raise
+    await run_in_threadpool(_finish, parts, claim, response.status_code, body)
+    return response
+
+
+async def _take(parts: AppParts, claim: Claim) -> StoredResponse | None:
+    """None when the claim is ours; else the finished answer of whoever had the key first."""
+    deadline = asyncio.get_running_loop().time() + WAIT_S
+    while True:
+        known = await run_in_threadpool(_claim, parts, claim)
+        if known is None:
+            return None
+        if known.fingerprint != claim.fingerprint:
+            raise _conflict("this idempotency key was used for another request")
+        if known.status is not None:
+            return known
+        if asyncio.get_running_loop().time() > deadline:
+            raise _conflict("the first request under this idempotency key is still under way")
+        await asyncio.sleep(POLL_S)
+
+
+def _claim(parts: AppParts, claim: Claim) -> StoredResponse | None:
+    now = parts.clock.now_ms()
+    with parts.units.write() as unit:
+        known = unit.responses.claim(claim.key_hash, claim.fingerprint, now)
+        if known is not None and _is_over(known, now):
+            unit.responses.abandon(claim.key_hash)
+            return unit.responses.claim(claim.key_hash, claim.fingerprint, now)
+        return known
+
+
+def _is_over(known: StoredResponse, now: int) -> bool:
+    age = now - known.created_at_ms
+    return known.status is None and age > CUT_OFF_MS
+
+
+def _finish(parts: AppParts, claim: Claim, status: int, body: Any) -> None:
+    with parts.units.write() as unit:
+        unit.responses.finish(claim.key_hash, status, body)
+
+
+def _abandon(parts: AppParts, claim: Claim) -> None:
+    with parts.units.write() as unit:
+        unit.responses.abandon(claim.key_hash)
+
+
+def _storable(response: Response, secret: tuple[str, ...]) -> Any:
+    body = json.loads(bytes(response.body))
+    return {name: value for name, value in body.items() if name not in secret}
+
+
+def _conflict(detail: str) -> Conflict:
+    return Conflict("idempotency_conflict", domain="idempotency", detail=detail)

@@ -1,0 +1,70 @@
+"""Bodies are bounded while they arrive, whatever their length was said to be."""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from understudy.core.errors import LimitExceeded
+
+MAX_BODY_BYTES: Final = 24 * 1024 * 1024
+# A caller that is still sending does not listen, so a little more is read and thrown away.
+LINGER_BYTES: Final = 2 * MAX_BODY_BYTES
+LINGER_S: Final = 5.0
+
+
+class BodyLimit:
+    """Counts the bytes of each request body and keeps none past the limit."""
+
+    def __init__(self, app: ASGIApp, *, max_bytes: int = MAX_BODY_BYTES) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        announced = _announced(scope)
+        seen = 0
+
+        async def bounded() -> Message:
+            nonlocal seen
+            if announced > self._max_bytes:
+                await self._refuse(receive, more=True)
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > self._max_bytes:
+                    await self._refuse(receive, more=message.get("more_body", False))
+            return message
+
+        await self._app(scope, bounded, send)
+
+    async def _refuse(self, receive: Receive, *, more: bool) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                await _discard(receive, LINGER_BYTES if more else 0)
+        raise LimitExceeded(
+            "payload_too_large",
+            domain="api",
+            detail=f"a body may have at most {self._max_bytes} bytes",
+            params={"limit_bytes": self._max_bytes},
+        )
+
+
+async def _discard(receive: Receive, max_bytes: int) -> None:
+    read = 0
+    while read < max_bytes:
+        message = await receive()
+        read += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+
+
+def _announced(scope: Scope) -> int:
+    """The length the caller announced; 0 when there is none to be had."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value[:20])
+    return 0

@@ -1,0 +1,131 @@
+"""What each operation needs: a role, the name the audit knows it by, care with repeats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.core.principal import Role
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+# POST does the same as PUT on these paths; the operation id tells them apart.
+POST_TWIN: Final = "_by_post"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing a caller can ask for."""
+
+    # None: anybody may, without a token.
+    role: Role | None
+    # What the services write into the audit, where it is not the operation id.
+    action: str | None = None
+    # The field of the body that names the resource, where the path does not.
+    body_id: str | None = None
+    # Whether the operation keeps idempotency receipts of its own.
+    own_receipts: bool = False
+    # Parts of the answer that must not be stored for a repeat.
+    secret: tuple[str, ...] = ()
+
+
+_VIEW: Final = Operation(role=Role.VIEWER)
+_WORK: Final = Operation(role=Role.OPERATOR)
+_RULE: Final = Operation(role=Role.ADMIN)
+_OPEN: Final = Operation(role=None)
+
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    "probes.health": _OPEN,
+    "probes.readiness": _OPEN,
+    "metrics.read": _VIEW,
+    "status.read": _VIEW,
+    "events.stream": _VIEW,
+    "sessions.list": _VIEW,
+    "sessions.get": _VIEW,
+    "sessions.events": _VIEW,
+    "sessions.stream": _VIEW,
+    "sessions.reply_targets": _VIEW,
+    "sessions.create": Operation(role=Role.OPERATOR, body_id="session_id"),
+    "sessions.bind_persona": _WORK,
+    "sessions.clear_persona": _WORK,
+    "sessions.set_capability_scope": _WORK,
+    "sessions.clear_capability_scope": Operation(
+        role=Role.OPERATOR, action="sessions.set_capability_scope"
+    ),
+    "sessions.set_credential_scope": _WORK,
+    "sessions.clear_credential_scope": Operation(
+        role=Role.OPERATOR, action="sessions.set_credential_scope"
+    ),
+    "sessions.set_route_policy": _WORK,
+    "sessions.clear_route_policy": Operation(
+        role=Role.OPERATOR, action="sessions.set_route_policy"
+    ),
+    "sessions.set_reply_targets": _WORK,
+    "sessions.clear_reply_targets": Operation(
+        role=Role.OPERATOR, action="sessions.set_reply_targets"
+    ),
+    "sessions.end": _WORK,
+    "sessions.input": Operation(role=Role.OPERATOR, action="runs.submit", own_receipts=True),
+    "runs.submit": Operation(role=Role.OPERATOR, own_receipts=True),
+    "runs.interrupt": _WORK,
+    "runs.cancel": _WORK,
+    "runs.list": _VIEW,
+    "runs.get": _VIEW,
+    "runs.events": _VIEW,
+    "runs.stream": _VIEW,
+    "runs.debug": _RULE,
+    "personas.list": _VIEW,
+    "personas.get": _VIEW,
+    "personas.create": Operation(role=Role.OPERATOR, body_id="persona_id"),
+    "personas.update": _WORK,
+    "personas.delete": _WORK,
+    "projects.list": _VIEW,
+    "projects.get": _VIEW,
+    "projects.members": _VIEW,
+    "projects.create": Operation(role=Role.OPERATOR, body_id="project_id"),
+    "projects.update": _WORK,
+    "projects.delete": _WORK,
+    "projects.add_member": _WORK,
+    "projects.remove_member": _WORK,
+    "agents.list": _VIEW,
+    "agents.get": _VIEW,
+    "agents.files": _VIEW,
+    "agents.file": _VIEW,
+    "agents.file_versions": _VIEW,
+    "agents.create": Operation(role=Role.ADMIN, body_id="agent_id"),
+    "agents.update": _RULE,
+    "agents.delete": _RULE,
+    "agents.write_file": _RULE,
+    "agents.delete_file": Operation(role=Role.ADMIN, action="agents.write_file"),
+    "agents.restore_file": Operation(role=Role.ADMIN, action="agents.write_file"),
+    "routes.list": _VIEW,
+    "routes.get": _VIEW,
+    "runtime.get": _VIEW,
+    "runtime.revisions": _VIEW,
+    "runtime.change": _RULE,
+    "runtime.rollback": _RULE,
+    "tokens.list": _RULE,
+    "tokens.create": Operation(role=Role.ADMIN, body_id="user_id", secret=("token",)),
+    "tokens.delete": _RULE,
+    "tools.list": _VIEW,
+    "tools.set": _RULE,
+    "audit.list": _VIEW,
+}
+
+
+def operation_named(operation_id: str | None, methods: frozenset[str]) -> Operation:
+    """What the table says; what it does not name, only an admin may change."""
+    known = OPERATIONS.get(canonical(operation_id or ""))
+    if known is not None:
+        return known
+    return _VIEW if methods <= SAFE_METHODS else _RULE
+
+
+def canonical(operation_id: str) -> str:
+    """The name of an operation, whichever method it came by."""
+    return operation_id.removesuffix(POST_TWIN)
+
+
+def action_of(operation_id: str) -> str:
+    """The name by which the audit knows an operation."""
+    name = canonical(operation_id)
+    known = OPERATIONS.get(name)
+    return (known.action if known else None) or name

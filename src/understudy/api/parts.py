@@ -1,0 +1,61 @@
+"""Everything the daemon hands to the API."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from understudy.access.tokens import TokenService
+from understudy.agent.stream import DeltaHub
+from understudy.agents.service import AgentService
+from understudy.api.ports import ApiUnit, Metrics, Readiness, Status, ToolRegistry
+from understudy.core.bell import Bell
+from understudy.core.clock import Clock
+from understudy.core.principal import Principal
+from understudy.runs.ports import RouteCatalogue
+from understudy.runs.service import RunService
+from understudy.runtime.service import RuntimeService
+from understudy.sessions.persona import PersonaService
+from understudy.sessions.ports import Units
+from understudy.sessions.projects import ProjectService
+from understudy.sessions.service import SessionService
+from understudy.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppParts:
+    """The services and what the API uses beside them."""
+
+    settings: Settings
+    clock: Clock
+    units: Units[ApiUnit]
+    sessions: SessionService
+    personas: PersonaService
+    projects: ProjectService
+    agents: AgentService
+    runs: RunService
+    runtime: RuntimeService
+    tokens: TokenService
+    routes: RouteCatalogue
+    tools: ToolRegistry
+    metrics: Metrics
+    bell: Bell
+    deltas: DeltaHub
+    readiness: Readiness
+    status: Status
+    shutting_down: asyncio.Event
+
+
+def parts_of(request: Request) -> AppParts:
+    """The parts of the app that serves this request."""
+    return cast("AppParts", request.app.state.parts)
+
+
+def principal_of(request: Request) -> Principal:
+    """Who is calling; the gate has found out before any route runs."""
+    return cast("Principal", request.state.principal)
+
+
+Parts = Annotated[AppParts, Depends(parts_of)]
+Caller = Annotated[Principal, Depends(principal_of)]

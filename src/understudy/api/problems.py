@@ -1,0 +1,198 @@
+"""Errors as problem details: one table from class to status, one shape for everything."""
+
+import errno
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy import exc as sql
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from understudy.core.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    Rejected,
+    Unauthenticated,
+    Unavailable,
+    UnderstudyError,
+)
+from understudy.core.request import current_request_id
+from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem, ProblemError
+
+STATUS: Final[Mapping[type[UnderstudyError], int]] = {
+    NotFound: 404,
+    Conflict: 409,
+    Rejected: 403,
+    Unauthenticated: 401,
+    Invalid: 400,
+    LimitExceeded: 413,
+    Unavailable: 503,
+    UnderstudyError: 500,
+}
+# Codes whose status is not that of their class.
+CODE_STATUS: Final[Mapping[str, int]] = {"rate_limited": 429, "unsupported_media_type": 415}
+HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"WWW-Authenticate": 'Bearer realm="understudy"'},
+    # The rest of the body is not read, so the connection cannot be used again.
+    413: {"Connection": "close"},
+    503: {"Retry-After": "1"},
+}
+HTTP_CODES: Final[Mapping[int, str]] = {
+    400: "bad_request",
+    404: "route_not_found",
+    405: "method_not_allowed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+}
+NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+MAX_ERRORS: Final = 50
+MAX_POINTER_CHARS: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A problem about to be answered."""
+
+    status: int
+    code: str
+    domain: str
+    detail: str
+    errors: tuple[FieldError, ...] = ()
+    params: Mapping[str, object] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """How the spec and the audit name it."""
+        return f"{self.domain}/{self.code}"
+
+    def response(self) -> Response:
+        """The answer."""
+        problem = Problem(
+            type=TYPE_PREFIX + self.code,
+            title=self.code.replace("_", " ").capitalize(),
+            status=self.status,
+            detail=self.detail,
+            code=self.code,
+            domain=self.domain,
+            instance=current_request_id.get(),
+            errors=[_shown(error) for error in self.errors] or None,
+            params=dict(self.params) or None,
+        )
+        return Response(
+            problem.model_dump_json(),
+            status_code=self.status,
+            media_type=MEDIA_TYPE,
+            headers={**HEADERS.get(self.status, {}), **self.headers},
+        )
+
+
+INTERNAL: Final = Refusal(
+    status=500,
+    code="internal_error",
+    domain="daemon",
+    detail="something went wrong in the daemon; its log says what",
+)
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """What to answer to an error; what nobody foresaw is an internal error without details."""
+    match error:
+        case UnderstudyError():
+            return _domain(error)
+        case RequestValidationError():
+            return _validation(error)
+        case HTTPException():
+            return _http(error)
+        case sql.OperationalError() | sql.InterfaceError() | sql.TimeoutError():
+            return _database("database_unavailable", 503, "the database does not answer")
+        case sql.IntegrityError():
+            return _database("conflict", 409, "somebody else changed this at the same time")
+        case sql.DataError():
+            return _database("bad_request", 400, "the database cannot store one of the values")
+        case OSError() if error.errno in NO_SPACE:
+            return _database("disk_full", 503, "the disk is full")
+        case _:
+            return INTERNAL
+
+
+def status_of(error: UnderstudyError) -> int:
+    """The status of the nearest ancestor in the table, unless the code has its own."""
+    own = CODE_STATUS.get(error.code)
+    return own or next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def _domain(error: UnderstudyError) -> Refusal:
+    return Refusal(
+        status=status_of(error),
+        code=error.code,
+        domain=error.domain,
+        detail=error.detail,
+        errors=error.errors if isinstance(error, Invalid) else (),
+        params=error.params,
+    )
+
+
+def _validation(error: RequestValidationError) -> Refusal:
+    found = error.errors()
+    return Refusal(
+        status=400,
+        code="bad_request",
+        domain="api",
+        detail=f"the request has {len(found)} wrong value{'s' if len(found) > 1 else ''}",
+        errors=tuple(_field_error(each, error.body) for each in found[:MAX_ERRORS]),
+    )
+
+
+def _http(error: HTTPException) -> Refusal:
+    return Refusal(
+        status=error.status_code,
+        code=HTTP_CODES.get(error.status_code, "bad_request"),
+        domain="api",
+        detail=HTTPStatus(error.status_code).phrase.lower(),
+        headers=error.headers or {},
+    )
+
+
+def _database(code: str, status: int, detail: str) -> Refusal:
+    return Refusal(status=status, code=code, domain="storage", detail=detail)
+
+
+def _field_error(found: Mapping[str, Any], body: object) -> FieldError:
+    kind = str(found["type"])
+    where, *location = found["loc"]
+    known = location if where != "body" else _located(location, body)
+    detail = str(found["msg"])
+    if kind == "union_tag_invalid":
+        detail = f"must be one of {found['ctx']['expected_tags']}"
+    return FieldError(pointer=pointer(known), code=kind, detail=detail)
+
+
+def _located(location: Sequence[object], body: object) -> Iterable[object]:
+    """The parts of a location that lead into the body; the names of union members do not."""
+    current = body
+    for index, part in enumerate(location):
+        is_last = index == len(location) - 1
+        if isinstance(current, dict) and (part in current or is_last):
+            current = current.get(part)
+        elif isinstance(current, list) and isinstance(part, int) and part < len(current):
+            current = current[part]
+        else:
+            continue
+        yield part
+
+
+def pointer(parts: Iterable[object]) -> str:
+    """A JSON pointer (RFC 6901)."""
+    escaped = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    return "".join(f"/{part}" for part in escaped)[:MAX_POINTER_CHARS]
+
+
+def _shown(error: FieldError) -> ProblemError:
+    return ProblemError(pointer=error.pointer, code=error.code, detail=error.detail)

@@ -1,0 +1,47 @@
+"""Tokens and the audit."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.records import audit_view, token_created, token_view
+from understudy.core.principal import Role
+from understudy.wire.access import AuditEntryView, CreateToken, TokenCreated, TokenView
+from understudy.wire.base import Deleted, Items
+
+router = APIRouter(tags=["access"], route_class=GatedRoute)
+
+
+@router.post("/v1/tokens", operation_id="tokens.create", status_code=201)
+def create_token(body: CreateToken, parts: Parts, caller: Caller) -> TokenCreated:
+    """Make a token; its secret is shown this once."""
+    return token_created(*parts.tokens.create(caller, body.user_id, Role(body.role)))
+
+
+@router.get("/v1/tokens", operation_id="tokens.list")
+def list_tokens(parts: Parts, page: Paging) -> Items[TokenView]:
+    """Tokens, newest first, without their secrets."""
+    return items(parts.tokens.page(page), token_view)
+
+
+@router.delete("/v1/tokens/{token_id}", operation_id="tokens.delete")
+def delete_token(token_id: str, parts: Parts, caller: Caller) -> Deleted:
+    """Delete a token; calls with it are refused from now on."""
+    parts.tokens.delete(caller, token_id)
+    return Deleted()
+
+
+@router.get("/v1/audit", operation_id="audit.list")
+def list_audit(
+    parts: Parts,
+    page: Paging,
+    resource: Annotated[str | None, Query(description="such as `sessions`")] = None,
+    actor: Annotated[str | None, Query(description="who did it")] = None,
+) -> Items[AuditEntryView]:
+    """Who did what and who was told no, newest first."""
+    with parts.units.read() as unit:
+        found = unit.audit.page(page, resource=resource, actor=actor)
+    return items(found, audit_view)

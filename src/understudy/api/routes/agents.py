@@ -1,0 +1,121 @@
+"""Agents and their context files."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path
+
+from understudy.agents.model import AgentType
+from understudy.agents.service import AgentFields
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.records import (
+    agent_view,
+    file_summary,
+    file_version_view,
+    file_view,
+)
+from understudy.core.page import Page
+from understudy.wire.agents import (
+    AgentView,
+    CreateAgent,
+    FileSummary,
+    FileVersionView,
+    FileView,
+    RestoreFile,
+    UpdateAgent,
+    WriteFile,
+)
+from understudy.wire.base import Deleted, Items
+
+router = APIRouter(tags=["agents"], route_class=GatedRoute)
+AgentId = Annotated[str, Path(description="id of the agent")]
+FileName = Annotated[str, Path(description="a context file, such as SOUL.md")]
+ONE: Final = "/v1/agents/{agent_id}"
+FILE: Final = ONE + "/files/{name}"
+
+
+@router.post("/v1/agents", operation_id="agents.create", status_code=201)
+def create(body: CreateAgent, parts: Parts, caller: Caller) -> AgentView:
+    """Create an agent."""
+    return agent_view(parts.agents.create(caller, body.agent_id, _fields(body)))
+
+
+@router.get("/v1/agents", operation_id="agents.list")
+def list_agents(parts: Parts, page: Paging) -> Items[AgentView]:
+    """Agents by id."""
+    return items(parts.agents.page(page), agent_view)
+
+
+@router.get(ONE, operation_id="agents.get")
+def get(agent_id: AgentId, parts: Parts) -> AgentView:
+    """One agent."""
+    return agent_view(parts.agents.get(agent_id))
+
+
+@router.put(ONE, operation_id="agents.update")
+def update(agent_id: AgentId, body: UpdateAgent, parts: Parts, caller: Caller) -> AgentView:
+    """Merge the given fields into an agent."""
+    return agent_view(parts.agents.update(caller, agent_id, _fields(body)))
+
+
+@router.delete(ONE, operation_id="agents.delete")
+def delete(agent_id: AgentId, parts: Parts, caller: Caller) -> Deleted:
+    """Delete an agent that no session uses."""
+    parts.agents.delete(caller, agent_id)
+    return Deleted()
+
+
+@router.get(ONE + "/files", operation_id="agents.files")
+def list_files(agent_id: AgentId, parts: Parts) -> Items[FileSummary]:
+    """The context files that have content."""
+    return items(Page(items=parts.agents.files(agent_id)), file_summary)
+
+
+@router.get(FILE, operation_id="agents.file")
+def get_file(agent_id: AgentId, name: FileName, parts: Parts) -> FileView:
+    """A context file as it is in force."""
+    return file_view(parts.agents.file(agent_id, name))
+
+
+@router.put(FILE, operation_id="agents.write_file")
+def write_file(
+    agent_id: AgentId, name: FileName, body: WriteFile, parts: Parts, caller: Caller
+) -> FileView:
+    """Keep new content as the next version."""
+    return file_view(parts.agents.write_file(caller, agent_id, name, body.content))
+
+
+@router.delete(FILE, operation_id="agents.delete_file")
+def delete_file(agent_id: AgentId, name: FileName, parts: Parts, caller: Caller) -> Deleted:
+    """Empty a context file; its versions stay."""
+    parts.agents.file(agent_id, name)
+    parts.agents.write_file(caller, agent_id, name, "")
+    return Deleted()
+
+
+@router.get(FILE + "/versions", operation_id="agents.file_versions")
+def file_versions(
+    agent_id: AgentId, name: FileName, parts: Parts, page: Paging
+) -> Items[FileVersionView]:
+    """The versions of a context file, newest first."""
+    return items(parts.agents.file_versions(agent_id, name, page), file_version_view)
+
+
+@router.post(FILE + "/restore", operation_id="agents.restore_file")
+def restore_file(
+    agent_id: AgentId, name: FileName, body: RestoreFile, parts: Parts, caller: Caller
+) -> FileView:
+    """Bring the content of an earlier version back, as a new version."""
+    return file_view(parts.agents.restore_file(caller, agent_id, name, body.version))
+
+
+def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:
+    return AgentFields(
+        display_name=body.display_name,
+        agent_type=None if body.agent_type is None else AgentType(body.agent_type),
+        route=body.route,
+        max_tool_iterations=body.max_tool_iterations,
+        other_config=body.other_config,
+        permissions=body.permissions,
+    )

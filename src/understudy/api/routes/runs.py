@@ -1,0 +1,112 @@
+"""Runs."""
+
+import asyncio
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header, Path, Query, Request
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.submissions import settled, submission_of
+from understudy.api.views.runs import debug_view, run_event_view, run_view
+from understudy.api.views.sessions import session_view
+from understudy.core.page import Page
+from understudy.core.principal import Principal
+from understudy.runs.model import RunStatus as DomainStatus
+from understudy.runs.service import RunDetail
+from understudy.sessions.service import require_session
+from understudy.wire.base import Items
+from understudy.wire.events import RunEventView
+from understudy.wire.runs import DebugRequestView, RunStatus, RunView, SubmitInput
+from understudy.wire.sessions import SessionView
+
+router = APIRouter(tags=["runs"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+RunId = Annotated[str, Path(description="id of the run")]
+IdempotencyKey = Annotated[
+    str | None, Header(description="a repeat under the same key finds the first run again")
+]
+ONE: Final = "/v1/runs/{run_id}"
+
+
+@router.post("/v1/sessions/{session_id}/runs", operation_id="runs.submit", status_code=202)
+def submit(
+    session_id: SessionId,
+    body: SubmitInput,
+    parts: Parts,
+    caller: Caller,
+    idempotency_key: IdempotencyKey = None,
+) -> RunView:
+    """Queue a run; it starts when the runs before it in the session have ended."""
+    key = idempotency_key if idempotency_key is not None else body.idempotency_key
+    detail = parts.runs.submit(caller, session_id, submission_of(body), idempotency_key=key)
+    return run_view(detail)
+
+
+@router.post("/v1/sessions/{session_id}/input", operation_id="sessions.input")
+async def submit_inline(
+    session_id: SessionId,
+    body: SubmitInput,
+    parts: Parts,
+    caller: Caller,
+    request: Request,
+    idempotency_key: IdempotencyKey = None,
+) -> SessionView:
+    """Run at once in an idle session, and answer when the run has ended."""
+    key = idempotency_key if idempotency_key is not None else body.idempotency_key
+    detail = await asyncio.to_thread(_submit_idle, parts, caller, session_id, body, key)
+    detail = await settled(parts, request, detail)
+    return await asyncio.to_thread(_inline_view, parts, detail)
+
+
+def _submit_idle(
+    parts: AppParts, caller: Principal, session_id: str, body: SubmitInput, key: str | None
+) -> RunDetail:
+    return parts.runs.submit(
+        caller, session_id, submission_of(body), idempotency_key=key, needs_idle=True
+    )
+
+
+def _inline_view(parts: AppParts, detail: RunDetail) -> SessionView:
+    with parts.units.read() as unit:
+        session = require_session(unit, detail.run.session_id)
+        return session_view(unit, session, inline=detail)
+
+
+@router.get("/v1/runs", operation_id="runs.list")
+def list_runs(
+    parts: Parts,
+    page: Paging,
+    session_id: Annotated[str | None, Query()] = None,
+    status: Annotated[list[RunStatus] | None, Query(description="one or more")] = None,
+) -> Items[RunView]:
+    """Runs, newest first."""
+    statuses = tuple(DomainStatus(name) for name in status or ())
+    return items(parts.runs.page(page, session_id=session_id, statuses=statuses), run_view)
+
+
+@router.get(ONE, operation_id="runs.get")
+def get(run_id: RunId, parts: Parts) -> RunView:
+    """One run."""
+    return run_view(parts.runs.get(run_id))
+
+
+@router.get(ONE + "/events", operation_id="runs.events")
+def events(run_id: RunId, parts: Parts) -> Items[RunEventView]:
+    """Everything in the life of a run, in order."""
+    agent_id = parts.runs.get(run_id).run.agent_id
+    found = Page(items=parts.runs.events(run_id))
+    return items(found, lambda event: run_event_view(event, agent_id=agent_id))
+
+
+@router.post(ONE + "/cancel", operation_id="runs.cancel")
+def cancel(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
+    """Stop a run for good; a run that has ended is answered as it is."""
+    return run_view(parts.runs.cancel(caller, run_id))
+
+
+@router.get(ONE + "/debug", operation_id="runs.debug")
+def debug(run_id: RunId, parts: Parts) -> Items[DebugRequestView]:
+    """The provider requests of a run, redacted, where debug capture was on."""
+    return items(Page(items=parts.runs.debug(run_id)), debug_view)

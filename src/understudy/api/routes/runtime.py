@@ -1,0 +1,82 @@
+"""Routes of model calls, and runtime settings."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import items
+from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.runtime_settings import (
+    changes_of,
+    default_route,
+    revision_view,
+    runtime_view,
+)
+from understudy.api.views.records import route_view
+from understudy.core.errors import NotFound
+from understudy.core.page import Page
+from understudy.wire.base import Items
+from understudy.wire.runtime import (
+    ChangeRuntime,
+    RevisionView,
+    RollBackRuntime,
+    RouteView,
+    RuntimeView,
+)
+
+router = APIRouter(tags=["runtime"], route_class=GatedRoute)
+
+
+def _default(parts: AppParts) -> str:
+    return default_route(parts, parts.runtime.current())
+
+
+@router.get("/v1/routes", operation_id="routes.list")
+def list_routes(parts: Parts) -> Items[RouteView]:
+    """Where model calls can go; never with keys."""
+    default = _default(parts)
+    found = Page(items=parts.routes.all())
+    return items(found, lambda route: route_view(route, default=default))
+
+
+@router.get("/v1/routes/{route_id}", operation_id="routes.get")
+def get_route(
+    route_id: Annotated[str, Path(description="id of the route")], parts: Parts
+) -> RouteView:
+    """One route."""
+    found = parts.routes.find(route_id)
+    if found is None:
+        raise NotFound("route_not_found", domain="routes", detail=f"no route {route_id!r}")
+    return route_view(found, default=_default(parts))
+
+
+@router.get("/v1/runtime", operation_id="runtime.get")
+def get_runtime(parts: Parts) -> RuntimeView:
+    """The runtime settings in force."""
+    return runtime_view(parts, parts.runtime.current())
+
+
+@router.post("/v1/runtime", operation_id="runtime.change")
+def change_runtime(body: ChangeRuntime, parts: Parts, caller: Caller) -> RuntimeView:
+    """Change runtime settings; runs already submitted keep what they were given."""
+    revision = parts.runtime.change(
+        caller, changes_of(parts, body), expected_revision=body.expected_revision
+    )
+    return runtime_view(parts, revision)
+
+
+@router.get("/v1/runtime/revisions", operation_id="runtime.revisions")
+def list_revisions(parts: Parts) -> Items[RevisionView]:
+    """The kept revisions, newest first."""
+    return items(Page(items=parts.runtime.revisions()), revision_view)
+
+
+@router.post("/v1/runtime/rollback", operation_id="runtime.rollback")
+def roll_back(parts: Parts, caller: Caller, body: RollBackRuntime | None = None) -> RuntimeView:
+    """Bring an earlier revision back, as a new one."""
+    wanted = body or RollBackRuntime()
+    revision = parts.runtime.roll_back(
+        caller, wanted.target_revision, expected_revision=wanted.expected_revision
+    )
+    return runtime_view(parts, revision)

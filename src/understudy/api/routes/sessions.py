@@ -1,0 +1,204 @@
+"""Sessions."""
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.operations import POST_TWIN
+from understudy.api.paging import Paging, items
+from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.views.sessions import (
+    reply_targets_view,
+    session_events_view,
+    session_view,
+    snapshot_view,
+)
+from understudy.core.errors import Invalid
+from understudy.core.page import PageRequest
+from understudy.runs.submission import check_reply_targets
+from understudy.sessions.model import ReplyTarget, RoutePolicy, Session
+from understudy.sessions.service import NewSession, require_session
+from understudy.wire.base import Items
+from understudy.wire.sessions import (
+    BindPersona,
+    CreateSession,
+    EndSession,
+    InterruptView,
+    ReplyTargetsView,
+    SessionEventsView,
+    SessionView,
+    SetCapabilityScope,
+    SetCredentialScope,
+    SetReplyTargets,
+    SetRoutePolicy,
+)
+
+router = APIRouter(tags=["sessions"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+ONE: Final = "/v1/sessions/{session_id}"
+
+
+def _view(parts: AppParts, changed: Session) -> SessionView:
+    """The session as it stands now: its journal grew with the change."""
+    with parts.units.read() as unit:
+        return session_view(unit, require_session(unit, changed.session_id))
+
+
+@router.post("/v1/sessions", operation_id="sessions.create", status_code=201)
+def create(body: CreateSession, parts: Parts, caller: Caller) -> SessionView:
+    """Create a session, or reuse the one of that id when nothing asked for differs."""
+    return _view(parts, parts.sessions.create(caller, NewSession(**body.model_dump())))
+
+
+@router.get("/v1/sessions", operation_id="sessions.list")
+def list_sessions(
+    parts: Parts,
+    page: Paging,
+    persona_id: Annotated[str | None, Query(description="only with this persona bound")] = None,
+    status: Annotated[Literal["active", "ended"] | None, Query()] = None,
+) -> Items[SessionView]:
+    """Sessions, newest first."""
+    found = parts.sessions.page(page, persona_id=persona_id, status=status)
+    with parts.units.read() as unit:
+        return items(found, lambda session: session_view(unit, session))
+
+
+@router.get(ONE, operation_id="sessions.get")
+def get(session_id: SessionId, parts: Parts) -> SessionView:
+    """One session."""
+    return _view(parts, parts.sessions.get(session_id))
+
+
+@router.post(ONE + "/persona", operation_id="sessions.bind_persona" + POST_TWIN)
+@router.put(ONE + "/persona", operation_id="sessions.bind_persona")
+def bind_persona(
+    session_id: SessionId, body: BindPersona, parts: Parts, caller: Caller
+) -> SessionView:
+    """Copy the persona as it is now into an idle session."""
+    return _view(parts, parts.sessions.bind_persona(caller, session_id, body.persona_id))
+
+
+@router.delete(ONE + "/persona", operation_id="sessions.clear_persona")
+def clear_persona(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+    """Take the persona off an idle session."""
+    return _view(parts, parts.sessions.clear_persona(caller, session_id))
+
+
+@router.post(ONE + "/capability-scope", operation_id="sessions.set_capability_scope" + POST_TWIN)
+@router.put(ONE + "/capability-scope", operation_id="sessions.set_capability_scope")
+def set_capability_scope(
+    session_id: SessionId, body: SetCapabilityScope, parts: Parts, caller: Caller
+) -> SessionView:
+    """Narrow what an idle session may see."""
+    scope = body.capability_scope
+    return _view(parts, parts.sessions.set_capability_scope(caller, session_id, scope))
+
+
+@router.delete(ONE + "/capability-scope", operation_id="sessions.clear_capability_scope")
+def clear_capability_scope(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+    """Leave an idle session with the persona's scope alone."""
+    return _view(parts, parts.sessions.set_capability_scope(caller, session_id, None))
+
+
+@router.post(ONE + "/credential-scope", operation_id="sessions.set_credential_scope" + POST_TWIN)
+@router.put(ONE + "/credential-scope", operation_id="sessions.set_credential_scope")
+def set_credential_scope(
+    session_id: SessionId, body: SetCredentialScope, parts: Parts, caller: Caller
+) -> SessionView:
+    """Narrow which credentials an idle session may use."""
+    scope = body.credential_scope
+    return _view(parts, parts.sessions.set_credential_scope(caller, session_id, scope))
+
+
+@router.delete(ONE + "/credential-scope", operation_id="sessions.clear_credential_scope")
+def clear_credential_scope(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+    """Lift the credential scope of an idle session."""
+    return _view(parts, parts.sessions.set_credential_scope(caller, session_id, None))
+
+
+@router.post(ONE + "/route-policy", operation_id="sessions.set_route_policy" + POST_TWIN)
+@router.put(ONE + "/route-policy", operation_id="sessions.set_route_policy")
+def set_route_policy(
+    session_id: SessionId, body: SetRoutePolicy, parts: Parts, caller: Caller
+) -> SessionView:
+    """Choose the route of future runs; runs already submitted keep theirs."""
+    wanted = body.route_policy
+    policy = RoutePolicy(provider=wanted.provider, generation=wanted.generation or {})
+    return _view(parts, parts.sessions.set_route_policy(caller, session_id, policy))
+
+
+@router.delete(ONE + "/route-policy", operation_id="sessions.clear_route_policy")
+def clear_route_policy(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+    """Let future runs take the default route."""
+    return _view(parts, parts.sessions.set_route_policy(caller, session_id, None))
+
+
+@router.get(ONE + "/reply-targets", operation_id="sessions.reply_targets")
+def get_reply_targets(session_id: SessionId, parts: Parts) -> ReplyTargetsView:
+    """Where the outputs of future runs go."""
+    return reply_targets_view(parts.sessions.get(session_id))
+
+
+@router.post(ONE + "/reply-targets", operation_id="sessions.set_reply_targets" + POST_TWIN)
+@router.put(ONE + "/reply-targets", operation_id="sessions.set_reply_targets")
+def set_reply_targets(
+    session_id: SessionId, body: SetReplyTargets, parts: Parts, caller: Caller
+) -> SessionView:
+    """Choose where the outputs of future runs go; runs already submitted keep theirs."""
+    targets = tuple(ReplyTarget(**target.model_dump()) for target in body.reply_targets)
+    session = parts.sessions.set_reply_targets(caller, session_id, check_reply_targets(targets))
+    return _view(parts, session)
+
+
+@router.delete(ONE + "/reply-targets", operation_id="sessions.clear_reply_targets")
+def clear_reply_targets(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+    """Deliver the outputs of future runs nowhere."""
+    return _view(parts, parts.sessions.set_reply_targets(caller, session_id, ()))
+
+
+@router.post(ONE + "/end", operation_id="sessions.end")
+def end(
+    session_id: SessionId, parts: Parts, caller: Caller, body: EndSession | None = None
+) -> SessionView:
+    """Close an idle session to new runs."""
+    return _view(parts, parts.sessions.end(caller, session_id, body.reason if body else None))
+
+
+@router.post(ONE + "/interrupt", operation_id="runs.interrupt")
+def interrupt(session_id: SessionId, parts: Parts, caller: Caller) -> InterruptView:
+    """Stop what the session is doing now; its queued runs go on."""
+    stopped = parts.runs.interrupt(caller, session_id)
+    with parts.units.read() as unit:
+        session = require_session(unit, session_id)
+        return InterruptView(interrupted=stopped is not None, snapshot=snapshot_view(unit, session))
+
+
+@router.get(ONE + "/events", operation_id="sessions.events")
+def events(
+    session_id: SessionId,
+    parts: Parts,
+    page: Paging,
+    after: Annotated[int | None, Query(ge=0, le=2**62, description="a journal offset")] = None,
+) -> SessionEventsView:
+    """The journal of a session, in order."""
+    offset = max(after or 0, _offset(page))
+    with parts.units.read() as unit:
+        session = require_session(unit, session_id)
+        found = unit.journal.read(session_id=session_id, after_offset=offset, limit=page.limit + 1)
+        return session_events_view(unit, session, found[: page.limit], more=len(found) > page.limit)
+
+
+def _offset(page: PageRequest) -> int:
+    match page.after:
+        case None:
+            return 0
+        case (int(offset),) if 0 <= offset <= 2**62:
+            return offset
+        case _:
+            raise Invalid(
+                "invalid_cursor",
+                domain="pagination",
+                pointer="/cursor",
+                detail="this cursor is not ours",
+            )

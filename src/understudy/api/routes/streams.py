@@ -1,0 +1,86 @@
+"""Streams of events."""
+
+import asyncio
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import StreamingResponse
+
+from understudy.api.gate import GatedRoute
+from understudy.api.parts import AppParts, Parts
+from understudy.api.sse import (
+    follow_all,
+    follow_session,
+    start_telling,
+    stream_response,
+    tell_run,
+    wanted_position,
+)
+
+router = APIRouter(tags=["streams"], route_class=GatedRoute)
+Cursor = Annotated[str | None, Query(description="the id of the last event received")]
+EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Server-sent events; `Last-Event-ID` takes up where a reader left off",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get(
+    "/v1/runs/{run_id}/stream",
+    operation_id="runs.stream",
+    response_class=StreamingResponse,
+    responses=EVENT_STREAM,
+)
+async def stream_run(
+    run_id: Annotated[str, Path(description="id of the run")],
+    parts: Parts,
+    request: Request,
+    cursor: Cursor = None,
+) -> StreamingResponse:
+    """A run as it happens, from its beginning to its end."""
+    position = wanted_position(request, cursor)
+    run = (await asyncio.to_thread(parts.runs.get, run_id)).run
+    telling = await asyncio.to_thread(start_telling, parts, run_id, run.session_id, position)
+    return stream_response(tell_run(parts, run_id, run.session_id, telling))
+
+
+@router.get(
+    "/v1/sessions/{session_id}/stream",
+    operation_id="sessions.stream",
+    response_class=StreamingResponse,
+    responses=EVENT_STREAM,
+)
+async def stream_session(
+    session_id: Annotated[str, Path(description="id of the session")],
+    parts: Parts,
+    request: Request,
+    cursor: Cursor = None,
+) -> StreamingResponse:
+    """What happens in a session from now on, or after the cursor."""
+    position = wanted_position(request, cursor)
+    session = await asyncio.to_thread(parts.sessions.get, session_id)
+    after = session.journal_length if position is None else position.offset
+    return stream_response(follow_session(parts, session_id, after))
+
+
+@router.get(
+    "/v1/events/stream",
+    operation_id="events.stream",
+    response_class=StreamingResponse,
+    responses=EVENT_STREAM,
+)
+async def stream_events(parts: Parts, request: Request, cursor: Cursor = None) -> StreamingResponse:
+    """What happens in all sessions from now on, or after the cursor."""
+    position = wanted_position(request, cursor)
+    if position is None:
+        after = await asyncio.to_thread(_last_sequence, parts)
+    else:
+        after = position.offset
+    return stream_response(follow_all(parts, after))
+
+
+def _last_sequence(parts: AppParts) -> int:
+    with parts.units.read() as unit:
+        return unit.journal.last_sequence()

@@ -1,0 +1,61 @@
+"""The runtime settings: what may be changed, and what is in force."""
+
+from typing import Any
+
+from understudy.api.parts import AppParts
+from understudy.core.errors import Invalid
+from understudy.runtime.model import Revision
+from understudy.wire.runtime import ChangeRuntime, RevisionView, RuntimeView
+
+
+def default_route(parts: AppParts, revision: Revision) -> str:
+    """The route of runs that nobody chose one for."""
+    return str(revision.document.get("default_route") or parts.settings.default_route)
+
+
+def changes_of(parts: AppParts, body: ChangeRuntime) -> dict[str, Any]:
+    """The settings a caller changes, checked."""
+    given = body.model_dump(exclude={"expected_revision"}, exclude_none=True)
+    if not given:
+        raise Invalid(
+            "runtime_change_empty", domain="runtime", detail="name at least one setting to change"
+        )
+    route = given.get("default_route")
+    if route is not None and parts.routes.find(route) is None:
+        raise Invalid(
+            "route_not_found",
+            domain="routes",
+            pointer="/default_route",
+            detail=f"there is no route {route!r}",
+        )
+    return given
+
+
+def runtime_view(parts: AppParts, revision: Revision) -> RuntimeView:
+    """The settings in force."""
+    route_id = default_route(parts, revision)
+    route = parts.routes.find(route_id)
+    level = revision.document.get("debug_level") or parts.settings.debug_level
+    return RuntimeView(
+        revision=revision.revision,
+        updated_at_ms=revision.updated_at_ms,
+        actor=revision.actor,
+        setting=revision.setting,
+        rollback_of_revision=revision.rollback_of_revision,
+        default_route=route_id,
+        provider=route.provider if route else None,
+        model=route.model if route else None,
+        debug_level=level,
+    )
+
+
+def revision_view(revision: Revision) -> RevisionView:
+    """The document as it stood after one change."""
+    return RevisionView(
+        revision=revision.revision,
+        updated_at_ms=revision.updated_at_ms,
+        actor=revision.actor,
+        setting=revision.setting,
+        rollback_of_revision=revision.rollback_of_revision,
+        document=dict(revision.document),
+    )

@@ -1,0 +1,72 @@
+"""From what a caller sends to what a run is submitted with, and waiting for a run inline."""
+
+import asyncio
+from typing import Final
+
+from starlette.requests import Request
+
+from understudy.api.parts import AppParts
+from understudy.core.errors import Invalid, Unavailable
+from understudy.runs.lifecycle import TERMINAL, WAITING
+from understudy.runs.model import DebugLevel, InputItem
+from understudy.runs.service import RunDetail
+from understudy.runs.submission import Submission
+from understudy.sessions.model import ReplyTarget
+from understudy.wire.runs import SubmitInput
+
+POLL_S: Final = 1.0
+# A run that waits for a person would keep that person's own call waiting.
+SETTLED: Final = TERMINAL | WAITING
+
+
+def submission_of(body: SubmitInput) -> Submission:
+    """The submission a body asks for; what is left out takes the defaults."""
+    names = ("source_plugin", "source_kind", "actor_id")
+    given = {name: value for name in names if (value := getattr(body, name)) is not None}
+    return Submission(
+        content=body.content,
+        input_items=tuple(
+            InputItem(**item.model_dump(exclude={"content_base64"})) for item in body.input_items
+        ),
+        attachments=tuple(body.attachments),
+        provider=body.provider,
+        generation=body.generation or {},
+        metadata=body.metadata,
+        reply_targets=_reply_targets(body),
+        max_tool_iterations=body.max_tool_iterations,
+        debug_level=None if body.debug_level is None else DebugLevel(body.debug_level),
+        **given,
+    )
+
+
+def _reply_targets(body: SubmitInput) -> tuple[ReplyTarget, ...] | None:
+    if body.reply_plugin is None and body.reply_address is None:
+        if body.reply_targets is None:
+            return None
+        return tuple(ReplyTarget(**target.model_dump()) for target in body.reply_targets)
+    if body.reply_targets or body.reply_plugin is None or body.reply_address is None:
+        raise Invalid(
+            "invalid_reply_target",
+            domain="runs",
+            pointer="/reply_plugin",
+            detail="give reply_targets, or reply_plugin together with reply_address",
+        )
+    return (ReplyTarget(plugin=body.reply_plugin, address=body.reply_address),)
+
+
+async def settled(parts: AppParts, request: Request, submitted: RunDetail) -> RunDetail:
+    """The run once it has ended or waits for a person, or when nobody listens any more."""
+    run_id, topic = submitted.run.run_id, f"session:{submitted.run.session_id}"
+    while True:
+        seen = {topic: parts.bell.count(topic)}
+        detail = await asyncio.to_thread(parts.runs.get, run_id)
+        if detail.run.status in SETTLED or await request.is_disconnected():
+            return detail
+        if parts.shutting_down.is_set():
+            raise Unavailable(
+                "daemon_draining",
+                domain="readiness",
+                detail="the daemon is stopping; the run goes on when it is back",
+                params={"run_id": run_id},
+            )
+        await parts.bell.wait(seen, timeout_s=POLL_S)

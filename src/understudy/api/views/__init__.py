@@ -1,0 +1,1 @@
+"""From domain records to what the wire shows."""

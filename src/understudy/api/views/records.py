@@ -1,0 +1,143 @@
+"""Personas, projects, agents, tokens, audit entries and routes as the wire shows them."""
+
+from understudy.access.tokens import Token
+from understudy.agents.model import Agent, ContextFile
+from understudy.core.audit import AuditEntry
+from understudy.runs.ports import RouteInfo
+from understudy.sessions.model import Persona, Project, ProjectMember
+from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
+from understudy.wire.agents import AgentView, FileSummary, FileVersionView, FileView
+from understudy.wire.personas import DefaultSkill, PersonaView
+from understudy.wire.projects import MemberView, ProjectView
+from understudy.wire.runtime import RouteView
+
+
+def persona_view(persona: Persona) -> PersonaView:
+    """A persona."""
+    return PersonaView(
+        persona_id=persona.persona_id,
+        display_name=persona.display_name,
+        soul=persona.soul,
+        capability_scope=dict(persona.capability_scope),
+        default_skills=[DefaultSkill(**skill) for skill in persona.default_skills],
+        metadata=dict(persona.metadata),
+        version=persona.version,
+        created_at_ms=persona.created_at_ms,
+        updated_at_ms=persona.updated_at_ms,
+    )
+
+
+def project_view(project: Project) -> ProjectView:
+    """A project with its members."""
+    return ProjectView(
+        project_id=project.project_id,
+        display_name=project.display_name,
+        description=project.description,
+        status=project.status.value,
+        members=[member_view(member) for member in project.members],
+        channel_links=list(project.channel_links),
+        metadata=dict(project.metadata),
+        version=project.version,
+        created_at_ms=project.created_at_ms,
+        updated_at_ms=project.updated_at_ms,
+    )
+
+
+def member_view(member: ProjectMember) -> MemberView:
+    """A member of a project."""
+    return MemberView(
+        member_id=member.member_id,
+        member_kind=member.member_kind.value,
+        display_name=member.display_name,
+        session_id=member.session_id,
+        agent_id=member.agent_id,
+        actor_id=member.actor_id,
+        role=member.role,
+        expertise_tags=list(member.expertise_tags),
+        metadata=dict(member.metadata),
+    )
+
+
+def agent_view(agent: Agent) -> AgentView:
+    """An agent."""
+    return AgentView(
+        agent_id=agent.agent_id,
+        display_name=agent.display_name,
+        agent_type=agent.agent_type.value,
+        route=agent.route,
+        max_tool_iterations=agent.max_tool_iterations,
+        other_config=dict(agent.other_config),
+        permissions=dict(agent.permissions),
+        version=agent.version,
+        created_at_ms=agent.created_at_ms,
+        updated_at_ms=agent.updated_at_ms,
+    )
+
+
+def file_view(file: ContextFile) -> FileView:
+    """A context file with its content."""
+    return FileView(
+        agent_id=file.agent_id,
+        content=file.content,
+        **file_summary(file).model_dump(),
+    )
+
+
+def file_summary(file: ContextFile) -> FileSummary:
+    """A context file without its content."""
+    return FileSummary(name=file.name, **file_version_view(file).model_dump())
+
+
+def file_version_view(file: ContextFile) -> FileVersionView:
+    """One version of a context file."""
+    return FileVersionView(
+        version=file.version,
+        actor=file.actor,
+        run_id=file.run_id,
+        created_at_ms=file.created_at_ms,
+        size=file.size,
+    )
+
+
+def token_view(token: Token) -> TokenView:
+    """A token without its secret."""
+    return TokenView(
+        token_id=token.token_id,
+        user_id=token.user_id,
+        role=token.role.value,
+        created_at_ms=token.created_at_ms,
+    )
+
+
+def token_created(token: Token, secret: str) -> TokenCreated:
+    """A new token, this once with its secret."""
+    return TokenCreated(token=secret, **token_view(token).model_dump())
+
+
+def audit_view(entry: AuditEntry) -> AuditEntryView:
+    """One attempt to change something."""
+    return AuditEntryView(
+        at_ms=entry.at_ms,
+        actor=entry.actor,
+        action=entry.action,
+        resource=entry.resource,
+        resource_id=entry.resource_id,
+        outcome=entry.outcome.value,
+        request_id=entry.request_id,
+        version=entry.version,
+        reason=entry.reason,
+    )
+
+
+def route_view(route: RouteInfo, *, default: str) -> RouteView:
+    """Where model calls can go; the record has no key to show."""
+    return RouteView(
+        route_id=route.route_id,
+        provider=route.provider,
+        model=route.model,
+        base_url=route.base_url,
+        context_window=route.context_window,
+        ready=route.ready,
+        reason=route.reason,
+        default=route.route_id == default,
+    )

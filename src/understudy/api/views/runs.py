@@ -1,0 +1,93 @@
+"""Runs and their events as the wire shows them."""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import DebugRequest
+from understudy.runs.service import RunDetail
+from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.wire.events import RunEventView
+from understudy.wire.replies import DeliveryView, OutputView
+from understudy.wire.runs import DebugRequestView, RunRequestView, RunView, UsageView
+
+# Parts of an event's data that the envelope around it already tells.
+LOCATED: Final = frozenset({"agent_id"})
+
+
+def run_view(detail: RunDetail) -> RunView:
+    """A run as it stands."""
+    run = detail.run
+    return RunView(
+        run_id=run.run_id,
+        session_id=run.session_id,
+        agent_id=run.agent_id,
+        user_id=run.user_id,
+        kind=run.kind,
+        status=run.status.value,
+        submitted_at_ms=run.submitted_at_ms,
+        updated_at_ms=run.updated_at_ms,
+        started_at_ms=run.started_at_ms,
+        finished_at_ms=run.finished_at_ms,
+        queued_position=detail.queued_position,
+        request=_request(run),
+        input_attachments=[item.asset_id for item in run.input.items if item.asset_id],
+        input_metadata=dict(run.input.metadata) if run.input.metadata else None,
+        outputs=[output_view(event) for event in detail.outputs],
+        deliveries=[DeliveryView(**asdict(delivery)) for delivery in run.deliveries],
+        error=run.error,
+        usage=UsageView(**asdict(run.usage)),
+        actions=[] if run.status in TERMINAL else ["cancel"],
+    )
+
+
+def _request(run: Run) -> RunRequestView:
+    return RunRequestView(
+        source_plugin=run.request.source_plugin,
+        source_kind=run.request.source_kind,
+        actor_id=run.request.actor_id,
+        text_preview=run.request.text_preview,
+        provider=run.route.route_id,
+        model=run.route.model,
+    )
+
+
+def output_view(event: JournalEvent, *, run_id: str | None = None) -> OutputView:
+    """A text for the user."""
+    return OutputView(
+        text=str(event.data.get("text", "")),
+        at_ms=event.at_ms,
+        step=event.data.get("step"),
+        run_id=run_id,
+    )
+
+
+def run_event_view(event: JournalEvent, *, agent_id: str) -> RunEventView:
+    """One event in the life of a run."""
+    return RunEventView(
+        timestamp_ms=event.at_ms,
+        run_id=event.run_id or "",
+        session_id=event.session_id,
+        agent_id=str(event.data.get("agent_id", agent_id)),
+        event=event_body(event),
+    )
+
+
+def event_body(event: JournalEvent) -> dict[str, Any]:
+    """What happened, with its `type`."""
+    if event.kind is EventKind.OUTPUT:
+        return {"type": "output", "output": output_view(event).model_dump()}
+    return {name: value for name, value in event.data.items() if name not in LOCATED}
+
+
+def debug_view(capture: DebugRequest) -> DebugRequestView:
+    """A captured provider request."""
+    return DebugRequestView(
+        run_id=capture.run_id,
+        step=capture.step,
+        attempt=capture.attempt,
+        at_ms=capture.at_ms,
+        request=dict(capture.request),
+        response=None if capture.response is None else dict(capture.response),
+    )

@@ -1,0 +1,1 @@
+"""The command line: serves the daemon, and talks to a running one through the client."""

@@ -1,0 +1,139 @@
+"""`understudy agents`: configured workers."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from understudy.cli import agent_files, inputs, screen
+from understudy.cli.arguments import AgentId, Cursor, Key, Limit
+from understudy.cli.connection import Connection, connect
+from understudy.cli.options import Commands
+from understudy.cli.output import note
+
+if TYPE_CHECKING:
+    from understudy.wire.agents import AgentView
+
+commands = Commands("Agents: configured workers and their context files.")
+commands.app.add_typer(agent_files.commands.app, name="files")
+
+Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
+Route = Annotated[str | None, typer.Option(help="Where its model calls go; empty clears it.")]
+Iterations = Annotated[int | None, typer.Option(help="The most rounds of tool calls in a run.")]
+OtherConfig = Annotated[
+    str | None, typer.Option(metavar="JSON", help="Its evolution switches and the like.")
+]
+Permissions = Annotated[str | None, typer.Option(metavar="JSON", help="What it may do.")]
+
+
+@commands("list")
+def list_agents(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List agents."""
+    with connect(ctx) as daemon:
+        page = daemon.client.agents.page(limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.agent_id,
+                item.agent_type,
+                item.route,
+                item.max_tool_iterations,
+                item.display_name,
+            )
+            for item in page.items
+        ]
+        empty = "No agents yet. `understudy agents create ID` makes one."
+        columns = ("agent", "type", "route", "iterations", "name")
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("create")
+def create(
+    ctx: typer.Context,
+    agent_id: AgentId,
+    agent_type: Annotated[
+        str, typer.Option("--type", help="`predefined` is shared, `open` is per user.")
+    ] = "predefined",
+    name: Name = None,
+    route: Route = None,
+    max_tool_iterations: Iterations = None,
+    other_config: OtherConfig = None,
+    permissions: Permissions = None,
+    key: Key = None,
+) -> None:
+    """Create an agent."""
+    from understudy.wire.agents import CreateAgent
+
+    fields = _fields(name, route, max_tool_iterations, other_config, permissions)
+    with connect(ctx) as daemon:
+        wanted = CreateAgent.model_validate(
+            {"agent_id": agent_id, "agent_type": agent_type, **fields}
+        )
+        _show(daemon, daemon.client.agents.create(wanted, key=key))
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, agent_id: AgentId) -> None:
+    """Show an agent."""
+    with connect(ctx) as daemon:
+        _show(daemon, daemon.client.agents.get(agent_id))
+
+
+@commands("set", "update")
+def update(
+    ctx: typer.Context,
+    agent_id: AgentId,
+    name: Name = None,
+    route: Route = None,
+    max_tool_iterations: Iterations = None,
+    other_config: OtherConfig = None,
+    permissions: Permissions = None,
+) -> None:
+    """Change an agent; what is not given stays."""
+    from understudy.wire.agents import UpdateAgent
+
+    fields = _fields(name, route, max_tool_iterations, other_config, permissions)
+    if not fields:
+        raise typer.BadParameter("give something to change")
+    with connect(ctx) as daemon:
+        _show(daemon, daemon.client.agents.update(agent_id, UpdateAgent.model_validate(fields)))
+
+
+@commands("delete")
+def delete(ctx: typer.Context, agent_id: AgentId) -> None:
+    """Delete an agent."""
+    with connect(ctx) as daemon:
+        daemon.client.agents.delete(agent_id)
+        daemon.show(lambda: note(f"agent {agent_id} is deleted"))
+
+
+def _fields(
+    name: str | None,
+    route: str | None,
+    max_tool_iterations: int | None,
+    other_config: str | None,
+    permissions: str | None,
+) -> dict[str, Any]:
+    from understudy.client.calls import given
+
+    return given(
+        display_name=name,
+        route=route,
+        max_tool_iterations=max_tool_iterations,
+        other_config=inputs.json_object(other_config, "--other-config"),
+        permissions=inputs.json_object(permissions, "--permissions"),
+    )
+
+
+def _show(daemon: Connection, view: "AgentView") -> None:
+    pairs = [
+        ("agent", view.agent_id),
+        ("name", view.display_name),
+        ("type", view.agent_type),
+        ("route", view.route),
+        ("iterations", view.max_tool_iterations),
+        ("other config", screen.compact(view.other_config)),
+        ("permissions", screen.compact(view.permissions)),
+        ("version", view.version),
+        ("changed", screen.ago(view.updated_at_ms)),
+    ]
+    daemon.show(lambda: screen.fields(pairs))

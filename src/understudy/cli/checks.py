@@ -1,0 +1,228 @@
+"""What `doctor` makes of what it found: rules from findings to checks, and nothing else."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+Severity = Literal["info", "warning", "error"]
+SCARCE_BYTES: Final = 256 * 1024 * 1024
+OFFLINE: Final = "scripted"
+# What the daemon warns of and `check_routes` says with more detail.
+SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"})
+GET_KEY: Final = (
+    "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
+    " and start the daemon again"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at; what is not well says how to mend it."""
+
+    code: str
+    severity: Severity
+    message: str
+    fix: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The check as `doctor --json` prints it."""
+        shown = {"code": self.code, "severity": self.severity, "message": self.message}
+        return shown if self.fix is None else {**shown, "fix": self.fix}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The daemon's home, where it is on this machine."""
+
+    path: str
+    mode: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What could be learned about a daemon; None where nothing could."""
+
+    url: str
+    client_version: str
+    # Why no daemon answered.
+    unreachable: str | None = None
+    ready: bool | None = None
+    # Why the daemon did not tell about itself: the problem's status and detail.
+    refused: tuple[int, str] | None = None
+    status: Mapping[str, Any] | None = None
+    routes: Sequence[Mapping[str, Any]] | None = None
+    home: Home | None = None
+
+
+def check_daemon(found: Findings) -> Iterator[Check]:
+    """Somebody answers."""
+    if found.unreachable is None:
+        yield Check(code="daemon", severity="info", message=f"a daemon answers at {found.url}")
+    else:
+        yield Check(
+            code="daemon",
+            severity="error",
+            message=f"no daemon answers at {found.url}: {found.unreachable}",
+            fix="start one with `understudy serve`, or name another with --url or UNDERSTUDY_URL",
+        )
+
+
+def check_readiness(found: Findings) -> Iterator[Check]:
+    """It takes work."""
+    if found.ready:
+        yield Check(code="readiness", severity="info", message="the daemon takes work")
+    elif found.ready is False:
+        yield Check(
+            code="readiness",
+            severity="error",
+            message="the daemon is starting or draining",
+            fix="wait a moment and ask again; if it stays so, read the daemon's log",
+        )
+
+
+def check_auth(found: Findings) -> Iterator[Check]:
+    """We may ask it things."""
+    if found.refused is not None and found.refused[0] in (401, 403):
+        yield Check(
+            code="auth",
+            severity="error",
+            message=f"the daemon refuses the caller: {found.refused[1]}",
+            fix="give a valid token with --token or UNDERSTUDY_TOKEN",
+        )
+    elif found.refused is not None:
+        yield Check(
+            code="status",
+            severity="error",
+            message=f"the daemon does not tell its status: {found.refused[1]}",
+            fix="read the daemon's log",
+        )
+    elif found.status is not None:
+        yield Check(code="auth", severity="info", message="the daemon accepts the caller")
+
+
+def check_version(found: Findings) -> Iterator[Check]:
+    """Both sides speak of the same things."""
+    if found.status is None:
+        return
+    theirs = found.status.get("version")
+    if theirs == found.client_version:
+        yield Check(code="version", severity="info", message=f"version {theirs} on both sides")
+    else:
+        yield Check(
+            code="version",
+            severity="warning",
+            message=f"the daemon has version {theirs}, this command {found.client_version}",
+            fix="install the same version on both sides, and start the daemon again",
+        )
+
+
+def check_database(found: Findings) -> Iterator[Check]:
+    """Where the daemon keeps its records."""
+    kind = ((found.status or {}).get("storage") or {}).get("kind")
+    if kind:
+        yield Check(code="database", severity="info", message=f"records are kept in {kind}")
+
+
+def check_routes(found: Findings) -> Iterator[Check]:
+    """There is a model to ask."""
+    if found.routes is None:
+        return
+    for route in found.routes:
+        if not route.get("ready"):
+            yield _unready(route)
+    real = [route for route in found.routes if route.get("provider") != OFFLINE]
+    ready = [str(route["route_id"]) for route in real if route.get("ready")]
+    if ready:
+        message = f"ready: {', '.join(ready)}"
+        yield Check(code="routes", severity="info", message=message)
+    elif not real:
+        yield Check(
+            code="routes",
+            severity="warning",
+            message="there is only the offline route, which answers from a script",
+            fix=GET_KEY,
+        )
+
+
+def check_home(found: Findings) -> Iterator[Check]:
+    """Nobody else reads the daemon's files."""
+    if found.home is None:
+        return
+    if found.home.mode & 0o077:
+        yield Check(
+            code="home",
+            severity="warning",
+            message=f"other accounts can enter {found.home.path} (mode {found.home.mode:o})",
+            fix=f"chmod 700 {found.home.path}",
+        )
+    else:
+        message = f"only its owner can enter {found.home.path}"
+        yield Check(code="home", severity="info", message=message)
+
+
+def check_disk(found: Findings) -> Iterator[Check]:
+    """There is room to write."""
+    if found.home is None:
+        return
+    megabytes = found.home.free_bytes // (1024 * 1024)
+    if found.home.free_bytes < SCARCE_BYTES:
+        yield Check(
+            code="disk",
+            severity="warning",
+            message=f"only {megabytes} MB are free where {found.home.path} is",
+            fix="free some space, or move the home to a larger disk with --home",
+        )
+    else:
+        yield Check(code="disk", severity="info", message=f"{megabytes} MB are free")
+
+
+def check_health(found: Findings) -> Iterator[Check]:
+    """What the daemon itself finds worth a look."""
+    health = (found.status or {}).get("health") or {}
+    for warning in health.get("warnings") or []:
+        if warning.get("code") in SAID_ALREADY:
+            continue
+        severity = warning.get("severity", "warning")
+        fix = warning.get("action")
+        if fix is None and severity != "info":
+            fix = "read the daemon's log"
+        yield Check(
+            code=str(warning.get("code", "health")),
+            severity=severity,
+            message=str(warning.get("message", "")),
+            fix=fix,
+        )
+
+
+RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
+    check_daemon,
+    check_readiness,
+    check_auth,
+    check_version,
+    check_database,
+    check_routes,
+    check_home,
+    check_disk,
+    check_health,
+)
+
+
+def examine(found: Findings) -> list[Check]:
+    """Every check that the findings allow, in the order of the rules."""
+    return [check for rule in RULES for check in rule(found)]
+
+
+def is_ok(checks: Sequence[Check]) -> bool:
+    """Whether nothing is broken; warnings are not."""
+    return all(check.severity != "error" for check in checks)
+
+
+def _unready(route: Mapping[str, Any]) -> Check:
+    is_default = bool(route.get("default"))
+    return Check(
+        code="routes",
+        severity="error" if is_default else "warning",
+        message=f"route {route['route_id']} is not ready: {route.get('reason')}",
+        fix="set the environment variable that its api_key_env names, and start the daemon again",
+    )

@@ -1,0 +1,81 @@
+"""What every command takes, and the class that gives it to them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+PANEL: Final = "Every command"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What was typed of the options that every command takes."""
+
+    url: str | None = None
+    token: str | None = None
+    json: bool = False
+
+
+def shared(ctx: typer.Context) -> Shared:
+    """The shared options, wherever on the command line they stood."""
+    given = {name: ctx.meta[_key(name)] for name in Shared.__slots__ if _key(name) in ctx.meta}
+    return Shared(**given)
+
+
+def shared_options() -> list[TyperOption]:
+    """Fresh options; they keep their values for `shared` and are not passed to the command."""
+    return [
+        _option("--url", str, metavar="URL", help="Where the daemon is (or UNDERSTUDY_URL)."),
+        _option("--token", str, metavar="TOKEN", help="Who is calling (or UNDERSTUDY_TOKEN)."),
+        _option("--json", bool, is_flag=True, help="Print the API's JSON alone on stdout."),
+    ]
+
+
+class Command(TyperCommand):
+    """A command that also takes the shared options."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params.extend(shared_options())
+
+
+class Commands:
+    """A group of commands under one noun."""
+
+    def __init__(self, help: str) -> None:  # noqa: A002 - the word that Typer uses
+        self.help = help
+        self.app = typer.Typer(help=help, no_args_is_help=True)
+
+    def __call__(self, name: str, *aliases: str) -> Callable[[F], F]:
+        """Register a function as a command; aliases work and are not listed."""
+
+        def register(function: F) -> F:
+            self.app.command(name, cls=Command)(function)
+            for alias in aliases:
+                self.app.command(alias, cls=Command, hidden=True)(function)
+            return function
+
+        return register
+
+
+def _option(name: str, kind: type, **more: Any) -> TyperOption:
+    def keep(ctx: typer.Context, param: Any, value: Any) -> None:
+        if value:
+            ctx.meta[_key(param.name)] = value
+
+    return TyperOption(
+        param_decls=[name],
+        type=kind,
+        callback=keep,
+        expose_value=False,
+        rich_help_panel=PANEL,
+        **more,
+    )
+
+
+def _key(name: str) -> str:
+    return f"understudy.{name}"

@@ -1,0 +1,123 @@
+"""How a command ends and what it leaves on stdout and stderr."""
+
+import json
+import sys
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from understudy.cli.screen import printable
+
+if TYPE_CHECKING:
+    from understudy.client.errors import ClientError
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    REFUSED = 4
+    UNREACHABLE = 5
+
+
+BY_STATUS: Final[Mapping[int, ExitCode]] = {
+    400: ExitCode.USAGE,
+    401: ExitCode.REFUSED,
+    403: ExitCode.REFUSED,
+    404: ExitCode.NOT_FOUND,
+    409: ExitCode.REFUSED,
+    412: ExitCode.REFUSED,
+    413: ExitCode.USAGE,
+    422: ExitCode.USAGE,
+    429: ExitCode.UNREACHABLE,
+    503: ExitCode.UNREACHABLE,
+    504: ExitCode.UNREACHABLE,
+}
+HINTS: Final[Mapping[str, str]] = {
+    "daemon_unreachable": "start one with `understudy serve`, or name another with --url",
+    "unauthorized": "give a token with --token or UNDERSTUDY_TOKEN",
+    "session_busy": "queue it instead with `understudy runs submit`",
+    "session_not_idle": "wait until its runs have ended, or stop them with `sessions interrupt`",
+}
+
+
+def exit_code(error: "ClientError") -> ExitCode:
+    """The exit code of a call that did not succeed."""
+    from understudy.client import errors
+
+    match error:
+        case errors.ProblemError():
+            return BY_STATUS.get(error.status, ExitCode.FAILED)
+        case errors.UnreachableError():
+            return ExitCode.UNREACHABLE
+        case errors.InvalidCall():
+            return ExitCode.USAGE
+        case _:
+            return ExitCode.FAILED
+
+
+def problem_of(error: "ClientError") -> dict[str, Any]:
+    """The problem object of an error: the daemon's own, or one made here."""
+    from understudy.client import errors
+
+    match error:
+        case errors.ProblemError():
+            return error.problem
+        case errors.UnreachableError():
+            return client_problem("daemon_unreachable", "Daemon unreachable", str(error))
+        case errors.InvalidCall():
+            return client_problem("invalid_call", "Invalid call", str(error))
+        case errors.WaitTimeout():
+            return client_problem("wait_timeout", "Waited long enough", str(error))
+        case _:
+            return client_problem("answer_not_understood", "Unknown answer", str(error))
+
+
+def client_problem(code: str, title: str, detail: str) -> dict[str, Any]:
+    """A problem that arose on this side of the wire."""
+    return {
+        "type": f"/problems/{code}",
+        "title": title,
+        "detail": detail,
+        "code": code,
+        "domain": "client",
+    }
+
+
+def print_json(value: object) -> None:
+    """A JSON document alone on stdout; on a terminal it is indented."""
+    indent = 2 if sys.stdout.isatty() else None
+    takes_all = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(value, ensure_ascii=not takes_all, indent=indent), flush=True)
+
+
+def note(text: str) -> None:
+    """A line for people, on stderr, so that stdout holds results only."""
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def report(error: "ClientError", *, as_json: bool) -> ExitCode:
+    """Say what went wrong, and answer the exit code."""
+    problem = problem_of(error)
+    if as_json:
+        print_json(problem)
+    for line in problem_lines(problem):
+        note(line)
+    return exit_code(error)
+
+
+def problem_lines(problem: Mapping[str, Any]) -> list[str]:
+    """A problem in words: what, where, and what to do about it."""
+    code, domain = problem.get("code"), problem.get("domain")
+    detail = problem.get("detail") or problem.get("title") or "the daemon refused"
+    lines = [f"error: {detail}" + (f" ({domain}/{code})" if code and domain else "")]
+    for field in problem.get("errors") or ():
+        words = field.get("detail", "")
+        if words and words != detail:
+            lines.append(f"  {field.get('pointer', '')}: {words}")
+    if hint := HINTS.get(str(code)):
+        lines.append(f"  {hint}")
+    return lines

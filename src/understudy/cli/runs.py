@@ -1,0 +1,214 @@
+"""`understudy runs`: execution requests in sessions."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.arguments import Cursor, Key, Limit, RunId, SessionId, Text, TextFile
+from understudy.cli.connection import Connection, connect
+from understudy.cli.options import Commands
+from understudy.cli.output import ExitCode, note, print_json
+
+if TYPE_CHECKING:
+    from understudy.wire.runs import RunView
+
+commands = Commands("Runs: execution requests in sessions, one at a time in each.")
+
+
+@commands("list")
+def list_runs(
+    ctx: typer.Context,
+    session: Annotated[str | None, typer.Option(help="Only those of a session.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only those in a status.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List runs, newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.runs.page(
+            session_id=session, status=status, limit=limit, cursor=cursor
+        )
+        rows = [
+            (
+                run.run_id,
+                run.session_id,
+                _state(run),
+                screen.ago(run.submitted_at_ms),
+                screen.lasted(run.started_at_ms, run.finished_at_ms),
+                run.request.text_preview or "",
+            )
+            for run in page.items
+        ]
+        columns = ("run", "session", "status", "submitted", "took", "input")
+        empty = "No runs yet. `understudy runs submit SESSION TEXT` makes one."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, run_id: RunId) -> None:
+    """Show a run and what it answered."""
+    with connect(ctx) as daemon:
+        run = daemon.client.runs.get(run_id)
+        daemon.show(lambda: screen.fields(_fields(run)))
+
+
+@commands("submit")
+def submit(
+    ctx: typer.Context,
+    session_id: SessionId,
+    text: Text = None,
+    file: TextFile = None,
+    route: Annotated[str | None, typer.Option(help="The route of this run.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model of this run.")] = None,
+    max_tool_iterations: Annotated[
+        int | None, typer.Option(help="The most rounds of tool calls.")
+    ] = None,
+    debug_level: Annotated[
+        str | None, typer.Option(help="Keep provider requests: off, requests or full.")
+    ] = None,
+    reply_target: Annotated[
+        list[str] | None, typer.Option(help="Where the output goes; repeatable.")
+    ] = None,
+    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the run.")] = None,
+    key: Key = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for the end, print the reply.")
+    ] = False,
+) -> None:
+    """Queue a run in a session."""
+    from understudy.client.calls import given
+    from understudy.wire.runs import SubmitInput
+
+    fields: dict[str, Any] = given(
+        content=inputs.content(text, file),
+        provider=route,
+        generation={"model": model} if model else None,
+        max_tool_iterations=max_tool_iterations,
+        debug_level=debug_level,
+        reply_targets=_targets(reply_target),
+        metadata=inputs.json_object(metadata, "--metadata"),
+    )
+    with connect(ctx) as daemon:
+        run = daemon.client.runs.submit(session_id, SubmitInput.model_validate(fields), key=key)
+        if wait:
+            finish(daemon, daemon.client.runs.wait(run.run_id))
+            return
+        daemon.show(lambda: print(run.run_id))
+        if not daemon.as_json:
+            note(f"{_state(run)}; follow it with `understudy runs watch {run.run_id}`")
+
+
+@commands("wait")
+def wait_for(
+    ctx: typer.Context,
+    run_id: RunId,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, help="Give up after this many seconds.")
+    ] = None,
+) -> None:
+    """Wait until a run has ended and print its reply; fails unless it completed."""
+    with connect(ctx) as daemon:
+        finish(daemon, daemon.client.runs.wait(run_id, timeout_s=timeout))
+
+
+@commands("watch", "stream")
+def watch(
+    ctx: typer.Context,
+    run_id: RunId,
+    after: Annotated[str | None, typer.Option(help="Begin after this event id.")] = None,
+) -> None:
+    """Follow a run from its start to its end; fails unless it completed."""
+    from understudy.cli.transcript import Transcript
+    from understudy.wire.events import RunUpdated
+
+    transcript, status = Transcript(), ""
+    with connect(ctx) as daemon:
+        for event in daemon.client.runs.stream(run_id, last_event_id=after):
+            if daemon.as_json:
+                print_json({"id": event.id, "event": event.name, "data": event.raw})
+            else:
+                transcript.show(event)
+            if isinstance(event.data, RunUpdated):
+                status = event.data.status
+        if status != "completed":
+            raise typer.Exit(ExitCode.FAILED)
+
+
+@commands("events")
+def events(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List the events in the life of a run, oldest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.runs.events_page(run_id, limit=limit, cursor=cursor)
+        rows = [(screen.ago(item.timestamp_ms), screen.summary(item.event)) for item in page.items]
+        daemon.show(lambda: screen.table(("when", "what"), rows, empty="No events yet."))
+        daemon.more(page.next_cursor)
+
+
+@commands("cancel")
+def cancel(ctx: typer.Context, run_id: RunId) -> None:
+    """Stop a run; one that has ended stays as it is."""
+    with connect(ctx) as daemon:
+        run = daemon.client.runs.cancel(run_id)
+        daemon.show(lambda: note(f"run {run_id} is {_state(run)}"))
+
+
+@commands("debug")
+def debug(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List the provider requests of a run, redacted."""
+    with connect(ctx) as daemon:
+        page = daemon.client.runs.debug_page(run_id, limit=limit, cursor=cursor)
+        rows = [
+            (item.step, item.attempt, screen.ago(item.at_ms), screen.compact(item.request))
+            for item in page.items
+        ]
+        empty = "Nothing was kept. Submit with --debug-level requests to keep provider requests."
+        columns = ("step", "attempt", "when", "request")
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+def finish(daemon: Connection, run: "RunView") -> None:
+    """Print a run that has ended; anything but `completed` is a failure."""
+    daemon.show(lambda: _print_outputs(run))
+    if run.status != "completed":
+        note(f"run {run.run_id} {run.status}" + (f": {run.error}" if run.error else ""))
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _print_outputs(run: "RunView") -> None:
+    for output in run.outputs:
+        print(screen.printable(output.text))
+
+
+def _state(run: "RunView") -> str:
+    words = run.status.replace("_", " ")
+    return f"{words} (position {run.queued_position})" if run.queued_position else words
+
+
+def _fields(run: "RunView") -> list[tuple[str, object]]:
+    usage = run.usage
+    return [
+        ("run", run.run_id),
+        ("session", run.session_id),
+        ("agent", run.agent_id),
+        ("status", _state(run)),
+        ("error", run.error),
+        ("route", run.request.provider),
+        ("model", run.request.model),
+        ("submitted", screen.ago(run.submitted_at_ms)),
+        ("took", screen.lasted(run.started_at_ms, run.finished_at_ms)),
+        ("calls", f"{usage.model_calls} model, {usage.tool_calls} tool"),
+        ("tokens", f"{usage.input_tokens} in, {usage.output_tokens} out"),
+        ("deliveries", [f"{to.plugin}:{to.address} {to.status}" for to in run.deliveries]),
+        ("input", run.request.text_preview),
+        ("output", "\n".join(output.text for output in run.outputs)),
+    ]
+
+
+def _targets(texts: list[str] | None) -> list[dict[str, str]] | None:
+    if texts is None:
+        return None
+    pairs = [inputs.reply_target(text) for text in texts]
+    return [{"plugin": plugin, "address": address} for plugin, address in pairs]

@@ -1,0 +1,89 @@
+"""`understudy runtime`: settings that change while the daemon runs."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from understudy.cli import screen
+from understudy.cli.connection import Connection, connect
+from understudy.cli.options import Commands
+
+if TYPE_CHECKING:
+    from understudy.wire.runtime import RuntimeView
+
+commands = Commands("Runtime: settings that change while the daemon runs.")
+
+Expected = Annotated[
+    int | None, typer.Option("--expected-revision", help="Refuse if it is another by now.")
+]
+
+
+@commands("show", "get")
+def show(ctx: typer.Context) -> None:
+    """Show the settings in force."""
+    with connect(ctx) as daemon:
+        _show(daemon, daemon.client.runtime.get())
+
+
+@commands("set")
+def change(
+    ctx: typer.Context,
+    default_route: Annotated[str | None, typer.Option(help="Where runs go by default.")] = None,
+    debug_level: Annotated[str | None, typer.Option(help="off, requests or full.")] = None,
+    expected_revision: Expected = None,
+) -> None:
+    """Change settings; each change is a revision."""
+    from understudy.client.calls import given
+    from understudy.wire.runtime import ChangeRuntime
+
+    fields = given(default_route=default_route, debug_level=debug_level)
+    if not fields:
+        raise typer.BadParameter("give something to change")
+    with connect(ctx) as daemon:
+        wanted = {**fields, **given(expected_revision=expected_revision)}
+        _show(daemon, daemon.client.runtime.change(ChangeRuntime.model_validate(wanted)))
+
+
+@commands("revisions")
+def revisions(ctx: typer.Context) -> None:
+    """List the kept revisions, newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.runtime.revisions()
+        rows = [
+            (
+                item.revision,
+                screen.ago(item.updated_at_ms),
+                item.actor,
+                item.setting,
+                screen.compact(item.document) or "{}",
+            )
+            for item in page.items
+        ]
+        columns = ("revision", "when", "by", "setting", "document")
+        daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
+
+
+@commands("rollback")
+def roll_back(
+    ctx: typer.Context,
+    revision: Annotated[
+        int | None, typer.Argument(metavar="[REVISION]", help="The one before if left out.")
+    ] = None,
+    expected_revision: Expected = None,
+) -> None:
+    """Bring an earlier revision back as a new one."""
+    with connect(ctx) as daemon:
+        view = daemon.client.runtime.roll_back(revision, expected_revision=expected_revision)
+        _show(daemon, view)
+
+
+def _show(daemon: Connection, view: "RuntimeView") -> None:
+    pairs = [
+        ("revision", view.revision),
+        ("default route", view.default_route),
+        ("model", view.model),
+        ("debug level", view.debug_level),
+        ("changed", screen.ago(view.updated_at_ms)),
+        ("by", view.actor),
+    ]
+    daemon.show(lambda: screen.fields(pairs))

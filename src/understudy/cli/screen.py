@@ -1,0 +1,141 @@
+"""Text for people: short tables, relative times, nothing that could drive the terminal."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# What models and tools say may hold escape sequences and text that reorders what follows.
+UNPRINTABLE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+LOCATIONS: Final = frozenset({"agent_id", "run_id", "session_id", "timestamp_ms"})
+NEVER_CUT: Final = 10_000
+UNITS: Final = ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
+
+
+def printable(text: str) -> str:
+    """The text without control characters, but for line breaks and tabs."""
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """The text on one line, cut to `limit` characters if one is given."""
+    line = " ".join(text.split())
+    return line[: limit - 1] + "…" if limit and len(line) > limit else line
+
+
+def ago(at_ms: int | None, now_ms: int | None = None) -> str:
+    """How long ago a moment was, in one unit; a date when it is long past."""
+    if not at_ms:
+        return "–"
+    now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    seconds = (now - at_ms) // 1000
+    if seconds < 1:
+        return "just now"
+    for below, unit, name in UNITS:
+        if seconds < below:
+            return f"{seconds // unit}{name} ago"
+    return time.strftime("%Y-%m-%d", time.localtime(at_ms / 1000))
+
+
+def lasted(start_ms: int | None, end_ms: int | None) -> str:
+    """A duration such as `0.4s` or `3m 20s`."""
+    if not start_ms or not end_ms:
+        return "–"
+    seconds = (end_ms - start_ms) / 1000
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m {rest}s"
+
+
+def console() -> "Console":
+    """Where results are printed; lines are cut on a terminal only."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else NEVER_CUT
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
+    """Rows under headings; the last column gives way when the terminal is narrow."""
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = [[Text(one_line(printable(_words(cell)))) for cell in row] for row in rows]
+    if not lines:
+        print(empty)
+        return
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns[:-1]:
+        grid.add_column(column.upper(), no_wrap=True)
+    grid.add_column(columns[-1].upper(), no_wrap=True, overflow="ellipsis")
+    for line in lines:
+        grid.add_row(*line)
+    out = console()
+    with out.capture() as captured:
+        out.print(grid)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def fields(pairs: Iterable[tuple[str, object]]) -> None:
+    """Names and values, one a line; what is empty is left out."""
+    shown = [(name, _words(value)) for name, value in pairs if value not in (None, "", [], {}, ())]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        first, *rest = printable(value).splitlines() or [""]
+        print(f"{name:<{width}}  {first}")
+        for line in rest:
+            print(f"{'':<{width}}  {line}")
+
+
+def document(text: str) -> None:
+    """A whole text: exactly as it is for a file or a pipe, made safe for a terminal."""
+    if sys.stdout.isatty():
+        print(printable(text).removesuffix("\n"))
+    else:
+        sys.stdout.write(text)
+
+
+def aside(text: str) -> None:
+    """A quiet line on stderr: what happens beside the reply."""
+    from rich.console import Console
+    from rich.text import Text
+
+    width = None if sys.stderr.isatty() else NEVER_CUT
+    out = Console(stderr=True, width=width, highlight=False, markup=False, emoji=False)
+    line = Text(one_line(printable(text)), style="dim")
+    out.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def compact(value: object) -> str | None:
+    """A JSON value on one line; nothing when there is none."""
+    return None if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
+
+
+def summary(data: Mapping[str, object], limit: int = 160) -> str:
+    """What an event says, short enough for a line; where it happened is left out."""
+    said = {name: value for name, value in data.items() if name not in LOCATIONS}
+    return one_line(printable(" ".join(_part(name, said[name]) for name in said)), limit)
+
+
+def _part(name: str, value: object) -> str:
+    if name in ("text", "type") and isinstance(value, str):
+        return value
+    return f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(part) for part in value)
+    return str(value)

@@ -1,0 +1,205 @@
+"""`understudy sessions`: durable conversations."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.arguments import Cursor, Key, Limit, SessionId, Text, TextFile
+from understudy.cli.connection import Connection, connect
+from understudy.cli.options import Commands
+from understudy.cli.output import ExitCode, note, print_json
+
+if TYPE_CHECKING:
+    from understudy.wire.sessions import SessionView
+
+commands = Commands("Sessions: durable conversations, each of one agent.")
+
+
+@commands("list")
+def list_sessions(
+    ctx: typer.Context,
+    persona: Annotated[str | None, typer.Option(help="Only those bound to a persona.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only `active` or `ended` ones.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List sessions, newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.sessions.page(
+            persona_id=persona, status=status, limit=limit, cursor=cursor
+        )
+        rows = [
+            (
+                view.session_id,
+                view.agent_id,
+                _state(view),
+                view.persona.persona_id if view.persona else None,
+                screen.ago(view.updated_at_ms),
+            )
+            for view in page.items
+        ]
+        columns = ("session", "agent", "state", "persona", "changed")
+        empty = "No sessions yet. `understudy chat` or `understudy sessions create` makes one."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("create")
+def create(
+    ctx: typer.Context,
+    session_id: Annotated[
+        str | None, typer.Argument(metavar="[SESSION]", help="An id of your own.")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Who works in it; `default` if left out.")
+    ] = None,
+    persona: Annotated[str | None, typer.Option(help="The persona to copy into it.")] = None,
+    parent: Annotated[str | None, typer.Option(help="Make it a sidechain of this session.")] = None,
+    thread: Annotated[str | None, typer.Option(help="An id of your own for the thread.")] = None,
+    key: Key = None,
+) -> None:
+    """Create a session, or reuse the one with that id."""
+    from understudy.client.calls import given
+    from understudy.wire.sessions import CreateSession
+
+    fields = given(
+        session_id=session_id,
+        agent_id=agent,
+        persona_id=persona,
+        parent_session_id=parent,
+        thread_id=thread,
+    )
+    with connect(ctx) as daemon:
+        view = daemon.client.sessions.create(CreateSession(**fields), key=key)
+        daemon.show(lambda: print(view.session_id))
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, session_id: SessionId) -> None:
+    """Show a session."""
+    with connect(ctx) as daemon:
+        show_session(daemon, daemon.client.sessions.get(session_id))
+
+
+@commands("end")
+def end(
+    ctx: typer.Context,
+    session_id: SessionId,
+    reason: Annotated[str | None, typer.Option(help="Why it ends.")] = None,
+) -> None:
+    """Close a session to new runs."""
+    with connect(ctx) as daemon:
+        daemon.client.sessions.end(session_id, reason)
+        daemon.show(lambda: note(f"session {session_id} has ended"))
+
+
+@commands("interrupt")
+def interrupt(ctx: typer.Context, session_id: SessionId) -> None:
+    """Stop the run that is going on; the session goes on."""
+    with connect(ctx) as daemon:
+        answer = daemon.client.sessions.interrupt(session_id)
+        said = "the run is being interrupted" if answer.interrupted else "no run was going on"
+        daemon.show(lambda: note(said))
+
+
+@commands("input")
+def send_input(
+    ctx: typer.Context,
+    session_id: SessionId,
+    text: Text = None,
+    file: TextFile = None,
+    route: Annotated[str | None, typer.Option(help="The route of this run.")] = None,
+    key: Key = None,
+) -> None:
+    """Run an input at once and print the reply; refused while the session is busy."""
+    from understudy.client.calls import given
+    from understudy.wire.runs import SubmitInput
+
+    words = inputs.content(text, file)
+    with connect(ctx) as daemon:
+        wanted = SubmitInput(**given(content=words, provider=route))
+        view = daemon.client.sessions.input(session_id, wanted, key=key)
+        daemon.show(lambda: _print_reply(view))
+        last = view.snapshot.last_run
+        if last is not None and last.status != "completed":
+            note(f"run {last.run_id} {last.status}" + (f": {last.error}" if last.error else ""))
+            raise typer.Exit(ExitCode.FAILED)
+
+
+@commands("events")
+def events(
+    ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
+) -> None:
+    """List the events of the journal, oldest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.sessions.events_page(session_id, limit=limit, cursor=cursor)
+        rows = [
+            (
+                event.offset,
+                screen.ago(event.at_ms),
+                event.kind,
+                event.run_id,
+                screen.summary(event.data),
+            )
+            for event in page.items
+        ]
+        columns = ("offset", "when", "kind", "run", "what")
+        daemon.show(lambda: screen.table(columns, rows, empty="Nothing has happened yet."))
+        daemon.more(page.next_cursor)
+
+
+@commands("stream")
+def stream(
+    ctx: typer.Context,
+    session_id: SessionId,
+    after: Annotated[str | None, typer.Option(help="Begin after this event id.")] = None,
+) -> None:
+    """Print what happens in a session, as it happens."""
+    with connect(ctx) as daemon:
+        for event in daemon.client.sessions.stream(session_id, last_event_id=after):
+            if daemon.as_json:
+                print_json({"id": event.id, "event": event.name, "data": event.raw})
+            else:
+                print(f"{event.name}  {screen.summary(event.raw)}", flush=True)
+
+
+def show_session(daemon: Connection, view: "SessionView") -> None:
+    """Print a session."""
+    daemon.show(lambda: screen.fields(_fields(view)))
+
+
+def _fields(view: "SessionView") -> list[tuple[str, object]]:
+    persona, policy = view.persona, view.route_policy
+    return [
+        ("session", view.session_id),
+        ("agent", view.agent_id),
+        ("state", _state(view)),
+        ("ended because", view.ended_reason),
+        ("persona", f"{persona.persona_id} v{persona.persona_version}" if persona else None),
+        ("route", policy.provider if policy else None),
+        ("generation", screen.compact(policy.generation) if policy else None),
+        ("parent", view.parent_session_id),
+        ("thread", view.thread_id),
+        ("capability scope", screen.compact(view.capability_scope)),
+        ("effective", screen.compact(view.effective_capability_scope)),
+        ("credential scope", screen.compact(view.credential_scope)),
+        ("reply targets", [f"{to.plugin}:{to.address}" for to in view.reply_targets or []]),
+        ("journal", f"{view.snapshot.journal_length} events"),
+        ("created", screen.ago(view.created_at_ms)),
+        ("changed", screen.ago(view.updated_at_ms)),
+    ]
+
+
+def _state(view: "SessionView") -> str:
+    now = view.snapshot
+    if now.active_run_id:
+        return f"busy, {now.queued_runs} queued" if now.queued_runs else "busy"
+    return now.status
+
+
+def _print_reply(view: "SessionView") -> None:
+    last = view.snapshot.last_run
+    for output in view.outputs:
+        if last is None or output.run_id in (None, last.run_id):
+            print(screen.printable(output.text))

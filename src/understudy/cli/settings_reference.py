@@ -1,0 +1,159 @@
+"""The settings described as Markdown; a test keeps the tables in step with `settings`."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting and the places where it can be given."""
+
+    name: str
+    meaning: str
+    default: str = ""
+    flag: str = ""
+    variable: str = ""
+    # Whether the config file takes it, under its name.
+    in_file: bool = True
+
+
+SETTINGS: Final = (
+    Setting(
+        name="home",
+        meaning="where the daemon's files live",
+        default="the XDG data directory",
+        flag="--home",
+        variable="UNDERSTUDY_HOME",
+        in_file=False,
+    ),
+    Setting(
+        name="config",
+        meaning="the config file",
+        default="`<home>/config.toml`",
+        flag="--config",
+        variable="UNDERSTUDY_CONFIG",
+        in_file=False,
+    ),
+    Setting(
+        name="bind",
+        meaning="where to listen; beyond loopback a token is needed",
+        default="`127.0.0.1:4600`",
+        flag="--bind",
+        variable="UNDERSTUDY_BIND",
+    ),
+    Setting(
+        name="database_url",
+        meaning="`sqlite:///…`, or `postgresql://…` for several daemons",
+        default="`sqlite:///<home>/understudy.db`",
+        flag="--database-url",
+        variable="UNDERSTUDY_DATABASE_URL",
+    ),
+    Setting(
+        name="workspace",
+        meaning="the agents' working directory",
+        default="`<home>/workspace`",
+        flag="--workspace",
+        variable="UNDERSTUDY_WORKSPACE",
+    ),
+    Setting(
+        name="default_route",
+        meaning="where runs go that nobody chose a route for",
+        default="the first route",
+    ),
+    Setting(
+        name="debug_level",
+        meaning="which provider traffic is kept, redacted: `off`, `requests` or `full`",
+        default="`off`",
+        variable="UNDERSTUDY_DEBUG_LEVEL",
+    ),
+    Setting(
+        name="log_level",
+        meaning="`debug`, `info`, `warning` or `error`",
+        default="`info`",
+        variable="UNDERSTUDY_LOG_LEVEL",
+    ),
+    Setting(
+        name="max_active_steps",
+        meaning="model and tool calls at the same time",
+        default="`32`",
+    ),
+    Setting(
+        name="history_retention_hours",
+        meaning="how long the engine's records of finished runs are kept",
+        default="`72`",
+    ),
+    Setting(
+        name="admin_token",
+        meaning="a token of the role admin, for user `admin`",
+        variable="UNDERSTUDY_ADMIN_TOKEN",
+        in_file=False,
+    ),
+)
+ROUTE_FIELDS: Final = {
+    "provider": "`openai` (anything that speaks its chat-completions wire), `anthropic`, `scripted`",
+    "model": "the model to ask for",
+    "base_url": "where the provider is, when it is not the usual place",
+    "api_key_env": "the environment variable that holds the key",
+    "context_window": "how many tokens the model takes",
+    "fallback_model": "the model to ask when the first one is overloaded",
+    "timeout_s": "how long a model call may take",
+    "max_attempts": "how often a model call is tried",
+    "script": "for `scripted`: a file to answer from",
+}
+WITHOUT_FILE: Final = {
+    "OPENAI_API_KEY": "makes route `openai`",
+    "OPENAI_BASE_URL": "where that route goes",
+    "ANTHROPIC_API_KEY": "makes route `anthropic`",
+    "ANTHROPIC_BASE_URL": "where that route goes",
+    "UNDERSTUDY_MODEL": "the model of the first of them",
+}
+CLIENT: Final = {
+    "UNDERSTUDY_URL": "where commands find the daemon; by default where `UNDERSTUDY_BIND` says",
+    "UNDERSTUDY_TOKEN": "who commands call as",
+}
+
+
+def settings_markdown() -> str:
+    """The page about settings."""
+    lines = [
+        "# Settings",
+        "",
+        "Made by `scripts/reference`; change `understudy.cli.settings_reference`, not this page.",
+        "",
+        "A flag of `understudy serve` counts before the environment, the environment before the",
+        "config file, the config file before the default. `understudy config show` tells each",
+        "value and where it came from.",
+        "",
+        "| setting | flag | environment | config file | default | meaning |",
+        "|---|---|---|---|---|---|",
+        *map(_row, SETTINGS),
+        "",
+        "## Routes",
+        "",
+        "The config file has a table `[routes.<route_id>]` for each route:",
+        "",
+        *_pairs("key", ROUTE_FIELDS),
+        "",
+        "With no route in the config file the environment makes them; with no key at all, the",
+        "daemon starts on the built-in offline route `scripted`, and says so:",
+        "",
+        *_pairs("environment", WITHOUT_FILE),
+        "",
+        "## Commands that talk to a daemon",
+        "",
+        *_pairs("environment", CLIENT),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(setting: Setting) -> str:
+    flag = f"`{setting.flag}`" if setting.flag else ""
+    variable = f"`{setting.variable}`" if setting.variable else ""
+    key = f"`{setting.name}`" if setting.in_file else ""
+    cells = (f"`{setting.name}`", flag, variable, key, setting.default, setting.meaning)
+    return "| " + " | ".join(cells) + " |"
+
+
+def _pairs(heading: str, table: dict[str, str]) -> list[str]:
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in table.items()]
+    return [f"| {heading} | meaning |", "|---|---|", *rows]

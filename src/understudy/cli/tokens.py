@@ -1,0 +1,62 @@
+"""`understudy tokens`: who may call."""
+
+from typing import Annotated
+
+import typer
+
+from understudy.cli import screen
+from understudy.cli.arguments import Cursor, Key, Limit
+from understudy.cli.connection import connect
+from understudy.cli.options import Commands
+from understudy.cli.output import note
+
+commands = Commands("Tokens: who may call, and in which role.")
+
+
+@commands("create")
+def create(
+    ctx: typer.Context,
+    user_id: Annotated[str, typer.Argument(metavar="USER", help="Who the token stands for.")],
+    role: Annotated[str, typer.Option(help="`viewer`, `operator` or `admin`.")] = "operator",
+    key: Key = None,
+) -> None:
+    """Make a token; it is shown once. From the first one on, every call needs a token."""
+    from understudy.wire.access import CreateToken
+
+    with connect(ctx) as daemon:
+        wanted = CreateToken.model_validate({"user_id": user_id, "role": role})
+        created = daemon.client.tokens.create(wanted.user_id, wanted.role, key=key)
+        daemon.show(lambda: print(created.token or ""))
+        if not daemon.as_json:
+            about = f"{created.token_id}: {created.role} {created.user_id}"
+            lost = "made before under this key; its secret is not shown again"
+            note(f"{about}; {'shown this once' if created.token else lost}")
+
+
+@commands("list")
+def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List tokens, without their secrets."""
+    with connect(ctx) as daemon:
+        page = daemon.client.tokens.page(limit=limit, cursor=cursor)
+        rows = [
+            (item.token_id, item.user_id, item.role, screen.ago(item.created_at_ms))
+            for item in page.items
+        ]
+        empty = (
+            "No tokens. On loopback, calls without one act as admin until"
+            " `understudy tokens create USER` makes the first."
+        )
+        columns = ("token", "user", "role", "made")
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("delete")
+def delete(
+    ctx: typer.Context,
+    token_id: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id, as `list` shows.")],
+) -> None:
+    """Refuse calls with a token from now on."""
+    with connect(ctx) as daemon:
+        daemon.client.tokens.delete(token_id)
+        daemon.show(lambda: note(f"token {token_id} is deleted"))

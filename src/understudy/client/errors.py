@@ -1,0 +1,139 @@
+"""What a call can end in other than an answer.
+
+ClientError
+├── InvalidCall              the call makes no sense and was not sent
+├── UnreachableError         no daemon answered
+├── AnswerError              the answer is not what this client understands
+├── WaitTimeout              what was waited for did not happen in time
+└── ProblemError             the daemon said no: status, code, domain, detail, errors
+    ├── InvalidError         400, 413, 422: a value is wrong
+    ├── NotFoundError        404
+    ├── RefusedError         somebody or something forbids it
+    │   ├── UnauthorizedError    401
+    │   ├── ForbiddenError       403
+    │   └── ConflictError        409, 412
+    └── UnavailableError     429, 503, 504: trying again may help
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+class ClientError(Exception):
+    """A call did not succeed."""
+
+
+class InvalidCall(ClientError):
+    """The call makes no sense, and was not sent."""
+
+
+class UnreachableError(ClientError):
+    """No daemon answered at the address."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"no daemon answers at {url}: {reason}")
+        self.url = url
+        self.reason = reason
+
+
+class AnswerError(ClientError):
+    """The daemon answered something that this client does not understand."""
+
+
+class WaitTimeout(ClientError):
+    """The time to wait is over; what was waited for goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldProblem:
+    """One wrong value, located by a JSON pointer into what was sent."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class ProblemError(ClientError):
+    """The daemon answered with a problem."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        self.status = status
+        self.problem = dict(problem)
+        self.code = str(problem.get("code") or f"http_{status}")
+        self.domain = str(problem.get("domain") or "daemon")
+        self.title = str(problem.get("title") or "")
+        self.detail = str(problem.get("detail") or self.title or f"status {status}")
+        self.errors = tuple(_field_problems(problem.get("errors")))
+        # How long the daemon asks to wait before the next try.
+        self.retry_after_s: float | None = None
+        super().__init__(f"{self.detail} ({self.domain}/{self.code})")
+
+
+class InvalidError(ProblemError):
+    """A value that was sent is wrong."""
+
+
+class NotFoundError(ProblemError):
+    """There is no such thing, or the caller may not know that there is."""
+
+
+class RefusedError(ProblemError):
+    """A rule, a role or the state of the thing forbids it."""
+
+
+class UnauthorizedError(RefusedError):
+    """A valid token is needed."""
+
+
+class ForbiddenError(RefusedError):
+    """The token's role does not suffice."""
+
+
+class ConflictError(RefusedError):
+    """The thing is in a state that does not allow this."""
+
+
+class UnavailableError(ProblemError):
+    """The daemon cannot do it now; trying again may help."""
+
+
+BY_STATUS: Final[Mapping[int, type[ProblemError]]] = {
+    400: InvalidError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: ConflictError,
+    413: InvalidError,
+    422: InvalidError,
+    429: UnavailableError,
+    503: UnavailableError,
+    504: UnavailableError,
+}
+
+
+def problem_of(status: int, content: bytes) -> ProblemError:
+    """The error that an answer with this status stands for."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        body = {"status": status, "detail": f"the daemon answered with status {status}"}
+    return BY_STATUS.get(status, ProblemError)(status, body)
+
+
+def _field_problems(errors: object) -> list[FieldProblem]:
+    if not isinstance(errors, list):
+        return []
+    return [
+        FieldProblem(
+            pointer=str(error.get("pointer", "")),
+            code=str(error.get("code", "")),
+            detail=str(error.get("detail", "")),
+        )
+        for error in errors
+        if isinstance(error, dict)
+    ]

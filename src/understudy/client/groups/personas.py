@@ -1,0 +1,42 @@
+"""Calls about personas."""
+
+from collections.abc import Iterator
+
+from understudy.client.calls import at, delete, get, given, post, put
+from understudy.client.groups.resource import Resource, body, every
+from understudy.wire.base import Deleted, Items
+from understudy.wire.personas import CreatePersona, PersonaView, UpdatePersona
+
+_view = PersonaView.model_validate
+
+
+class Personas(Resource):
+    """Instruction records that sessions take snapshots of."""
+
+    def create(self, wanted: CreatePersona, *, key: str | None = None) -> PersonaView:
+        """A new persona."""
+        return self.transport.send(post(at("personas"), _view, body(wanted), key=key))
+
+    def get(self, persona_id: str) -> PersonaView:
+        """One persona."""
+        return self.transport.send(get(at("personas", persona_id), _view))
+
+    def page(
+        self, *, query: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Items[PersonaView]:
+        """Some personas; `query` is part of an id or a name."""
+        read = Items[PersonaView].model_validate
+        asked = given(query=query, limit=limit, cursor=cursor)
+        return self.transport.send(get(at("personas"), read, **asked))
+
+    def list(self, *, query: str | None = None) -> Iterator[PersonaView]:
+        """All personas."""
+        return every(lambda cursor: self.page(query=query, cursor=cursor))
+
+    def update(self, persona_id: str, changes: UpdatePersona) -> PersonaView:
+        """Change the given fields; sessions that carry a snapshot keep it."""
+        return self.transport.send(put(at("personas", persona_id), _view, body(changes)))
+
+    def delete(self, persona_id: str) -> Deleted:
+        """Delete a persona; sessions that carry a snapshot keep it."""
+        return self.transport.send(delete(at("personas", persona_id), Deleted.model_validate))

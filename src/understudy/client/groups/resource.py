@@ -1,0 +1,36 @@
+"""What the resource groups share: a transport, bodies from models, and lists page by page."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from understudy.client.transport import Transport
+from understudy.wire.base import Items
+
+T = TypeVar("T")
+MAX_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A group of calls about one kind of thing."""
+
+    transport: Transport
+
+
+def body(request: BaseModel) -> dict[str, Any]:
+    """What was set in a request, as JSON."""
+    return request.model_dump(mode="json", exclude_unset=True)
+
+
+def every(page: Callable[[str | None], Items[T]]) -> Iterator[T]:
+    """All items of a list, fetched page by page as they are asked for."""
+    cursor: str | None = None
+    while True:
+        current = page(cursor)
+        yield from current.items
+        cursor = current.next_cursor
+        if cursor is None:
+            return

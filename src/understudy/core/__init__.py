@@ -1,0 +1,1 @@
+"""Ideas every other package builds on; imports nothing of ours."""

@@ -1,0 +1,60 @@
+"""Who did what, and who was told no."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.core.request import current_request_id
+
+
+class Outcome(StrEnum):
+    """How an attempt ended."""
+
+    DONE = "done"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One attempt to change something. `action` is a noun and a verb, such as `sessions.create`."""
+
+    at_ms: int
+    actor: str
+    action: str
+    resource: str
+    resource_id: str
+    outcome: Outcome = Outcome.DONE
+    version: int | None = None
+    reason: str | None = None
+    request_id: str = ""
+
+
+def done(
+    principal: Principal, action: str, resource_id: str, *, at_ms: int, version: int | None = None
+) -> AuditEntry:
+    """The entry of an attempt that succeeded, in the request being served."""
+    return AuditEntry(
+        at_ms=at_ms,
+        actor=principal.actor,
+        action=action,
+        resource=action.partition(".")[0],
+        resource_id=resource_id,
+        version=version,
+        request_id=current_request_id.get(),
+    )
+
+
+class AuditStore(Protocol):
+    """Where audit entries are kept; nothing removes them."""
+
+    def add(self, entry: AuditEntry) -> None:
+        """Keep one more entry."""
+        ...
+
+    def page(
+        self, request: PageRequest, *, resource: str | None, actor: str | None
+    ) -> Page[AuditEntry]:
+        """Entries, newest first."""
+        ...

@@ -1,0 +1,57 @@
+"""Waking those who wait for something new, by topic, from any thread."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Bell:
+    """Counts rings per topic, so that a ring between a look and a wait is never missed.
+
+    Take `count` first, then look; if there was nothing, `wait` with that count.
+    """
+
+    _loop: asyncio.AbstractEventLoop | None = None
+    _counts: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Use this loop to wake waiters."""
+        self._loop = loop
+
+    def count(self, topic: str) -> int:
+        """How often the topic rang while somebody could hear it."""
+        return self._counts.get(topic, 0)
+
+    def ring(self, *topics: str) -> None:
+        """Wake everybody who waits for one of these; may be called from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ring, topics)
+
+    async def wait(self, seen: Mapping[str, int], *, timeout_s: float) -> None:
+        """Return when a topic has rung since `seen`, or after the timeout."""
+        woken = asyncio.Event()
+        for topic in seen:
+            self._waiting.setdefault(topic, set()).add(woken)
+        try:
+            if all(self.count(topic) == count for topic, count in seen.items()):
+                async with asyncio.timeout(timeout_s):
+                    await woken.wait()
+        except TimeoutError:
+            pass
+        finally:
+            for topic in seen:
+                self._leave(topic, woken)
+
+    def _ring(self, topics: tuple[str, ...]) -> None:
+        for topic in topics:
+            self._counts[topic] = self._counts.get(topic, 0) + 1
+            for woken in self._waiting.get(topic, ()):
+                woken.set()
+
+    def _leave(self, topic: str, woken: asyncio.Event) -> None:
+        waiters = self._waiting.get(topic, set())
+        waiters.discard(woken)
+        if not waiters:
+            self._waiting.pop(topic, None)

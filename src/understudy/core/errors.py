@@ -1,0 +1,93 @@
+"""The errors of the domain, by who must act.
+
+UnderstudyError              code, domain, params; no HTTP status
+├── NotFound                 absent, or the caller may not know it exists
+├── Conflict                 the state of the thing does not allow it
+│   ├── InvalidTransition    not a step of the state machine
+│   └── StaleVersion         somebody else changed it first
+├── Rejected                 policy, role or guard says no
+├── Unauthenticated          nobody we know is calling
+├── Invalid                  a value is wrong; carries a JSON pointer
+├── LimitExceeded            size, budget, rate
+└── Unavailable              provider, tool, database; retrying may help
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldError:
+    """One wrong value, located by a JSON pointer into the request body."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class UnderstudyError(Exception):
+    """Something went wrong that a person or a client can act on."""
+
+    def __init__(
+        self,
+        code: str,
+        *,
+        domain: str = "daemon",
+        detail: str = "",
+        params: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(detail or code)
+        self.code = code
+        self.domain = domain
+        self.detail = detail or code.replace("_", " ")
+        self.params = dict(params or {})
+
+
+class NotFound(UnderstudyError):
+    """The thing does not exist, or the caller may not know that it does."""
+
+
+class Conflict(UnderstudyError):
+    """The thing is in a state that does not allow this."""
+
+
+class InvalidTransition(Conflict):
+    """The state machine has no such step."""
+
+
+class StaleVersion(Conflict):
+    """The caller's copy is older than what is stored."""
+
+
+class Rejected(UnderstudyError):
+    """A rule, a role or a guard forbids this."""
+
+
+class Unauthenticated(UnderstudyError):
+    """The call carries no valid token where one is needed."""
+
+
+class LimitExceeded(UnderstudyError):
+    """A size, budget or rate is used up."""
+
+
+class Unavailable(UnderstudyError):
+    """A provider, tool or database did not answer; trying again may help."""
+
+
+class Invalid(UnderstudyError):
+    """One or more values are wrong."""
+
+    def __init__(
+        self,
+        code: str,
+        *,
+        domain: str = "daemon",
+        detail: str = "",
+        pointer: str | None = None,
+        errors: tuple[FieldError, ...] = (),
+    ) -> None:
+        super().__init__(code, domain=domain, detail=detail)
+        if pointer is not None and not errors:
+            errors = (FieldError(pointer=pointer, code=code, detail=self.detail),)
+        self.errors = errors

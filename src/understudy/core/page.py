@@ -1,0 +1,82 @@
+"""Lists in pages: a bounded number of items and an opaque cursor to the next ones."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from understudy.core.errors import Invalid
+
+DEFAULT_LIMIT: Final = 50
+MAX_LIMIT: Final = 200
+
+T = TypeVar("T")
+Key = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRequest:
+    """How many items to answer, and after which sort key."""
+
+    limit: int = DEFAULT_LIMIT
+    after: Key | None = None
+
+    @classmethod
+    def parse(cls, *, limit: int | None, cursor: str | None) -> "PageRequest":
+        """Read what a caller sent; a limit above the maximum is cut to it."""
+        if limit is not None and limit < 1:
+            raise Invalid(
+                "invalid_limit",
+                domain="pagination",
+                pointer="/limit",
+                detail="limit must be 1 or more",
+            )
+        return cls(
+            limit=min(limit or DEFAULT_LIMIT, MAX_LIMIT),
+            after=decode_cursor(cursor) if cursor else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """Some items, and the cursor of the next page if there is one."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None = None
+
+    @classmethod
+    def of(cls, rows: Sequence[T], *, limit: int, key: Callable[[T], Key]) -> "Page[T]":
+        """Make a page from up to `limit + 1` rows: the extra one only tells that more follow."""
+        items = tuple(rows[:limit])
+        more = len(rows) > limit
+        return cls(items=items, next_cursor=encode_cursor(key(items[-1])) if more else None)
+
+
+def encode_cursor(key: Key) -> str:
+    """A sort key as an opaque, URL-safe string."""
+    raw = json.dumps(key, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def decode_cursor(cursor: str) -> Key:
+    """The sort key in a cursor that this daemon made, or `Invalid`."""
+    try:
+        key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, binascii.Error, RecursionError):
+        key = None
+    valid = isinstance(key, list) and key and all(_is_ours(part) for part in key)
+    if not valid:
+        raise Invalid(
+            "invalid_cursor",
+            domain="pagination",
+            pointer="/cursor",
+            detail="this cursor is not ours",
+        )
+    return tuple(key)
+
+
+def _is_ours(part: object) -> bool:
+    """A number or an id; ids are printable, and no database takes text that is far from it."""
+    return type(part) is int or (isinstance(part, str) and part.isprintable())

@@ -1,0 +1,46 @@
+"""Who is calling, and what their role lets them do."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from understudy.core.errors import Rejected
+
+
+class Role(StrEnum):
+    """What a token may do; each role includes the ones before it."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+    def includes(self, other: "Role") -> bool:
+        """Whether this role may do what `other` may."""
+        order = list(Role)
+        return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """The user a call acts for, bound to a token and never to a sentence."""
+
+    user_id: str
+    role: Role
+    # The admin who acts for `user_id`, when it is not the user's own token.
+    acting_admin: str | None = None
+
+    @property
+    def actor(self) -> str:
+        """How the audit names this caller."""
+        return f"{self.acting_admin} as {self.user_id}" if self.acting_admin else self.user_id
+
+    def require(self, role: Role) -> None:
+        """Raise `Rejected` unless this caller has at least `role`."""
+        if not self.role.includes(role):
+            raise Rejected(
+                "forbidden",
+                domain="auth",
+                detail=f"this needs the {role} role; you are {self.role}",
+            )
+
+
+DAEMON = Principal(user_id="daemon", role=Role.ADMIN)

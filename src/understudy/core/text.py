@@ -1,0 +1,12 @@
+"""Small rules about text that several rooms share."""
+
+from typing import Final
+
+ELLIPSIS: Final = "…"
+PREVIEW_CHARS: Final = 160
+
+
+def preview(text: str, limit: int = PREVIEW_CHARS) -> str:
+    """The first `limit` characters of the trimmed text, marked when something was cut."""
+    trimmed = text.strip()
+    return trimmed if len(trimmed) <= limit else trimmed[:limit] + ELLIPSIS

@@ -1,0 +1,159 @@
+"""The daemon as a process: listen, serve, drain on a signal, and say in one line why not."""
+
+import asyncio
+import signal
+import socket
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
+
+import psycopg
+import sqlalchemy as sa
+import structlog
+import uvicorn
+
+from understudy.api.app import create_app
+from understudy.daemon.banner import banner
+from understudy.daemon.wiring import Daemon
+from understudy.engine.homelock import HomeLock, HomeLocked
+from understudy.redaction.scrub import scrub, scrub_json
+from understudy.settings import Settings
+from understudy.telemetry.logs import configure_logging
+
+log = structlog.get_logger()
+
+STREAM_GRACE_S: Final = 3
+
+
+class CannotServe(Exception):
+    """The daemon cannot serve; the message says why in one line."""
+
+
+def serve(settings: Settings) -> int:
+    """Run until a signal asks to stop; the exit code tells how it went."""
+    configure_logging(settings.log_level, json=None, scrub=scrub_json)
+    try:
+        _make_home(settings)
+        with _home_lock(settings), _listen(settings) as listener:
+            asyncio.run(_run(settings, listener))
+    except CannotServe as reason:
+        print(f"understudy: {reason}", file=sys.stderr)  # noqa: T201 - the one line for people
+        return 1
+    return 0
+
+
+async def _run(settings: Settings, listener: socket.socket) -> None:
+    daemon = await asyncio.to_thread(_open, settings)
+    try:
+        await daemon.start()
+        app = create_app(daemon.parts())
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=STREAM_GRACE_S,
+            ws="none",
+        )
+        server = _Server(config)
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, _stop_or_quit, stop)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        print(banner(settings, listener.getsockname()), file=sys.stderr, flush=True)  # noqa: T201
+        await _until_stopped(stop, serving)
+        await daemon.drain()
+        server.should_exit = True
+        await serving
+    finally:
+        await daemon.stop()
+
+
+async def _until_stopped(stop: asyncio.Event, serving: "asyncio.Task[None]") -> None:
+    waiting = asyncio.create_task(stop.wait())
+    await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+
+
+def _stop_or_quit(stop: asyncio.Event) -> None:
+    """The first signal drains, a second one ends the process where it stands."""
+    if stop.is_set():
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+    stop.set()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handlers: ours drain first."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _open(settings: Settings) -> Daemon:
+    try:
+        daemon = Daemon(settings)
+        daemon.migrate()
+        if not settings.is_loopback and not daemon.tokens.tokens_exist():
+            raise CannotServe(
+                f"{settings.host} can be reached from outside, so a token is needed: set "
+                "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"
+            )
+    except (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error) as problem:
+        reason = scrub(str(problem.__cause__ or problem).strip().splitlines()[0])
+        raise CannotServe(f"the database cannot be used: {reason}") from None
+    return daemon
+
+
+def _make_home(settings: Settings) -> None:
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        settings.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise CannotServe(f"cannot make {problem.filename}: {problem.strerror}") from None
+
+
+@contextmanager
+def _listen(settings: Settings) -> Iterator[socket.socket]:
+    host = settings.host.strip("[]")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as problem:
+        raise CannotServe(f"cannot listen on {settings.host}: {problem.strerror}") from None
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+        except OSError as problem:
+            raise CannotServe(
+                f"cannot listen on {settings.host}:{settings.port}: {problem.strerror}"
+            ) from None
+        yield listener
+
+
+def _home_lock(settings: Settings) -> AbstractContextManager[object]:
+    return _locked_home(settings) if settings.is_sqlite else nullcontext()
+
+
+@contextmanager
+def _locked_home(settings: Settings) -> Iterator[None]:
+    try:
+        lock = HomeLock(settings.home)
+        lock.__enter__()
+    except HomeLocked:
+        raise CannotServe(
+            f"another daemon works in {settings.home}; stop it, or use another --home"
+        ) from None
+    except OSError as problem:
+        raise CannotServe(f"cannot lock {settings.home}: {problem.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)

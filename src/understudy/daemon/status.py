@@ -1,0 +1,92 @@
+"""What `/v1/status` tells: how the daemon is, and what deserves a look."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy import __version__
+from understudy.core.clock import Clock
+from understudy.runs.ports import RouteCatalogue, RunUnit
+from understudy.sessions.ports import Units
+from understudy.settings import Settings
+
+LOW_DISK_BYTES: Final = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """Takes a snapshot of the daemon when it is called."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    routes: RouteCatalogue
+    settings: Settings
+    state: Callable[[], str]
+
+    def __call__(self) -> dict[str, Any]:
+        """The snapshot as a JSON object."""
+        began = self.clock.now_ms()
+        with self.units.read() as unit:
+            sessions = unit.sessions.count()
+            runs = unit.runs.counts()
+        warnings = [*self._route_warnings(), *self._disk_warnings()]
+        return {
+            "snapshot_at_ms": began,
+            "version": __version__,
+            "process_id": os.getpid(),
+            "status": self.state(),
+            "ready": self.state() == "ready",
+            "storage": {"kind": "sqlite" if self.settings.is_sqlite else "postgresql"},
+            "provider_readiness": [
+                {"route_id": route.route_id, "ready": route.ready, "reason": route.reason}
+                for route in self.routes.all()
+            ],
+            "sessions": {"total": sessions},
+            "runs": {str(status): count for status, count in runs.items()},
+            "health": {
+                "ok": all(warning["severity"] != "error" for warning in warnings),
+                "warnings": warnings,
+                "snapshot_duration_ms": self.clock.now_ms() - began,
+            },
+        }
+
+    def _route_warnings(self) -> list[dict[str, Any]]:
+        warnings = [
+            _warning(
+                "warning",
+                "route_not_ready",
+                f"route {route.route_id} is not ready: {route.reason}",
+                related_id=route.route_id,
+                action="set the key its config names, then restart",
+            )
+            for route in self.routes.all()
+            if not route.ready
+        ]
+        if self.settings.is_offline:
+            warnings.append(
+                _warning(
+                    "info",
+                    "offline_model",
+                    "answers come from the built-in offline script",
+                    action="set OPENAI_API_KEY or ANTHROPIC_API_KEY, then restart",
+                )
+            )
+        return warnings
+
+    def _disk_warnings(self) -> list[dict[str, Any]]:
+        free = shutil.disk_usage(self.settings.home).free
+        if free >= LOW_DISK_BYTES:
+            return []
+        text = f"only {free // (1024 * 1024)} MiB are free where the home is"
+        return [_warning("error", "disk_low", text, action="free some space")]
+
+
+def _warning(
+    severity: str, code: str, message: str, *, related_id: str | None = None, action: str
+) -> dict[str, Any]:
+    warning = {"severity": severity, "code": code, "message": message, "action": action}
+    if related_id is not None:
+        warning["related_id"] = related_id
+    return warning

@@ -1,0 +1,1 @@
+"""The port to the durable engine; the only package that imports dbos."""

@@ -1,0 +1,137 @@
+"""Runs as durable work: queued with our own rows, one at a time per session, taken up after a crash.
+
+DBOS keeps the queue, the order within a session and who works on what. What a run has done is in
+its journal, so the engine only has to call us again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient, DBOSConfig
+
+from understudy.engine.dispatch import LOOK_EVERY_S, Dispatcher
+
+APPLICATION: Final = "understudy"
+# A constant, not a hash of the code: an upgrade must take up what an older daemon left.
+APPLICATION_VERSION: Final = "1"
+QUEUE: Final = "runs"
+WORKFLOW: Final = "run"
+NOTIFICATION_POLL_S: Final = 0.2
+SWEEP_BATCH: Final = 500
+
+Execute = Callable[[str], Awaitable[None]]
+
+
+class DurableEngine:
+    """Starts, feeds and stops the engine of this process."""
+
+    def __init__(self, database: sa.Engine, *, executor_id: str) -> None:
+        self._database = database
+        self.executor_id = executor_id
+        self._client: DBOSClient | None = None
+        self._dispatcher: Dispatcher | None = None
+
+    async def start(self, execute: Execute) -> None:
+        """Prepare the engine's tables, take up what was left, and begin to take runs."""
+        config: DBOSConfig = {
+            "name": APPLICATION,
+            "system_database_engine": self._database,
+            "application_version": APPLICATION_VERSION,
+            "executor_id": self.executor_id,
+            "notification_listener_polling_interval_sec": NOTIFICATION_POLL_S,
+            "enable_otlp": False,
+            "log_level": "WARNING",
+        }
+        instance = DBOS(config=config)
+
+        async def run(run_id: str) -> None:
+            task = asyncio.current_task()
+            if task is not None:
+                # Done only when the engine has noted the end; then the session's next run may go.
+                task.add_done_callback(lambda _: self.look())
+            await execute(run_id)
+
+        DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(run)
+        # The queue has a dispatcher of its own.
+        DBOS.listen_queues([])
+        # Launched from the running loop, so that runs execute on it.
+        DBOS.launch()
+        queue = await DBOS.register_queue_async(
+            QUEUE,
+            partition_concurrency=1,
+            polling_interval_sec=LOOK_EVERY_S,
+            on_conflict="always_update",
+        )
+        self._client = await asyncio.to_thread(self._open_client)
+        self._dispatcher = Dispatcher(instance, queue)
+        self._dispatcher.start()
+
+    async def stop(self) -> None:
+        """Stop taking runs; those under way are left for the next start."""
+        if self._dispatcher is not None:
+            await asyncio.to_thread(self._dispatcher.stop)
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        self._client = None
+
+    def enqueue(self, connection: sa.Connection, run_id: str, session_id: str) -> None:
+        """Queue a run within the caller's transaction."""
+        if self._client is None:
+            raise RuntimeError("the engine has not been started")
+        self._client.enqueue_in_transaction(
+            connection,
+            {
+                "queue_name": QUEUE,
+                "workflow_name": WORKFLOW,
+                "workflow_id": run_id,
+                "queue_partition_key": session_id,
+                "app_version": APPLICATION_VERSION,
+            },
+            run_id,
+        )
+
+    def look(self) -> None:
+        """Say that there may be a run to take; may be called from any thread."""
+        if self._dispatcher is not None:
+            self._dispatcher.look()
+
+    def pending_executors(self) -> frozenset[str]:
+        """Executors that have work under way, by the engine's records."""
+        table = sa.table(
+            "workflow_status",
+            sa.column("executor_id"),
+            sa.column("status"),
+            schema="dbos" if self._database.dialect.name == "postgresql" else None,
+        )
+        query: sa.Select[Any] = (
+            sa.select(table.c.executor_id).where(table.c.status == "PENDING").distinct()
+        )
+        with self._database.connect() as connection:
+            return frozenset(name for name in connection.execute(query).scalars() if name)
+
+    def take_over(self, executor_id: str) -> None:
+        """Put the work of a dead executor back into the queue; doing it twice changes nothing."""
+        DBOS._recover_pending_workflows([executor_id])  # noqa: SLF001 - there is no public way
+        self.look()
+
+    def sweep(self, *, finished_before_ms: int) -> int:
+        """Delete the engine's records of work that ended before a time; ours stay."""
+        before = datetime.fromtimestamp(finished_before_ms / 1000, tz=UTC).isoformat()
+        deleted = 0
+        while True:
+            finished = DBOS.list_workflows(
+                status=["SUCCESS", "ERROR", "CANCELLED"],
+                completed_before=before,
+                limit=SWEEP_BATCH,
+                load_input=False,
+                load_output=False,
+            )
+            if not finished:
+                return deleted
+            DBOS.delete_workflows([workflow.workflow_id for workflow in finished])
+            deleted += len(finished)
+
+    def _open_client(self) -> DBOSClient:
+        return DBOSClient(system_database_engine=self._database, application_name=APPLICATION)

@@ -1,0 +1,103 @@
+"""Several daemons on one PostgreSQL: each shows that it lives, and takes over from those that do not.
+
+A daemon holds an advisory lock named after its executor id for as long as it lives. Where work is
+under way for an executor whose lock is free, that executor is gone.
+"""
+
+import asyncio
+import hashlib
+import threading
+from typing import Final
+
+import psycopg
+import structlog
+
+from understudy.engine.durable import DurableEngine
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S: Final = 1.0
+# A peer whose machine vanished is noticed by the server within about ten seconds.
+KEEPALIVE: Final = "-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+
+
+def lock_number(executor_id: str) -> int:
+    """The advisory lock that stands for an executor."""
+    digest = hashlib.sha256(executor_id.encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+class Heartbeat:
+    """Holds this daemon's lock on a connection of its own, and gets it back when that is lost."""
+
+    def __init__(self, url: str, executor_id: str) -> None:
+        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._number = lock_number(executor_id)
+        self._stopping = threading.Event()
+        self._held = threading.Event()
+        self._thread = threading.Thread(target=self._hold, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to hold the lock; returns once it is held."""
+        self._thread.start()
+        if not self._held.wait(timeout=15):
+            raise TimeoutError("the database did not grant this daemon's lock")
+
+    def stop(self) -> None:
+        """Let the lock go."""
+        self._stopping.set()
+        self._thread.join(timeout=5)
+
+    def _hold(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with psycopg.connect(
+                    self._url, autocommit=True, connect_timeout=10, options=KEEPALIVE
+                ) as connection:
+                    connection.execute("SELECT pg_advisory_lock(%s)", (self._number,))
+                    self._held.set()
+                    while not self._stopping.wait(LOOK_EVERY_S):
+                        connection.execute("SELECT 1")
+            except psycopg.Error as problem:
+                log.warning("heartbeat.lost", reason=type(problem).__name__)
+                self._stopping.wait(1)
+
+
+class Reaper:
+    """Looks once a second for executors that died with work under way."""
+
+    def __init__(self, url: str, engine: DurableEngine) -> None:
+        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._engine = engine
+
+    async def run(self) -> None:
+        """Look for ever; a failed look is tried again."""
+        while True:
+            try:
+                await asyncio.to_thread(self.look)
+            except Exception as problem:  # noqa: BLE001 - the next look may work
+                log.warning("reaper.failed", reason=type(problem).__name__)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    def look(self) -> tuple[str, ...]:
+        """Take over from every dead executor; tells which."""
+        others = self._engine.pending_executors() - {self._engine.executor_id}
+        if not others:
+            return ()
+        taken = []
+        with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
+            for executor_id in sorted(others):
+                if self._is_dead(connection, executor_id):
+                    log.warning("executor.taken_over", executor_id=executor_id)
+                    self._engine.take_over(executor_id)
+                    taken.append(executor_id)
+        return tuple(taken)
+
+    @staticmethod
+    def _is_dead(connection: psycopg.Connection, executor_id: str) -> bool:
+        number = lock_number(executor_id)
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
+        if row is None or not row[0]:
+            return False
+        connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+        return True

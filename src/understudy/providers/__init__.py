@@ -1,0 +1,1 @@
+"""Model providers behind one small contract; the only package that imports pydantic-ai."""

@@ -1,0 +1,105 @@
+"""Anthropic's models, over pydantic-ai."""
+
+from typing import Final
+
+import anthropic
+import httpx2
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelConnectionError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.providers.anthropic import AnthropicProvider as TheirProvider
+
+from understudy.providers.anthropic_plain import PlainOrStreamClient
+from understudy.providers.base import ModelReply, ModelRequest, OnDelta, ProviderError
+from understudy.providers.connection import TIMEOUT, open_client
+from understudy.providers.failures import Failures
+from understudy.providers.mapping import add_response, to_messages, to_parameters, to_settings
+from understudy.providers.replies import ReplyParts
+
+DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
+# What a body of the wrong shape makes the reader trip over.
+_WRONG_SHAPE: Final = (AttributeError, KeyError, TypeError, ValueError, AssertionError)
+
+
+class AnthropicProvider:
+    """Answers from one server, reusing its connections; belongs to one event loop."""
+
+    def __init__(self, *, api_key: str | None, base_url: str | None) -> None:
+        base = base_url or DEFAULT_BASE_URL
+        self._failures = Failures(api_key)
+        self._client = anthropic.AsyncAnthropic(
+            # Servers without keys exist behind a base URL; the client insists on one.
+            api_key=api_key or "none",
+            base_url=base,
+            timeout=TIMEOUT,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=open_client(PlainOrStreamClient, base),
+        )
+        self._provider = TheirProvider(anthropic_client=self._client)
+        self._models: dict[str, AnthropicModel] = {}
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+        """Answer, from a stream or from the plain body of a server that does not stream."""
+        parts = ReplyParts()
+        try:
+            async with model_request_stream(
+                self._model(request.model),
+                to_messages(request),
+                model_settings=to_settings(request.generation),
+                model_request_parameters=to_parameters(request),
+                instrument=False,
+            ) as stream:
+                await _listen(stream, parts, on_delta)
+                add_response(parts, stream.get())
+        except (ModelAPIError, UnexpectedModelBehavior) as problem:
+            raise self._failure(problem) from None
+        except (httpx2.RequestError, anthropic.APIError) as problem:
+            raise self._failures.unreachable(problem) from None
+        except _WRONG_SHAPE:
+            raise self._failures.malformed("it has an unexpected shape") from None
+        if not parts.finish_reason:
+            raise self._failures.incomplete()
+        return parts.finish(self._failures)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def _model(self, name: str) -> AnthropicModel:
+        if name not in self._models:
+            self._models[name] = AnthropicModel(name, provider=self._provider)
+        return self._models[name]
+
+    def _failure(self, problem: ModelAPIError | UnexpectedModelBehavior) -> ProviderError:
+        if isinstance(problem, ModelHTTPError):
+            return self._failures.status(
+                problem.status_code, _message(problem.body), problem.headers or {}
+            )
+        if isinstance(problem, ModelConnectionError):
+            return self._failures.unreachable(problem)
+        return self._failures.malformed(problem.message)
+
+
+async def _listen(stream: StreamedResponse, parts: ReplyParts, on_delta: OnDelta) -> None:
+    async for event in stream:
+        said = ""
+        if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+            said = event.part.content
+        elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+            said = event.delta.content_delta
+        if said:
+            parts.text.append(said)
+            on_delta(said)
+
+
+def _message(body: object) -> str:
+    error = body.get("error") if isinstance(body, dict) else None
+    return str(error.get("message", "")) if isinstance(error, dict) else ""

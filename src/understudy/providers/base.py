@@ -1,0 +1,121 @@
+"""The contract between the agent loop and whatever answers as a model."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from understudy.core.errors import UnderstudyError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool the model wants to use; `arguments` is the raw JSON text it sent."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """Something a user said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """Something the model said or asked tools for."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMessage:
+    """What a tool answered."""
+
+    call_id: str
+    name: str
+    content: str
+
+
+Message = UserMessage | AssistantMessage | ToolMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model sees it; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One call of the model."""
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    # Generation settings a caller may set: temperature, top_p, max_tokens, seed, stop.
+    generation: Mapping[str, object] = field(default_factory=dict)
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens one call consumed, as the provider counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        """The two together."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """A complete answer of the model."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    finish_reason: str = "stop"
+
+
+# Called with each piece of text as it arrives, and with None when what was said so far is void
+# because the call is being tried again.
+OnDelta = Callable[[str | None], None]
+
+
+class ProviderError(UnderstudyError):
+    """A model call failed; `retryable` tells whether the same call may work later."""
+
+    def __init__(
+        self, code: str, *, detail: str, retryable: bool, retry_after_s: float = 0
+    ) -> None:
+        super().__init__(code, domain="providers", detail=detail)
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+class Provider(Protocol):
+    """Answers model requests of one route."""
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+        """Answer, speaking through `on_delta` on the way; raises `ProviderError`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

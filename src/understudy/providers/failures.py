@@ -1,0 +1,93 @@
+"""How a failed model call is put into words: clear, bounded and without the key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from understudy.providers.base import ProviderError
+
+MAX_DETAIL_CHARS: Final = 300
+# A shorter key is a placeholder, and replacing it would make every message unreadable.
+_MIN_SECRET_CHARS: Final = 4
+_RETRYABLE_STATUS: Final = frozenset({408, 409, 425, 429})
+_CODES: Final[Mapping[int, str]] = {
+    401: "provider_unauthorized",
+    403: "provider_unauthorized",
+    404: "provider_not_found",
+    408: "provider_timeout",
+    429: "provider_rate_limited",
+}
+
+
+def bounded(detail: str) -> str:
+    """The detail on one line, within the limit."""
+    line = " ".join(detail.split())
+    return line if len(line) <= MAX_DETAIL_CHARS else line[: MAX_DETAIL_CHARS - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Makes the errors of one route, whose key must never show."""
+
+    api_key: str | None = field(default=None, repr=False)
+
+    def error(
+        self, code: str, detail: str, *, retryable: bool = True, retry_after_s: float = 0
+    ) -> ProviderError:
+        """A failure, scrubbed before it is cut so that no half of the key stays."""
+        if self.api_key and len(self.api_key) >= _MIN_SECRET_CHARS:
+            detail = detail.replace(self.api_key, "[key]")
+        return ProviderError(
+            code, detail=bounded(detail), retryable=retryable, retry_after_s=retry_after_s
+        )
+
+    def status(self, status: int, message: str, headers: Mapping[str, str]) -> ProviderError:
+        """The provider answered with an HTTP error."""
+        retryable = status >= 500 or status in _RETRYABLE_STATUS
+        code = _CODES.get(status, "provider_unavailable" if retryable else "provider_rejected")
+        said = f": {message}" if message else ""
+        return self.error(
+            code,
+            f"the provider answered {status}{said}",
+            retryable=retryable,
+            retry_after_s=retry_after(headers),
+        )
+
+    def unreachable(self, problem: Exception) -> ProviderError:
+        """The connection could not be made, or broke."""
+        said = str(problem) or type(problem).__name__
+        return self.error("provider_unavailable", f"the connection failed: {said}")
+
+    def malformed(self, what: str) -> ProviderError:
+        """The provider answered something that is not an answer."""
+        return self.error("provider_malformed", f"the answer cannot be read: {what}")
+
+    def incomplete(self) -> ProviderError:
+        """The stream ended before the answer did."""
+        return self.error("provider_incomplete", "the stream ended in the middle of the answer")
+
+    def empty(self, finish_reason: str) -> ProviderError:
+        """The model said nothing and asked for nothing."""
+        return self.error("provider_empty", f"the answer is empty (finished by {finish_reason!r})")
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """How long the provider asks to wait, in seconds; 0 when it does not say."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return max(0.0, float(headers.get("retry-after", 0)))
+    except ValueError:
+        return _until(headers.get("retry-after", ""))
+
+
+def _until(date: str) -> float:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,133 @@
+"""OpenAI's chat-completions wire: the request body, and the answer in chunks or in one piece."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, assert_never
+
+from understudy.providers.base import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from understudy.providers.replies import CallParts, ReplyParts, valid_arguments
+
+_PASSED_ON: Final = ("temperature", "top_p", "seed", "stop")
+
+
+def request_body(
+    request: ModelRequest, *, max_tokens_field: str, with_usage: bool
+) -> dict[str, object]:
+    """The JSON document to post."""
+    body: dict[str, object] = {
+        "model": request.model,
+        "messages": [
+            {"role": "system", "content": request.system},
+            *(_message(message) for message in request.messages),
+        ],
+        "stream": True,
+    }
+    if not request.system:
+        body["messages"] = [_message(message) for message in request.messages]
+    if with_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in request.tools
+        ]
+    given = {name: value for name, value in request.generation.items() if value is not None}
+    body |= {name: given[name] for name in _PASSED_ON if name in given}
+    if "max_tokens" in given:
+        body[max_tokens_field] = given["max_tokens"]
+    return body
+
+
+def _message(message: Message) -> dict[str, object]:
+    match message:
+        case UserMessage():
+            return {"role": "user", "content": message.text}
+        case AssistantMessage():
+            said: dict[str, object] = {"role": "assistant", "content": message.text}
+            if message.tool_calls:
+                said["tool_calls"] = [_call(call) for call in message.tool_calls]
+            return said
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+        case _:
+            assert_never(message)
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    function = {"name": call.name, "arguments": valid_arguments(call)}
+    return {"id": call.call_id, "type": "function", "function": function}
+
+
+def add_document(parts: ReplyParts, document: Mapping[str, Any]) -> str:
+    """Add a chunk of a stream, or a whole answer, and return the text that it brought.
+
+    Raises `KeyError`, `TypeError` or `AttributeError` when the document has another shape.
+    """
+    parts.model = document.get("model") or parts.model
+    if usage := document.get("usage"):
+        parts.usage = _usage(usage)
+    said = ""
+    for choice in document.get("choices") or ():
+        parts.finish_reason = choice.get("finish_reason") or parts.finish_reason
+        message = choice.get("delta") or choice.get("message") or {}
+        said += _text(message.get("content")) or message.get("refusal") or ""
+        _add_calls(parts.calls, message.get("tool_calls") or ())
+    if said:
+        parts.text.append(said)
+    return said
+
+
+def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(part["text"] for part in content if part.get("type") == "text")
+
+
+def _add_calls(calls: list[CallParts], fragments: Sequence[Mapping[str, Any]]) -> None:
+    for position, fragment in enumerate(fragments):
+        call = _target(calls, fragment, position)
+        function = fragment.get("function") or {}
+        call.call_id = fragment.get("id") or call.call_id
+        call.name = function.get("name") or call.name
+        arguments = function.get("arguments")
+        if arguments:
+            # Some servers send an object where the wire wants its text.
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            call.arguments.append(text)
+
+
+def _target(calls: list[CallParts], fragment: Mapping[str, Any], position: int) -> CallParts:
+    """The call a fragment belongs to, for servers that number calls and for those that do not."""
+    index: int = fragment.get("index", position)
+    call_id = fragment.get("id")
+    starts = bool((fragment.get("function") or {}).get("name"))
+    # A new id under a used index is a new call: several servers number every call 0.
+    if index < len(calls) and not (starts and call_id and call_id != calls[index].call_id):
+        return calls[index]
+    if starts or not calls:
+        calls.append(CallParts())
+    return calls[-1]
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    details = usage.get("prompt_tokens_details") or {}
+    return Usage(
+        input_tokens=usage.get("prompt_tokens") or 0,
+        output_tokens=usage.get("completion_tokens") or 0,
+        cache_read_tokens=details.get("cached_tokens") or 0,
+    )

@@ -1,0 +1,108 @@
+"""The routes of the settings as providers, made when they are first needed."""
+
+import threading
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from understudy.core.errors import NotFound
+from understudy.providers.base import Provider, ProviderError
+from understudy.providers.readiness import Readiness, check_route, script_path
+from understudy.providers.retry import RetryingProvider
+from understudy.providers.script import load_script
+from understudy.providers.scripted import ScriptedProvider
+from understudy.settings import RouteConfig, Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteView:
+    """A route as an operator may see it: everything but the key."""
+
+    route_id: str
+    provider: str
+    model: str
+    base_url: str | None
+    context_window: int | None
+    ready: bool
+    reason: str
+
+
+class Routes:
+    """Every route by its id."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._providers: dict[str, Provider] = {}
+        # Loading a provider takes so long that a daemon may do it on a thread.
+        self._making = threading.Lock()
+
+    def config(self, route_id: str) -> RouteConfig:
+        """The settings of a route; raises `NotFound`."""
+        try:
+            return self._settings.routes[route_id]
+        except KeyError:
+            known = ", ".join(self._settings.routes)
+            detail = f"there is no route {route_id!r}; the routes are: {known}"
+            raise NotFound("route_not_found", domain="providers", detail=detail) from None
+
+    def get(self, route_id: str) -> Provider:
+        """The provider of a route; raises `NotFound`, or `ProviderError` when it is not ready."""
+        route = self.config(route_id)
+        with self._making:
+            if route_id not in self._providers:
+                readiness = self.readiness(route_id)
+                if not readiness.ready:
+                    detail = f"route {route_id!r} is not ready: {readiness.reason}"
+                    raise ProviderError("route_not_ready", detail=detail, retryable=False)
+                self._providers[route_id] = _make(route, self._settings)
+            return self._providers[route_id]
+
+    def readiness(self, route_id: str) -> Readiness:
+        """Whether calls on a route can work; raises `NotFound`."""
+        return check_route(self.config(route_id), self._settings)
+
+    def describe(self) -> list[RouteView]:
+        """All routes, in the order of the settings."""
+        return [self._view(route_id, route) for route_id, route in self._settings.routes.items()]
+
+    async def close(self) -> None:
+        """Close every provider that was made."""
+        providers, self._providers = self._providers, {}
+        for provider in providers.values():
+            await provider.close()
+
+    def _view(self, route_id: str, route: RouteConfig) -> RouteView:
+        readiness = self.readiness(route_id)
+        return RouteView(
+            route_id=route_id,
+            provider=route.provider,
+            model=route.model,
+            base_url=route.base_url and _without_credentials(route.base_url),
+            context_window=route.context_window,
+            ready=readiness.ready,
+            reason=readiness.reason,
+        )
+
+
+def _make(route: RouteConfig, settings: Settings) -> Provider:
+    # The libraries behind take long to load, so only a route that is used loads its own.
+    key = (settings.api_key(route) or "").strip() or None
+    match route.provider:
+        case "scripted":
+            path = route.script and script_path(route.script, settings)
+            return ScriptedProvider(load_script(path) if path else None)
+        case "openai":
+            from understudy.providers.openai import OpenAIProvider
+
+            openai = OpenAIProvider(api_key=key, base_url=route.base_url)
+            return RetryingProvider(openai, route)
+        case "anthropic":
+            from understudy.providers.anthropic import AnthropicProvider
+
+            anthropic = AnthropicProvider(api_key=key, base_url=route.base_url)
+            return RetryingProvider(anthropic, route)
+
+
+def _without_credentials(url: str) -> str:
+    """The URL without a user and password that somebody wrote into it, and without a query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

@@ -1,0 +1,103 @@
+"""Patience with a provider: a bounded number of tries, each bounded in time."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.providers.base import ModelReply, ModelRequest, OnDelta, Provider, ProviderError
+from understudy.providers.failures import bounded
+from understudy.settings import RouteConfig
+
+FIRST_WAIT_S: Final = 0.5
+LONGEST_WAIT_S: Final = 20.0
+# A provider may ask for hours; a run should rather fail and say so.
+LONGEST_RETRY_AFTER_S: Final = 60.0
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Speech:
+    """Passes deltas on and knows whether there is something to take back."""
+
+    on_delta: OnDelta
+    has_spoken: bool = False
+
+    def __call__(self, piece: str | None) -> None:
+        self.has_spoken = piece is not None
+        self.on_delta(piece)
+
+    def take_back(self) -> None:
+        if self.has_spoken:
+            self(None)
+
+
+class RetryingProvider:
+    """Tries again what may work later, then once with the route's fallback model."""
+
+    def __init__(
+        self,
+        inner: Provider,
+        route: RouteConfig,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        jitter: Callable[[], float] | None = None,
+    ) -> None:
+        self._inner = inner
+        self._route = route
+        self._sleep = sleep
+        self._jitter = jitter or random.SystemRandom().random
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+        """Answer at the first try that succeeds; raises the last failure."""
+        speech = _Speech(on_delta)
+        models = self._models(request.model)
+        for number, model in enumerate(models, start=1):
+            try:
+                return await self._try(replace(request, model=model), speech)
+            except ProviderError as problem:
+                if not problem.retryable or number == len(models):
+                    raise _final(problem, model, number) from None
+                speech.take_back()
+                # Another model does not suffer from what ails this one: no need to wait.
+                if models[number] == model:
+                    await self._sleep(self._wait(number, problem))
+        raise AssertionError("a route makes at least one attempt")
+
+    async def close(self) -> None:
+        """Close the provider behind."""
+        await self._inner.close()
+
+    def _models(self, model: str) -> list[str]:
+        fallback = self._route.fallback_model
+        more = [fallback] if fallback and fallback != model else []
+        return [model] * self._route.max_attempts + more
+
+    async def _try(self, request: ModelRequest, speech: _Speech) -> ModelReply:
+        limit = self._route.timeout_s
+        try:
+            async with asyncio.timeout(limit):
+                return await self._inner.complete(request, on_delta=speech)
+        except TimeoutError:
+            detail = f"there was no complete answer within {limit:g} s"
+            raise ProviderError("provider_timeout", detail=detail, retryable=True) from None
+
+    def _wait(self, number: int, problem: ProviderError) -> float:
+        longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (number - 1))
+        # Half of the wait is random, so that many runs do not come back at the same moment.
+        ours = longest * (0.5 + self._jitter() / 2)
+        return max(ours, min(problem.retry_after_s, LONGEST_RETRY_AFTER_S))
+
+
+def _final(problem: ProviderError, model: str, number: int) -> ProviderError:
+    if number == 1:
+        return problem
+    # The count goes first, where a long detail cannot push it over the limit.
+    return ProviderError(
+        problem.code,
+        detail=bounded(f"{model}, attempt {number}: {problem.detail}"),
+        retryable=problem.retryable,
+        retry_after_s=problem.retry_after_s,
+    )

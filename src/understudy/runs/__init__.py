@@ -1,0 +1,1 @@
+"""Runs: one execution request in a session, from submission to its end."""

@@ -1,0 +1,206 @@
+"""One execution of a run: begin or take up again, work, end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.runs.deliveries import settle_local
+from understudy.runs.events import input_event, run_event, status_event
+from understudy.runs.lifecycle import RUN, TERMINAL
+from understudy.runs.model import Run, RunStatus, StopRequest, Usage
+from understudy.runs.ports import Ending, RunUnit, Worker
+from understudy.runs.steps import Steps, Superseded
+from understudy.runs.stops import Stopped, StopSignal, StopSignals
+from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.ports import Units
+from understudy.sessions.service import require_session
+
+log = structlog.get_logger()
+
+MAX_CRASHES: Final = 5
+STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
+    StopRequest.CANCEL: RunStatus.CANCELLED,
+    StopRequest.INTERRUPT: RunStatus.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """Everything the worker needs while it works on a run."""
+
+    run: Run
+    steps: Steps
+    stop: StopSignal
+    snapshot: Mapping[str, Any]
+
+
+class AsyncWorker(Worker, Protocol):
+    """A worker that can be awaited."""
+
+    async def work(self, execution: Execution) -> Ending:
+        """Do the work, step by step; raises `Stopped` when asked to stop."""
+        ...
+
+
+class RunObserver(Protocol):
+    """Somebody who counts what happened."""
+
+    def run_started(self) -> None: ...
+
+    def run_left(self) -> None: ...
+
+    def run_ended(self, status: str, *, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunExecutor:
+    """Takes one run from the queue to its end. The engine calls it, again after a crash."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    worker: AsyncWorker
+    signals: StopSignals
+    observer: RunObserver
+    # Lets a run begin, or holds it for the next start when the daemon is stopping.
+    admit: Callable[[], Awaitable[None]]
+
+    async def execute(self, run_id: str) -> None:
+        """Work on a run until it has ended; returns at once when it already has."""
+        await self.admit()
+        stop = self.signals.open(run_id)
+        self.observer.run_started()
+        try:
+            begun = await asyncio.to_thread(self._begin, run_id)
+            if begun is None:
+                return
+            run, steps = begun
+            if run.stop_request is not None:
+                stop.set(run.stop_request)
+            execution = Execution(run=run, steps=steps, stop=stop, snapshot=run.snapshot or {})
+            ending = await self._work(execution)
+            ended = await asyncio.to_thread(self._end, steps, ending)
+            self._count(ended)
+        except Superseded:
+            log.warning("run.superseded", run_id=run_id)
+        finally:
+            self.signals.close(run_id)
+            self.observer.run_left()
+
+    async def _work(self, execution: Execution) -> Ending:
+        try:
+            execution.stop.check()
+            return await self.worker.work(execution)
+        except Stopped as stopped:
+            return Ending(status=STOP_ENDINGS[stopped.how])
+        except Superseded:
+            raise
+        except Exception:
+            log.exception("run.crashed", run_id=execution.run.run_id)
+            return Ending(status=RunStatus.FAILED, error="internal error; see the daemon's log")
+
+    def _count(self, run: Run) -> None:
+        began, ended = run.started_at_ms or 0, run.finished_at_ms or 0
+        self.observer.run_ended(str(run.status), seconds=(ended - began) / 1000)
+
+    def _begin(self, run_id: str) -> tuple[Run, Steps] | None:
+        with self.units.write() as unit:
+            run = unit.runs.get(run_id, lock=True)
+            if run is None or run.status in TERMINAL:
+                return None
+            if run.status is RunStatus.QUEUED:
+                run = self._start(unit, run)
+                done: tuple[JournalEvent, ...] = ()
+            else:
+                done = unit.journal.read(run_id=run_id, limit=100_000)
+                run = self._take_up(unit, run, done)
+            steps = Steps(units=self.units, clock=self.clock, run=run)
+            steps.remember(done)
+            if run.crashes >= MAX_CRASHES:
+                reason = f"the daemon crashed {run.crashes} times in a row during this run"
+                self._finish(unit, run, Ending(status=RunStatus.INTERRUPTED, error=reason), done)
+                return None
+            return run, steps
+
+    def _start(self, unit: RunUnit, run: Run) -> Run:
+        RUN.check(run.status, RunStatus.RUNNING)
+        now = self.clock.now_ms()
+        session = require_session(unit, run.session_id)
+        run = replace(
+            run,
+            status=RunStatus.RUNNING,
+            started_at_ms=now,
+            updated_at_ms=now,
+            attempt=run.attempt + 1,
+        )
+        # The input enters the journal when its turn comes, so that the journal reads as the
+        # conversation went.
+        events = unit.journal.append(
+            run.session_id, (status_event(run), input_event(run)), at_ms=now
+        )
+        snapshot = self.worker.prepare(unit, run, session, input_offset=events[1].offset)
+        run = replace(run, snapshot=snapshot)
+        unit.runs.update(run)
+        return run
+
+    def _take_up(self, unit: RunUnit, run: Run, done: tuple[JournalEvent, ...]) -> Run:
+        """Count the crash, if it was one: steps finished since the last one start the count anew."""
+        progress = sum(1 for event in done if event.key is not None)
+        before = 0 if progress > run.progress else run.crashes
+        crashes = before if run.parked else before + 1
+        run = replace(
+            run,
+            attempt=run.attempt + 1,
+            crashes=crashes,
+            progress=progress,
+            parked=False,
+            updated_at_ms=self.clock.now_ms(),
+        )
+        unit.runs.update(run)
+        event = run_event(run, "resumed", run.status, attempt=run.attempt)
+        unit.journal.append(run.session_id, (event,), at_ms=run.updated_at_ms)
+        return run
+
+    def _end(self, steps: Steps, ending: Ending) -> Run:
+        with self.units.write() as unit:
+            run = unit.runs.get(steps.run.run_id, lock=True)
+            if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
+                raise Superseded(steps.run.run_id)
+            return self._finish(unit, run, ending, tuple(steps.done.values()))
+
+    def _finish(
+        self, unit: RunUnit, run: Run, ending: Ending, done: tuple[JournalEvent, ...]
+    ) -> Run:
+        RUN.check(run.status, ending.status)
+        now = self.clock.now_ms()
+        run = replace(
+            run,
+            status=ending.status,
+            error=ending.error,
+            finished_at_ms=now,
+            updated_at_ms=now,
+            usage=_usage(done),
+        )
+        run = replace(run, deliveries=settle_local(run))
+        unit.runs.update(run)
+        more = {"error": ending.error} if ending.error else {}
+        unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
+        return run
+
+
+def _usage(done: tuple[JournalEvent, ...]) -> Usage:
+    messages = [event.data.get("usage", {}) for event in done if event.kind is EventKind.MESSAGE]
+    return Usage(
+        input_tokens=sum(usage.get("input_tokens", 0) for usage in messages),
+        output_tokens=sum(usage.get("output_tokens", 0) for usage in messages),
+        cache_read_tokens=sum(usage.get("cache_read_tokens", 0) for usage in messages),
+        model_calls=len(messages),
+        tool_calls=sum(
+            1
+            for event in done
+            if event.kind is EventKind.TOOL_RESULT and event.data.get("executed")
+        ),
+    )

@@ -1,0 +1,151 @@
+"""The records of a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from understudy.sessions.model import ReplyTarget
+
+
+class RunKind(StrEnum):
+    """Why a run exists."""
+
+    INPUT = "input"
+    GOAL_CONTINUATION = "goal_continuation"
+    SCHEDULED_INPUT = "scheduled_input"
+    OBSERVATION_MATERIALIZATION = "observation_materialization"
+    SCHEDULED_OBSERVATION_MATERIALIZATION = "scheduled_observation_materialization"
+    MAILBOX_DELIVERY = "mailbox_delivery"
+    CHANNEL_DELIVERY = "channel_delivery"
+    PARENT_CLARIFICATION = "parent_clarification"
+    APPROVAL_RESUME = "approval_resume"
+    USER_QUESTION_RESUME = "user_question_resume"
+
+
+class RunStatus(StrEnum):
+    """Where a run stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING_FOR_APPROVAL = "waiting_for_approval"
+    WAITING_FOR_USER_QUESTION = "waiting_for_user_question"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    CANCELLED = "cancelled"
+
+
+class StopRequest(StrEnum):
+    """How somebody asked a run to stop."""
+
+    CANCEL = "cancel"
+    INTERRUPT = "interrupt"
+
+
+class DebugLevel(StrEnum):
+    """How much of the provider traffic is kept, always redacted."""
+
+    OFF = "off"
+    REQUESTS = "requests"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where the model calls of a run go, decided once when it was submitted."""
+
+    route_id: str
+    model: str
+    generation: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """Who asked, through what, for which route."""
+
+    source_plugin: str = "daemon"
+    source_kind: str = "api"
+    actor_id: str = "api-user"
+    text_preview: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputItem:
+    """One part of an input, in order. `type` is text, asset_reference or inline_asset."""
+
+    type: str
+    text: str | None = None
+    asset_id: str | None = None
+    file_name: str | None = None
+    media_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInput:
+    """What a run is to work on."""
+
+    items: tuple[InputItem, ...]
+    metadata: Mapping[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by a line break."""
+        return "\n".join(item.text for item in self.items if item.text is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens and calls a run consumed."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How the output of a run fared on its way to one reply target."""
+
+    plugin: str
+    address: str
+    status: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One execution request in a session."""
+
+    run_id: str
+    session_id: str
+    agent_id: str
+    user_id: str
+    kind: RunKind
+    status: RunStatus
+    submitted_at_ms: int
+    updated_at_ms: int
+    request: RunRequest
+    input: RunInput
+    route: Route
+    accepted_offset: int = 0
+    started_at_ms: int | None = None
+    finished_at_ms: int | None = None
+    max_tool_iterations: int | None = None
+    debug_level: DebugLevel = DebugLevel.OFF
+    reply_targets: tuple[ReplyTarget, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    error: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    stop_request: StopRequest | None = None
+    # Which execution of the run is the current one; an older one may write nothing more.
+    attempt: int = 0
+    # Crashes in a row during which no step was finished, and how many steps were done by then.
+    crashes: int = 0
+    progress: int = 0
+    # Whether the daemon stopped in good order while the run was going on.
+    parked: bool = False
+    # What the prompt was built from when the run started, so that a resume sees the same.
+    snapshot: Mapping[str, Any] | None = None

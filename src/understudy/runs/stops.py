@@ -1,0 +1,101 @@
+"""Telling a running run to stop, within this process."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from understudy.runs.model import StopRequest
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The run was asked to stop, and what it was doing has come to an end."""
+
+    def __init__(self, how: StopRequest) -> None:
+        super().__init__(str(how))
+        self.how = how
+
+
+@dataclass(slots=True)
+class StopSignal:
+    """Set once when a run should stop."""
+
+    how: StopRequest | None = None
+    _event: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def set(self, how: StopRequest) -> None:
+        """Ask for the stop; the first wish counts."""
+        if self.how is None:
+            self.how = how
+            self._event.set()
+
+    def check(self) -> None:
+        """Raise `Stopped` if the stop was asked for."""
+        if self.how is not None:
+            raise Stopped(self.how)
+
+    async def guard(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do the work; on a stop cancel it, wait until it has really ended, then raise."""
+        if self.how is not None:
+            work.close()
+            raise Stopped(self.how)
+        task = asyncio.ensure_future(work)
+        stop = asyncio.ensure_future(self._event.wait())
+        try:
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        finally:
+            stop.cancel()
+        if task.cancelled():
+            self.check()
+        return task.result()
+
+
+@dataclass(slots=True)
+class StopSignals:
+    """The stop signals of the runs that this process executes."""
+
+    _signals: dict[str, StopSignal] = field(default_factory=dict)
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    def open(self, run_id: str) -> StopSignal:
+        """The signal of a run that begins here."""
+        self._loop = asyncio.get_running_loop()
+        return self._signals.setdefault(run_id, StopSignal())
+
+    def close(self, run_id: str) -> None:
+        """Forget a run that has ended."""
+        self._signals.pop(run_id, None)
+
+    def active(self) -> tuple[str, ...]:
+        """The runs that this process executes."""
+        return tuple(self._signals)
+
+    def request(self, run_id: str, how: StopRequest) -> None:
+        """Ask a run of this process to stop; may be called from any thread."""
+        signal = self._signals.get(run_id)
+        if signal is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(signal.set, how)
+
+
+async def watch_stop_requests(
+    signals: StopSignals,
+    look: Callable[[tuple[str, ...]], dict[str, StopRequest]],
+    *,
+    every_s: float,
+) -> None:
+    """Carry stop requests that another process wrote to the database to the runs of this one."""
+    while True:
+        await asyncio.sleep(every_s)
+        active = signals.active()
+        if active:
+            for run_id, how in (await asyncio.to_thread(look, active)).items():
+                signals.request(run_id, how)

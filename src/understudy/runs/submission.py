@@ -1,0 +1,115 @@
+"""What a caller sends to start a run, checked and brought into one form."""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from understudy.core.errors import Invalid
+from understudy.runs.model import DebugLevel, InputItem, RunInput, RunKind
+from understudy.sessions.journal import caller_metadata
+from understudy.sessions.model import ReplyTarget
+
+MAX_KEY_BYTES: Final = 256
+MAX_ITERATIONS: Final = 500
+REPLY_PLUGINS: Final = frozenset({"local", "http"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A request for a run, as it came in."""
+
+    content: str = ""
+    input_items: tuple[InputItem, ...] = ()
+    attachments: tuple[str, ...] = ()
+    provider: str | None = None
+    generation: Mapping[str, Any] = field(default_factory=dict)
+    source_plugin: str = "daemon"
+    source_kind: str = "api"
+    actor_id: str = "api-user"
+    metadata: object = None
+    reply_targets: tuple[ReplyTarget, ...] | None = None
+    max_tool_iterations: int | None = None
+    debug_level: DebugLevel | None = None
+    kind: RunKind = RunKind.INPUT
+
+
+def input_of(submission: Submission) -> RunInput:
+    """The ordered parts of the input; one way of giving them, and at least one part."""
+    if submission.input_items and (submission.content or submission.attachments):
+        raise _wrong("input_mixed", "/input_items", "use input_items or content, not both")
+    items = submission.input_items
+    if not items and submission.content.strip():
+        items = (InputItem(type="text", text=submission.content),)
+    for asset_id in submission.attachments:
+        items = (*items, InputItem(type="asset_reference", asset_id=asset_id))
+    if not any(item.type != "text" or (item.text or "").strip() for item in items):
+        raise _wrong("input_empty", "/content", "there is no input: give content or input_items")
+    for index, item in enumerate(items):
+        if item.type != "text":
+            raise Invalid(
+                "asset_not_found",
+                domain="assets",
+                pointer=f"/input_items/{index}",
+                detail="this daemon has no such asset; text items are supported",
+            )
+    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
+
+
+def check_limits(submission: Submission) -> None:
+    """Refuse numbers and targets that make no sense."""
+    limit = submission.max_tool_iterations
+    if limit is not None and not 1 <= limit <= MAX_ITERATIONS:
+        raise _wrong(
+            "invalid_max_tool_iterations",
+            "/max_tool_iterations",
+            f"max_tool_iterations must be 1 to {MAX_ITERATIONS}",
+        )
+    check_reply_targets(submission.reply_targets or ())
+
+
+def check_reply_targets(targets: tuple[ReplyTarget, ...]) -> tuple[ReplyTarget, ...]:
+    """Refuse targets that nothing could deliver to."""
+    for index, target in enumerate(targets):
+        if target.plugin not in REPLY_PLUGINS or not target.address.strip():
+            raise Invalid(
+                "invalid_reply_target",
+                domain="sessions",
+                pointer=f"/reply_targets/{index}",
+                detail="a reply target has plugin local or http, and an address",
+            )
+    return targets
+
+
+def check_idempotency_key(key: str) -> str:
+    """The trimmed key, or `Invalid` when it is empty, too long or has control characters."""
+    trimmed = key.strip()
+    if (
+        not trimmed
+        or len(trimmed.encode(errors="surrogatepass")) > MAX_KEY_BYTES
+        or any(unicodedata.category(char) in ("Cc", "Cs") for char in trimmed)
+    ):
+        raise Invalid(
+            "invalid_idempotency_key",
+            domain="idempotency",
+            pointer="/idempotency_key",
+            detail=f"an idempotency key has 1 to {MAX_KEY_BYTES} bytes, no control characters",
+        )
+    return trimmed
+
+
+def hash_key(user_id: str, key: str) -> str:
+    """What is stored of a key; keys of different users never meet."""
+    return hashlib.sha256(f"{user_id}\0{key}".encode()).hexdigest()
+
+
+def fingerprint(operation: str, request: Mapping[str, Any]) -> str:
+    """A digest of what was asked, to tell a repeat from another request under the same key."""
+    document = {"version": 1, "operation": operation, "request": request}
+    return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _wrong(code: str, pointer: str, detail: str) -> Invalid:
+    return Invalid(code, domain="runs", pointer=pointer, detail=detail)

@@ -1,0 +1,1 @@
+"""Decisions an operator makes while the daemon runs, kept as numbered revisions."""

@@ -1,0 +1,19 @@
+"""The runtime document and its revisions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAX_REVISIONS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """The runtime document as it stood after one change."""
+
+    revision: int
+    updated_at_ms: int
+    actor: str
+    setting: str
+    document: Mapping[str, Any] = field(default_factory=dict)
+    rollback_of_revision: int | None = None

@@ -1,0 +1,1 @@
+"""Durable conversations: sessions, their journal, personas and projects."""

@@ -1,0 +1,69 @@
+"""The journal: what happened in a session, one event at a time, never changed afterwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class EventKind(StrEnum):
+    """What a journal event records."""
+
+    SESSION = "session"  # created, persona bound, scope changed, ended
+    INPUT = "input"  # what a user sent
+    RUN = "run"  # a run moved on: accepted, queued, started, completed, …
+    MESSAGE = "message"  # what the model answered, with its tool calls
+    TOOL_CALL = "tool_call"  # a tool is about to run
+    TOOL_RESULT = "tool_result"  # what the tool answered
+    OUTPUT = "output"  # text for the user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """An event about to be written.
+
+    `key` names a step of a run: an event with the same key in the same session is never written
+    twice, so finding it tells that the step is done.
+    """
+
+    kind: EventKind
+    data: Mapping[str, Any]
+    run_id: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEvent:
+    """An event as it stands in the journal of a session."""
+
+    sequence: int  # position among the events of all sessions
+    offset: int  # position in this session, from 1, without gaps
+    session_id: str
+    kind: EventKind
+    at_ms: int
+    run_id: str | None = None
+    key: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Keys that only the daemon may put beside an input; a caller's are dropped, and the journal
+# never keeps them.
+DAEMON_OWNED_METADATA = frozenset(
+    {
+        "learned_context",
+        "recovered_memory",
+        "session_skills",
+        "active_skills",
+        "output_contract",
+        "understudy_flow",
+    }
+)
+
+
+def caller_metadata(metadata: object) -> Mapping[str, Any] | None:
+    """What remains of a caller's metadata: no daemon-owned keys, always an object."""
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        return {"user_metadata": metadata}
+    return {key: value for key, value in metadata.items() if key not in DAEMON_OWNED_METADATA}

@@ -1,0 +1,130 @@
+"""The records of a session."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+JsonObject = Mapping[str, Any]
+
+
+class SessionStatus(StrEnum):
+    """Whether a session takes new runs."""
+
+    ACTIVE = "active"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaSnapshot:
+    """A copy of a persona, made when it was bound; later edits of the persona do not reach it."""
+
+    persona_id: str
+    persona_version: int
+    display_name: str
+    soul: str
+    capability_scope: Mapping[str, list[str]]
+    default_skills: tuple[JsonObject, ...]
+    digest: str
+    bound_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutePolicy:
+    """Which route and generation settings future runs of a session take by default."""
+
+    provider: str | None = None
+    generation: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyTarget:
+    """Where the output of a run is delivered."""
+
+    plugin: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A durable conversation of one agent; owns the journal."""
+
+    session_id: str
+    agent_id: str
+    owner_id: str
+    created_at_ms: int
+    updated_at_ms: int
+    thread_id: str | None = None
+    parent_session_id: str | None = None
+    status: SessionStatus = SessionStatus.ACTIVE
+    ended_reason: str | None = None
+    persona: PersonaSnapshot | None = None
+    # Flat allow and deny lists, normalised; None where the session sets no scope of its own.
+    capability_scope: Mapping[str, list[str]] | None = None
+    credential_scope: Mapping[str, list[str]] | None = None
+    route_policy: RoutePolicy | None = None
+    reply_targets: tuple[ReplyTarget, ...] = ()
+    journal_length: int = 0
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Persona:
+    """A mutable instruction record that sessions take snapshots of."""
+
+    persona_id: str
+    display_name: str
+    soul: str
+    capability_scope: Mapping[str, list[str]]
+    default_skills: tuple[JsonObject, ...]
+    metadata: JsonObject
+    created_at_ms: int
+    updated_at_ms: int
+    version: int = 1
+
+
+class ProjectStatus(StrEnum):
+    """Where a project stands."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    ARCHIVED = "archived"
+
+
+class MemberKind(StrEnum):
+    """What a project member is."""
+
+    SESSION = "session"
+    HUMAN_ACTOR = "human_actor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectMember:
+    """A session or a person that belongs to a project."""
+
+    member_id: str
+    member_kind: MemberKind
+    display_name: str
+    session_id: str | None = None
+    agent_id: str | None = None
+    actor_id: str | None = None
+    role: str | None = None
+    expertise_tags: tuple[str, ...] = ()
+    metadata: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Sessions and people that work on one thing."""
+
+    project_id: str
+    display_name: str
+    created_at_ms: int
+    updated_at_ms: int
+    description: str | None = None
+    status: ProjectStatus = ProjectStatus.ACTIVE
+    members: tuple[ProjectMember, ...] = ()
+    channel_links: tuple[str, ...] = ()
+    metadata: JsonObject = field(default_factory=dict)
+    version: int = 1

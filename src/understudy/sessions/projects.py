@@ -1,0 +1,153 @@
+"""Projects: which sessions and people work on one thing."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid, NotFound
+from understudy.core.ids import check_caller_id, new_id
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.sessions.model import MemberKind, Project, ProjectMember
+from understudy.sessions.ports import SessionUnit, Units
+from understudy.sessions.service import require_session
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectService:
+    """Create, read, change and delete projects and their members."""
+
+    units: Units[SessionUnit]
+    clock: Clock
+
+    def create(
+        self, principal: Principal, project_id: str | None, display_name: str, **fields: Any
+    ) -> Project:
+        """A new project, with members if some are given."""
+        if project_id is not None:
+            check_caller_id(project_id, field="project_id", domain="projects")
+        now = self.clock.now_ms()
+        project = Project(
+            project_id=project_id or new_id("prj"),
+            display_name=_named(display_name),
+            created_at_ms=now,
+            updated_at_ms=now,
+            **fields,
+        )
+        with self.units.write() as unit:
+            checked = replace(project, members=())
+            for member in project.members:
+                checked = _joined(unit, checked, member)
+            if not unit.projects.add(checked):
+                raise Conflict(
+                    "project_already_exists",
+                    domain="projects",
+                    detail=f"{project.project_id} exists already",
+                )
+            self._audit(unit, principal, "projects.create", checked)
+            return checked
+
+    def get(self, project_id: str) -> Project:
+        """One project, or `NotFound`."""
+        with self.units.read() as unit:
+            return _require(unit, project_id)
+
+    def page(self, request: PageRequest) -> Page[Project]:
+        """Projects by id."""
+        with self.units.read() as unit:
+            return unit.projects.page(request)
+
+    def update(self, principal: Principal, project_id: str, **fields: Any) -> Project:
+        """Change the given fields of a project."""
+        if "display_name" in fields:
+            fields["display_name"] = _named(fields["display_name"])
+        with self.units.write() as unit:
+            stored = _require(unit, project_id, lock=True)
+            return self._save(unit, principal, "projects.update", stored, replace(stored, **fields))
+
+    def delete(self, principal: Principal, project_id: str) -> None:
+        """Delete a project; its sessions stay."""
+        with self.units.write() as unit:
+            stored = _require(unit, project_id, lock=True)
+            unit.projects.delete(project_id)
+            self._audit(unit, principal, "projects.delete", stored)
+
+    def add_member(self, principal: Principal, project_id: str, member: ProjectMember) -> Project:
+        """Let a session or a person join."""
+        with self.units.write() as unit:
+            stored = _require(unit, project_id, lock=True)
+            return self._save(
+                unit, principal, "projects.add_member", stored, _joined(unit, stored, member)
+            )
+
+    def remove_member(self, principal: Principal, project_id: str, member_id: str) -> Project:
+        """Let a member go."""
+        with self.units.write() as unit:
+            stored = _require(unit, project_id, lock=True)
+            remaining = tuple(m for m in stored.members if m.member_id != member_id)
+            if len(remaining) == len(stored.members):
+                raise NotFound(
+                    "project_member_not_found", domain="projects", detail=f"no member {member_id!r}"
+                )
+            return self._save(
+                unit,
+                principal,
+                "projects.remove_member",
+                stored,
+                replace(stored, members=remaining),
+            )
+
+    def _save(
+        self,
+        unit: SessionUnit,
+        principal: Principal,
+        action: str,
+        stored: Project,
+        changed: Project,
+    ) -> Project:
+        if changed == stored:
+            return stored
+        changed = replace(changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms())
+        unit.projects.update(changed, expected_version=stored.version)
+        self._audit(unit, principal, action, changed)
+        return changed
+
+    def _audit(self, unit: SessionUnit, principal: Principal, action: str, to: Project) -> None:
+        now = self.clock.now_ms()
+        unit.audit.add(audit.done(principal, action, to.project_id, at_ms=now, version=to.version))
+
+
+def _require(unit: SessionUnit, project_id: str, *, lock: bool = False) -> Project:
+    project = unit.projects.get(project_id, lock=lock)
+    if project is None:
+        raise NotFound("project_not_found", domain="projects", detail=f"no project {project_id!r}")
+    return project
+
+
+def _joined(unit: SessionUnit, project: Project, member: ProjectMember) -> Project:
+    check_caller_id(member.member_id, field="member_id", domain="projects")
+    if member.member_kind is MemberKind.SESSION and member.session_id is None:
+        member = replace(member, session_id=member.member_id)
+    if member.session_id is not None:
+        require_session(unit, member.session_id)
+    for other in project.members:
+        same_session = member.session_id is not None and other.session_id == member.session_id
+        if other.member_id == member.member_id or same_session:
+            raise Conflict(
+                "project_member_exists",
+                domain="projects",
+                detail=f"{member.member_id} is a member already",
+            )
+    return replace(project, members=(*project.members, member))
+
+
+def _named(display_name: str) -> str:
+    if not display_name.strip():
+        raise Invalid(
+            "display_name_blank",
+            domain="projects",
+            pointer="/display_name",
+            detail="display_name must not be blank",
+        )
+    return display_name.strip()

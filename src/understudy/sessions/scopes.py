@@ -1,0 +1,68 @@
+"""What a session may see and use: the persona's scope narrowed by the session's own."""
+
+from collections.abc import Iterable, Mapping
+
+from understudy.core.errors import FieldError, Invalid
+from understudy.core.scope import CAPABILITY_KINDS, CREDENTIAL_KINDS, Gate, Scope
+from understudy.sessions.model import Session
+
+Flat = Mapping[str, list[str]]
+
+
+def read_capability_scope(flat: Mapping[str, object]) -> Scope:
+    """A capability scope from its flat form; `Invalid` names unknown keys and wrong types."""
+    return Scope.from_json(_checked(flat, CAPABILITY_KINDS, "capability_scope"), CAPABILITY_KINDS)
+
+
+def read_credential_scope(flat: Mapping[str, object]) -> Scope:
+    """A credential scope; naming connectors without credentials denies the credentials."""
+    lists = _checked(flat, CREDENTIAL_KINDS, "credential_scope")
+    scope = Scope.from_json(lists, CREDENTIAL_KINDS)
+    if "connector" in scope.gates and "connector_credential" not in scope.gates:
+        return Scope(gates={**scope.gates, "connector_credential": Gate(allow=())})
+    return scope
+
+
+def effective_capability_scope(session: Session) -> Scope | None:
+    """Persona ∩ session, or None where neither sets one. Nothing in common means nothing."""
+    parts = []
+    if session.persona is not None and session.persona.capability_scope:
+        parts.append(read_capability_scope(session.persona.capability_scope))
+    if session.capability_scope is not None:
+        parts.append(read_capability_scope(session.capability_scope))
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else parts[0].narrowed_by(parts[1])
+
+
+def effective_credential_scope(session: Session) -> Scope | None:
+    """The credential scope in force, or None where the session sets none."""
+    if session.credential_scope is None:
+        return None
+    return read_credential_scope(session.credential_scope)
+
+
+def _checked(flat: Mapping[str, object], kinds: Iterable[str], field: str) -> Flat:
+    known = {f"{kind}_{side}" for kind in kinds for side in ("allow", "deny")}
+    errors = []
+    lists: dict[str, list[str]] = {}
+    for key, value in flat.items():
+        pointer = f"/{field}/{key}"
+        if key not in known:
+            errors.append(
+                FieldError(pointer=pointer, code="unknown_field", detail=f"unknown: {key}")
+            )
+        elif not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            errors.append(
+                FieldError(pointer=pointer, code="wrong_type", detail="must be a list of strings")
+            )
+        else:
+            lists[key] = list(value)
+    if errors:
+        raise Invalid(
+            "invalid_scope",
+            domain="sessions",
+            detail=f"{field}: {errors[0].detail}",
+            errors=tuple(errors),
+        )
+    return lists

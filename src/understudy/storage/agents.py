@@ -1,0 +1,173 @@
+"""The agent store."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.agents.model import Agent, AgentType, ContextFile
+from understudy.core.page import Page, PageRequest
+from understudy.storage.columns import read_record
+from understudy.storage.paging import select_page
+from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.schema import agent_files, agents, sessions
+
+
+class SqlAgents:
+    """Agents and their context files in two tables."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self, agent_id: str) -> Agent | None:
+        """One agent."""
+        row = self._connection.execute(
+            sa.select(agents).where(agents.c.agent_id == agent_id)
+        ).first()
+        return None if row is None else _read(row)
+
+    def add(self, agent: Agent) -> bool:
+        """Store a new agent; False when the id is taken."""
+        return insert_new(self._connection, agents, _row(agent))
+
+    def update(self, agent: Agent, *, expected_version: int) -> None:
+        """Replace an agent."""
+        replace_version(
+            self._connection,
+            agents,
+            agents.c.agent_id == agent.agent_id,
+            _row(agent),
+            expected_version=expected_version,
+        )
+
+    def delete(self, agent_id: str) -> bool:
+        """Remove an agent with its files."""
+        self._connection.execute(sa.delete(agent_files).where(agent_files.c.agent_id == agent_id))
+        done = self._connection.execute(sa.delete(agents).where(agents.c.agent_id == agent_id))
+        return done.rowcount == 1
+
+    def in_use(self, agent_id: str) -> bool:
+        """Whether a session belongs to this agent."""
+        query = sa.select(sessions.c.session_id).where(sessions.c.agent_id == agent_id).limit(1)
+        return self._connection.execute(query).first() is not None
+
+    def page(self, request: PageRequest) -> Page[Agent]:
+        """Agents by id."""
+        return select_page(
+            self._connection, sa.select(agents), request, by=(agents.c.agent_id,), read=_read
+        )
+
+    def file(self, agent_id: str, name: str, *, version: int | None = None) -> ContextFile | None:
+        """One version of a file, the newest when none is named."""
+        query = _versions(agent_id, name).limit(1)
+        if version is not None:
+            query = query.where(agent_files.c.version == version)
+        row = self._connection.execute(query).first()
+        return None if row is None else _read_file(row)
+
+    def files(self, agent_id: str) -> tuple[ContextFile, ...]:
+        """The newest version of every file."""
+        newest = (
+            sa.select(agent_files.c.name, sa.func.max(agent_files.c.version).label("version"))
+            .where(agent_files.c.agent_id == agent_id)
+            .group_by(agent_files.c.name)
+            .subquery()
+        )
+        query = (
+            sa.select(agent_files)
+            .join(
+                newest,
+                sa.and_(
+                    agent_files.c.name == newest.c.name,
+                    agent_files.c.version == newest.c.version,
+                ),
+            )
+            .where(agent_files.c.agent_id == agent_id)
+            .order_by(agent_files.c.name)
+        )
+        return tuple(_read_file(row) for row in self._connection.execute(query))
+
+    def add_file(self, file: ContextFile) -> bool:
+        """Keep a new version; False when that version exists already."""
+        values = {
+            "agent_id": file.agent_id,
+            "name": file.name,
+            "version": file.version,
+            "content": file.content,
+            "actor": file.actor,
+            "run_id": file.run_id,
+            "created_at_ms": file.created_at_ms,
+        }
+        return insert_new(self._connection, agent_files, values)
+
+    def file_versions(self, agent_id: str, name: str, request: PageRequest) -> Page[ContextFile]:
+        """Versions of one file, newest first."""
+        query = sa.select(agent_files).where(
+            agent_files.c.agent_id == agent_id, agent_files.c.name == name
+        )
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(agent_files.c.version,),
+            read=_read_file,
+            descending=True,
+        )
+
+
+def _versions(agent_id: str, name: str) -> sa.Select[Any]:
+    return (
+        sa.select(agent_files)
+        .where(agent_files.c.agent_id == agent_id, agent_files.c.name == name)
+        .order_by(agent_files.c.version.desc())
+    )
+
+
+def _row(agent: Agent) -> dict[str, Any]:
+    return {
+        "agent_id": agent.agent_id,
+        "display_name": agent.display_name,
+        "agent_type": str(agent.agent_type),
+        "route": agent.route,
+        "max_tool_iterations": agent.max_tool_iterations,
+        "other_config": dict(agent.other_config),
+        "permissions": dict(agent.permissions),
+        "version": agent.version,
+        "created_at_ms": agent.created_at_ms,
+        "updated_at_ms": agent.updated_at_ms,
+    }
+
+
+def _read(row: Any) -> Agent:
+    return read_record(row, _agent, what=f"agent {row.agent_id}")
+
+
+def _agent(row: Any) -> Agent:
+    return Agent(
+        agent_id=row.agent_id,
+        display_name=row.display_name,
+        agent_type=AgentType(row.agent_type),
+        route=row.route,
+        max_tool_iterations=row.max_tool_iterations,
+        # A value that does not parse must not switch anything on, nor hide the agent.
+        other_config=row.other_config if isinstance(row.other_config, dict) else {},
+        permissions=row.permissions if isinstance(row.permissions, dict) else {},
+        version=row.version,
+        created_at_ms=row.created_at_ms,
+        updated_at_ms=row.updated_at_ms,
+    )
+
+
+def _read_file(row: Any) -> ContextFile:
+    return read_record(row, _file, what=f"file {row.name} of agent {row.agent_id}")
+
+
+def _file(row: Any) -> ContextFile:
+    return ContextFile(
+        agent_id=row.agent_id,
+        name=row.name,
+        version=row.version,
+        content=row.content + "",
+        actor=row.actor,
+        run_id=row.run_id,
+        created_at_ms=row.created_at_ms,
+    )

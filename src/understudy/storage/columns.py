@@ -1,0 +1,68 @@
+"""Column types that both databases share, and reading rows that may be damaged."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+
+from understudy.core.errors import Unavailable
+
+T = TypeVar("T")
+
+
+class _Damaged:
+    """What stands where stored text is not JSON: neither a value nor the absence of one."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+DAMAGED: Final = _Damaged()
+
+
+class Json(sa.types.TypeDecorator[Any]):
+    """A JSON value as text, with every odd character escaped so that both databases take it.
+
+    Text that is not JSON reads as `DAMAGED`, which no reader of a record accepts.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        if value is None:
+            return None
+        try:
+            return json.loads(value)
+        except ValueError:
+            return DAMAGED
+
+
+Ms = sa.BigInteger
+# SQLite numbers rows by itself only in a column that is called INTEGER.
+RowNumber = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def optional_object(value: Any) -> dict[str, Any] | None:
+    """The JSON object of a column that may be empty; a scope that is torn is not an absent one."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError("not a JSON object")
+    return value
+
+
+class DamagedRecord(Unavailable):
+    """A stored record that cannot be read; the others still can."""
+
+
+def read_record(row: Any, read: Callable[[Any], T], *, what: str) -> T:
+    """Turn a row into a record, or raise `DamagedRecord` naming what it is."""
+    try:
+        return read(row)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise DamagedRecord(
+            "record_damaged", domain="storage", detail=f"the stored {what} cannot be read"
+        ) from problem

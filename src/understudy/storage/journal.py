@@ -1,0 +1,136 @@
+"""The journal store: append in order, read from anywhere."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.errors import NotFound
+from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.storage.engine import Dialect
+from understudy.storage.schema import journal, sessions
+
+
+class SqlJournal:
+    """Events of all sessions in one table."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect, touched: set[str]) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._touched = touched
+
+    def append(
+        self, session_id: str, events: Sequence[NewEvent], *, at_ms: int
+    ) -> tuple[JournalEvent, ...]:
+        """Write events in order; the session's row hands out the offsets."""
+        length = self._connection.execute(_GROW, {"grown": session_id, "by": len(events)}).scalar()
+        if length is None:
+            raise NotFound(
+                "session_not_found", domain="sessions", detail=f"no session {session_id!r}"
+            )
+        self._dialect.lock_journal(self._connection)
+        first = length - len(events) + 1
+        written = tuple(
+            self._insert(session_id, first + index, event, at_ms)
+            for index, event in enumerate(events)
+        )
+        self._touched.add(session_id)
+        return written
+
+    def read(
+        self,
+        *,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        after_offset: int = 0,
+        after_sequence: int = 0,
+        kinds: Sequence[EventKind] = (),
+        limit: int = 200,
+    ) -> tuple[JournalEvent, ...]:
+        """Events in order: of a session or run by offset, of all sessions by sequence."""
+        query = sa.select(journal).limit(limit)
+        if session_id is None and run_id is None:
+            query = query.where(journal.c.sequence > after_sequence).order_by(journal.c.sequence)
+        else:
+            query = query.where(journal.c.offset > after_offset).order_by(journal.c.offset)
+        if session_id is not None:
+            query = query.where(journal.c.session_id == session_id)
+        if run_id is not None:
+            query = query.where(journal.c.run_id == run_id)
+        if kinds:
+            query = query.where(journal.c.kind.in_(kinds))
+        return tuple(_event(row) for row in self._connection.execute(query))
+
+    def read_back(
+        self, session_id: str, *, before_offset: int, kinds: Sequence[EventKind], limit: int
+    ) -> tuple[JournalEvent, ...]:
+        """The newest events before an offset, newest first."""
+        query = (
+            sa.select(journal)
+            .where(journal.c.session_id == session_id, journal.c.offset < before_offset)
+            .where(journal.c.kind.in_(kinds))
+            .order_by(journal.c.offset.desc())
+            .limit(limit)
+        )
+        return tuple(_event(row) for row in self._connection.execute(query))
+
+    def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
+        """The output events of some runs, in order."""
+        query = (
+            sa.select(journal)
+            .where(journal.c.run_id.in_(run_ids), journal.c.kind == EventKind.OUTPUT)
+            .order_by(journal.c.run_id, journal.c.offset)
+        )
+        found: dict[str, tuple[JournalEvent, ...]] = {}
+        for row in self._connection.execute(query):
+            found[row.run_id] = (*found.get(row.run_id, ()), _event(row))
+        return found
+
+    def last_sequence(self) -> int:
+        """The sequence of the newest event of all sessions."""
+        return self._connection.execute(sa.select(sa.func.max(journal.c.sequence))).scalar() or 0
+
+    def _insert(self, session_id: str, offset: int, event: NewEvent, at_ms: int) -> JournalEvent:
+        row = {
+            "session_id": session_id,
+            "offset": offset,
+            "kind": str(event.kind),
+            "run_id": event.run_id,
+            "key": event.key,
+            "at_ms": at_ms,
+            "data": event.data,
+        }
+        sequence = self._connection.execute(_INSERT, row).scalar_one()
+        return JournalEvent(
+            sequence=sequence,
+            offset=offset,
+            session_id=session_id,
+            kind=event.kind,
+            at_ms=at_ms,
+            run_id=event.run_id,
+            key=event.key,
+            data=event.data,
+        )
+
+
+_GROW = (
+    sa.update(sessions)
+    .where(sessions.c.session_id == sa.bindparam("grown"))
+    .values(journal_length=sessions.c.journal_length + sa.bindparam("by", type_=sa.Integer))
+    .returning(sessions.c.journal_length)
+)
+_INSERT = sa.insert(journal).returning(journal.c.sequence)
+
+
+def _event(row: Any) -> JournalEvent:
+    return JournalEvent(
+        sequence=row.sequence,
+        offset=row.offset,
+        session_id=row.session_id,
+        kind=EventKind(row.kind),
+        at_ms=row.at_ms,
+        run_id=row.run_id,
+        key=row.key,
+        # Text that no longer parses must not hide the events around it.
+        data=row.data if isinstance(row.data, dict) else {"damaged": True},
+    )

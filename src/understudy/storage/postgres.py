@@ -1,0 +1,80 @@
+"""What is particular about PostgreSQL: many writers, advisory locks, notifications."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import psycopg
+import sqlalchemy as sa
+import structlog
+
+log = structlog.get_logger()
+
+CHANNEL: Final = "understudy_events"
+# Advisory lock numbers; the first half says that they are ours.
+LOCK_SPACE: Final = 0x554E4453
+JOURNAL_LOCK: Final = 1
+MIGRATION_LOCK: Final = 2
+
+
+def open_postgres(url: str) -> sa.Engine:
+    """An engine on a PostgreSQL database."""
+    return sa.create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://", 1),
+        pool_size=16,
+        max_overflow=16,
+        pool_timeout=60,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 10, "application_name": "understudy"},
+    )
+
+
+class PostgresDialect:
+    """How a unit of work begins and locks on PostgreSQL."""
+
+    def begin_write(self, connection: sa.Connection) -> None:
+        """Nothing to do: rows are locked one by one."""
+
+    def lock_journal(self, connection: sa.Connection) -> None:
+        """Let events become visible in the order of their sequence, or a reader would skip some."""
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)))
+
+    def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        """Hold the rows until the unit ends."""
+        return query.with_for_update()
+
+    def announce(self, connection: sa.Connection, session_ids: set[str]) -> None:
+        """Tell the other daemons, once this commits."""
+        for session_id in session_ids:
+            connection.execute(sa.select(sa.func.pg_notify(CHANNEL, session_id)))
+
+
+class EventListener:
+    """Hears what other daemons announce, in a thread of its own."""
+
+    def __init__(self, url: str, heard: Callable[[str], None]) -> None:
+        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._heard = heard
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="event-listener", daemon=True)
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop listening and wait for the thread."""
+        self._stopping.set()
+        self._thread.join(timeout=5)
+
+    def _listen(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
+                    connection.execute(f"LISTEN {CHANNEL}")
+                    while not self._stopping.is_set():
+                        for notice in connection.notifies(timeout=0.5):
+                            self._heard(notice.payload)
+            except psycopg.Error as problem:
+                log.warning("events.listener_lost", reason=type(problem).__name__)
+                self._stopping.wait(1)

@@ -1,0 +1,129 @@
+"""The project store."""
+
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.sessions.model import MemberKind, Project, ProjectMember, ProjectStatus
+from understudy.storage.columns import read_record
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import select_page
+from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.schema import project_sessions, projects
+
+
+class SqlProjects:
+    """Projects in a table, with their sessions beside them for look-ups."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, project_id: str, *, lock: bool = False) -> Project | None:
+        """One project; `lock` holds its row until the unit ends."""
+        query = sa.select(projects).where(projects.c.project_id == project_id)
+        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else _read(row)
+
+    def add(self, project: Project) -> bool:
+        """Store a new project; False when the id is taken."""
+        added = insert_new(self._connection, projects, _row(project))
+        if added:
+            self._link(project)
+        return added
+
+    def update(self, project: Project, *, expected_version: int) -> None:
+        """Replace a project."""
+        replace_version(
+            self._connection,
+            projects,
+            projects.c.project_id == project.project_id,
+            _row(project),
+            expected_version=expected_version,
+        )
+        self._link(project)
+
+    def delete(self, project_id: str) -> bool:
+        """Remove a project; its sessions stay."""
+        self._unlink(project_id)
+        statement = sa.delete(projects).where(projects.c.project_id == project_id)
+        return self._connection.execute(statement).rowcount == 1
+
+    def page(self, request: PageRequest) -> Page[Project]:
+        """Projects by id."""
+        return select_page(
+            self._connection, sa.select(projects), request, by=(projects.c.project_id,), read=_read
+        )
+
+    def ids_for_session(self, session_id: str) -> tuple[str, ...]:
+        """The projects that a session is a member of."""
+        query = (
+            sa.select(project_sessions.c.project_id)
+            .where(project_sessions.c.session_id == session_id)
+            .order_by(project_sessions.c.project_id)
+        )
+        return tuple(self._connection.execute(query).scalars())
+
+    def _link(self, project: Project) -> None:
+        self._unlink(project.project_id)
+        links = [
+            {"project_id": project.project_id, "session_id": member.session_id}
+            for member in project.members
+            if member.session_id is not None
+        ]
+        if links:
+            self._connection.execute(sa.insert(project_sessions), links)
+
+    def _unlink(self, project_id: str) -> None:
+        self._connection.execute(
+            sa.delete(project_sessions).where(project_sessions.c.project_id == project_id)
+        )
+
+
+def _row(project: Project) -> dict[str, Any]:
+    return {
+        "project_id": project.project_id,
+        "body": {
+            "display_name": project.display_name,
+            "description": project.description,
+            "status": str(project.status),
+            "members": [asdict(member) for member in project.members],
+            "channel_links": list(project.channel_links),
+            "metadata": dict(project.metadata),
+        },
+        "version": project.version,
+        "created_at_ms": project.created_at_ms,
+        "updated_at_ms": project.updated_at_ms,
+    }
+
+
+def _read(row: Any) -> Project:
+    return read_record(row, _project, what=f"project {row.project_id}")
+
+
+def _project(row: Any) -> Project:
+    body = row.body
+    return Project(
+        project_id=row.project_id,
+        display_name=body["display_name"],
+        description=body["description"],
+        status=ProjectStatus(body["status"]),
+        members=tuple(_member(member) for member in body["members"]),
+        channel_links=tuple(body["channel_links"]),
+        metadata=body["metadata"],
+        version=row.version,
+        created_at_ms=row.created_at_ms,
+        updated_at_ms=row.updated_at_ms,
+    )
+
+
+def _member(stored: dict[str, Any]) -> ProjectMember:
+    return ProjectMember(
+        **{
+            **stored,
+            "member_kind": MemberKind(stored["member_kind"]),
+            "expertise_tags": tuple(stored["expertise_tags"]),
+        }
+    )

@@ -1,0 +1,35 @@
+"""Writing rows: insert unless taken, and replace only what nobody else changed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from understudy.core.errors import StaleVersion
+
+
+def insert_new(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
+    """Insert a row; False when its key is taken."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(table).values(dict(values)).on_conflict_do_nothing()
+    # What was inserted comes back; the row count of an insert is not known on every driver.
+    return connection.execute(statement.returning(*table.primary_key)).first() is not None
+
+
+def replace_version(
+    connection: sa.Connection,
+    table: sa.Table,
+    where: sa.ColumnElement[bool],
+    values: Mapping[str, Any],
+    *,
+    expected_version: int,
+) -> None:
+    """Update a row that still has the expected version, or raise `StaleVersion`."""
+    statement = (
+        sa.update(table).where(where, table.c.version == expected_version).values(dict(values))
+    )
+    if connection.execute(statement).rowcount != 1:
+        raise StaleVersion(
+            "stale_version", domain=table.name, detail="it was changed by somebody else meanwhile"
+        )

@@ -1,0 +1,225 @@
+"""The run store."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.runs.lifecycle import ACTIVE
+from understudy.runs.model import (
+    DebugLevel,
+    Delivery,
+    InputItem,
+    Route,
+    Run,
+    RunInput,
+    RunKind,
+    RunRequest,
+    RunStatus,
+    StopRequest,
+    Usage,
+)
+from understudy.sessions.model import ReplyTarget
+from understudy.storage.columns import optional_object, read_record
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import select_page
+from understudy.storage.schema import runs
+
+
+class SqlRuns:
+    """Runs in a table."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, run_id: str, *, lock: bool = False) -> Run | None:
+        """One run; `lock` holds its row until the unit ends."""
+        query = sa.select(runs).where(runs.c.run_id == run_id)
+        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else _read(row)
+
+    def add(self, run: Run) -> None:
+        """Store a new run."""
+        values = {
+            "run_id": run.run_id,
+            "session_id": run.session_id,
+            "agent_id": run.agent_id,
+            "user_id": run.user_id,
+            "kind": str(run.kind),
+            "accepted_offset": run.accepted_offset,
+            "submitted_at_ms": run.submitted_at_ms,
+            "wanted": _wanted(run),
+            **_changing(run),
+        }
+        self._connection.execute(sa.insert(runs).values(values))
+
+    def update(self, run: Run) -> None:
+        """Replace what changes about a run whose row this unit holds locked."""
+        self._connection.execute(
+            sa.update(runs).where(runs.c.run_id == run.run_id).values(_changing(run))
+        )
+
+    def owns(self, run_id: str, attempt: int) -> bool:
+        """Whether that attempt is still the one allowed to write, held until the unit ends."""
+        values = {"owned": run_id, "by": attempt}
+        return self._connection.execute(self._dialect.locked(_OWNED), values).first() is not None
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        session_id: str | None = None,
+        statuses: Sequence[RunStatus] = (),
+    ) -> Page[Run]:
+        """Runs, newest first."""
+        query = sa.select(runs)
+        if session_id is not None:
+            query = query.where(runs.c.session_id == session_id)
+        if statuses:
+            query = query.where(runs.c.status.in_(statuses))
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(runs.c.submitted_at_ms, runs.c.run_id),
+            read=_read,
+            descending=True,
+        )
+
+    def queued_positions(self, session_ids: Sequence[str]) -> dict[str, int]:
+        """Place in line of every queued run of some sessions, from 1."""
+        query = (
+            sa.select(runs.c.run_id, runs.c.session_id)
+            .where(runs.c.session_id.in_(session_ids), runs.c.status == RunStatus.QUEUED)
+            .where(runs.c.finished_at_ms.is_(None))
+            .order_by(runs.c.accepted_offset)
+        )
+        positions: dict[str, int] = {}
+        in_line: dict[str, int] = {}
+        for run_id, session_id in self._connection.execute(query):
+            in_line[session_id] = positions[run_id] = in_line.get(session_id, 0) + 1
+        return positions
+
+    def current(self, session_id: str) -> Run | None:
+        """The run of a session that is running or waiting."""
+        query = (
+            sa.select(runs)
+            .where(runs.c.session_id == session_id, runs.c.finished_at_ms.is_(None))
+            .where(runs.c.status.in_(ACTIVE))
+            .order_by(runs.c.accepted_offset)
+            .limit(1)
+        )
+        row = self._connection.execute(query).first()
+        return None if row is None else _read(row)
+
+    def unfinished_in(self, session_id: str) -> int:
+        """How many runs of a session have not ended."""
+        query = (
+            sa.select(sa.func.count())
+            .select_from(runs)
+            .where(runs.c.session_id == session_id, runs.c.finished_at_ms.is_(None))
+        )
+        return self._connection.execute(query).scalar_one()
+
+    def stop_requests(self, run_ids: Sequence[str]) -> dict[str, StopRequest]:
+        """Which of these runs somebody asked to stop."""
+        query = sa.select(runs.c.run_id, runs.c.stop_request).where(
+            runs.c.run_id.in_(run_ids), runs.c.stop_request.is_not(None)
+        )
+        return {run_id: StopRequest(how) for run_id, how in self._connection.execute(query)}
+
+    def park(self, run_ids: Sequence[str]) -> None:
+        """Note that the daemon stops in good order while these go on."""
+        for run_id in run_ids:
+            run = self.get(run_id, lock=True)
+            if run is not None and run.finished_at_ms is None:
+                state = {**_changing(run)["state"], "parked": True}
+                self._connection.execute(
+                    sa.update(runs).where(runs.c.run_id == run_id).values(state=state)
+                )
+
+    def counts(self) -> dict[RunStatus, int]:
+        """How many runs have each status."""
+        query = sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status)
+        return {RunStatus(status): count for status, count in self._connection.execute(query)}
+
+
+# Asked before every step, so it is put together only once.
+_OWNED = sa.select(runs.c.run_id).where(
+    runs.c.run_id == sa.bindparam("owned"),
+    runs.c.attempt == sa.bindparam("by"),
+    runs.c.finished_at_ms.is_(None),
+)
+
+
+def _wanted(run: Run) -> dict[str, Any]:
+    return {
+        "request": asdict(run.request),
+        "input": asdict(run.input),
+        "route": asdict(run.route),
+        "max_tool_iterations": run.max_tool_iterations,
+        "debug_level": str(run.debug_level),
+        "reply_targets": [asdict(target) for target in run.reply_targets],
+    }
+
+
+def _changing(run: Run) -> dict[str, Any]:
+    return {
+        "status": str(run.status),
+        "stop_request": None if run.stop_request is None else str(run.stop_request),
+        "attempt": run.attempt,
+        "updated_at_ms": run.updated_at_ms,
+        "started_at_ms": run.started_at_ms,
+        "finished_at_ms": run.finished_at_ms,
+        "snapshot": run.snapshot,
+        "state": {
+            "error": run.error,
+            "usage": asdict(run.usage),
+            "deliveries": [asdict(delivery) for delivery in run.deliveries],
+            "crashes": run.crashes,
+            "progress": run.progress,
+            "parked": run.parked,
+        },
+    }
+
+
+def _read(row: Any) -> Run:
+    return read_record(row, _run, what=f"run {row.run_id}")
+
+
+def _run(row: Any) -> Run:
+    wanted, state = row.wanted, row.state
+    return Run(
+        run_id=row.run_id,
+        session_id=row.session_id,
+        agent_id=row.agent_id,
+        user_id=row.user_id,
+        kind=RunKind(row.kind),
+        status=RunStatus(row.status),
+        stop_request=None if row.stop_request is None else StopRequest(row.stop_request),
+        attempt=row.attempt,
+        accepted_offset=row.accepted_offset,
+        submitted_at_ms=row.submitted_at_ms,
+        updated_at_ms=row.updated_at_ms,
+        started_at_ms=row.started_at_ms,
+        finished_at_ms=row.finished_at_ms,
+        request=RunRequest(**wanted["request"]),
+        input=RunInput(
+            items=tuple(InputItem(**item) for item in wanted["input"]["items"]),
+            metadata=wanted["input"]["metadata"],
+        ),
+        route=Route(**wanted["route"]),
+        max_tool_iterations=wanted["max_tool_iterations"],
+        debug_level=DebugLevel(wanted["debug_level"]),
+        reply_targets=tuple(ReplyTarget(**target) for target in wanted["reply_targets"]),
+        snapshot=optional_object(row.snapshot),
+        error=state["error"],
+        usage=Usage(**state["usage"]),
+        deliveries=tuple(Delivery(**delivery) for delivery in state["deliveries"]),
+        crashes=state["crashes"],
+        progress=state["progress"],
+        parked=state["parked"],
+    )

@@ -1,0 +1,159 @@
+"""The session store."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.runs.lifecycle import WAITING
+from understudy.runs.model import RunStatus
+from understudy.sessions.model import (
+    PersonaSnapshot,
+    ReplyTarget,
+    RoutePolicy,
+    Session,
+    SessionStatus,
+)
+from understudy.sessions.ports import SessionActivity
+from understudy.storage.columns import optional_object, read_record
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import select_page
+from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.schema import runs, sessions
+
+
+class SqlSessions:
+    """Sessions in a table."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, session_id: str, *, lock: bool = False) -> Session | None:
+        """One session; `lock` holds its row until the unit ends."""
+        query = sa.select(sessions).where(sessions.c.session_id == session_id)
+        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else _read(row)
+
+    def add(self, session: Session) -> bool:
+        """Store a new session; False when the id is taken."""
+        return insert_new(self._connection, sessions, _row(session))
+
+    def update(self, session: Session, *, expected_version: int) -> None:
+        """Replace a session; the journal counts its own length."""
+        values = {name: value for name, value in _row(session).items() if name != "journal_length"}
+        replace_version(
+            self._connection,
+            sessions,
+            sessions.c.session_id == session.session_id,
+            values,
+            expected_version=expected_version,
+        )
+
+    def page(
+        self, request: PageRequest, *, persona_id: str | None = None, status: str | None = None
+    ) -> Page[Session]:
+        """Sessions, newest first."""
+        query = sa.select(sessions)
+        if persona_id is not None:
+            query = query.where(sessions.c.persona_id == persona_id)
+        if status is not None:
+            query = query.where(sessions.c.status == status)
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(sessions.c.created_at_ms, sessions.c.session_id),
+            read=_read,
+            descending=True,
+        )
+
+    def activity(self, session_id: str) -> SessionActivity:
+        """What keeps the session busy."""
+        own = self._unfinished(runs.c.session_id == session_id)
+        below = self._unfinished(runs.c.session_id.in_(_descendants(session_id)))
+        return SessionActivity(
+            active_runs=own.get(RunStatus.RUNNING, 0),
+            queued_runs=own.get(RunStatus.QUEUED, 0),
+            waiting_runs=sum(own.get(status, 0) for status in WAITING),
+            live_children=sum(below.values()),
+        )
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return self._connection.execute(
+            sa.select(sa.func.count()).select_from(sessions)
+        ).scalar_one()
+
+    def _unfinished(self, where: sa.ColumnElement[bool]) -> dict[str, int]:
+        query = (
+            sa.select(runs.c.status, sa.func.count().label("number"))
+            .where(where, runs.c.finished_at_ms.is_(None))
+            .group_by(runs.c.status)
+        )
+        return {row.status: row.number for row in self._connection.execute(query)}
+
+
+def _descendants(session_id: str) -> sa.Select[Any]:
+    below = (
+        sa.select(sessions.c.session_id)
+        .where(sessions.c.parent_session_id == session_id)
+        .cte("below", recursive=True)
+    )
+    deeper = sa.select(sessions.c.session_id).where(
+        sessions.c.parent_session_id == below.c.session_id
+    )
+    return sa.select(below.union(deeper).c.session_id)
+
+
+def _row(session: Session) -> dict[str, Any]:
+    return {
+        "session_id": session.session_id,
+        "agent_id": session.agent_id,
+        "owner_id": session.owner_id,
+        "thread_id": session.thread_id,
+        "parent_session_id": session.parent_session_id,
+        "status": str(session.status),
+        "ended_reason": session.ended_reason,
+        "persona_id": session.persona.persona_id if session.persona else None,
+        "persona": asdict(session.persona) if session.persona else None,
+        "capability_scope": session.capability_scope,
+        "credential_scope": session.credential_scope,
+        "route_policy": asdict(session.route_policy) if session.route_policy else None,
+        "reply_targets": [asdict(target) for target in session.reply_targets],
+        "journal_length": session.journal_length,
+        "version": session.version,
+        "created_at_ms": session.created_at_ms,
+        "updated_at_ms": session.updated_at_ms,
+    }
+
+
+def _read(row: Any) -> Session:
+    return read_record(row, _session, what=f"session {row.session_id}")
+
+
+def _session(row: Any) -> Session:
+    return Session(
+        session_id=row.session_id,
+        agent_id=row.agent_id,
+        owner_id=row.owner_id,
+        thread_id=row.thread_id,
+        parent_session_id=row.parent_session_id,
+        status=SessionStatus(row.status),
+        ended_reason=row.ended_reason,
+        persona=None if row.persona_id is None else _persona(row.persona),
+        capability_scope=optional_object(row.capability_scope),
+        credential_scope=optional_object(row.credential_scope),
+        route_policy=None if row.route_policy is None else RoutePolicy(**row.route_policy),
+        reply_targets=tuple(ReplyTarget(**target) for target in row.reply_targets),
+        journal_length=row.journal_length,
+        version=row.version,
+        created_at_ms=row.created_at_ms,
+        updated_at_ms=row.updated_at_ms,
+    )
+
+
+def _persona(stored: Mapping[str, Any]) -> PersonaSnapshot:
+    return PersonaSnapshot(**{**stored, "default_skills": tuple(stored["default_skills"])})

@@ -1,0 +1,137 @@
+"""A unit of work: one transaction, with every store on it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+import sqlalchemy as sa
+
+from understudy.core.bell import Bell
+from understudy.runs.model import Run
+from understudy.storage.agents import SqlAgents
+from understudy.storage.audit import SqlAudit
+from understudy.storage.debug import SqlDebug
+from understudy.storage.engine import Dialect, dialect_of
+from understudy.storage.journal import SqlJournal
+from understudy.storage.personas import SqlPersonas
+from understudy.storage.projects import SqlProjects
+from understudy.storage.receipts import SqlReceipts, SqlResponses
+from understudy.storage.revisions import SqlRevisions
+from understudy.storage.runs import SqlRuns
+from understudy.storage.sessions import SqlSessions
+from understudy.storage.tokens import SqlTokens
+from understudy.storage.tools import SqlToolSwitches
+
+# Hands a run to the durable engine within the caller's transaction.
+Enqueue = Callable[[sa.Connection, str, str], None]
+
+
+class SqlUnit:
+    """Stores that share one connection and one transaction."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect, enqueue: Enqueue) -> None:
+        self.connection = connection
+        self._dialect = dialect
+        self._enqueue = enqueue
+        # Sessions whose journal grew; those who listen are told after the commit.
+        self.touched: set[str] = set()
+        self.has_enqueued = False
+
+    @cached_property
+    def agents(self) -> SqlAgents:
+        return SqlAgents(self.connection)
+
+    @cached_property
+    def sessions(self) -> SqlSessions:
+        return SqlSessions(self.connection, self._dialect)
+
+    @cached_property
+    def journal(self) -> SqlJournal:
+        return SqlJournal(self.connection, self._dialect, self.touched)
+
+    @cached_property
+    def runs(self) -> SqlRuns:
+        return SqlRuns(self.connection, self._dialect)
+
+    @cached_property
+    def debug(self) -> SqlDebug:
+        return SqlDebug(self.connection)
+
+    @cached_property
+    def personas(self) -> SqlPersonas:
+        return SqlPersonas(self.connection)
+
+    @cached_property
+    def projects(self) -> SqlProjects:
+        return SqlProjects(self.connection, self._dialect)
+
+    @cached_property
+    def tokens(self) -> SqlTokens:
+        return SqlTokens(self.connection)
+
+    @cached_property
+    def audit(self) -> SqlAudit:
+        return SqlAudit(self.connection)
+
+    @cached_property
+    def receipts(self) -> SqlReceipts:
+        return SqlReceipts(self.connection)
+
+    @cached_property
+    def responses(self) -> SqlResponses:
+        return SqlResponses(self.connection)
+
+    @cached_property
+    def revisions(self) -> SqlRevisions:
+        return SqlRevisions(self.connection)
+
+    @cached_property
+    def tool_switches(self) -> SqlToolSwitches:
+        return SqlToolSwitches(self.connection)
+
+    def enqueue(self, run: Run) -> None:
+        """Hand the run to the engine; it starts once this unit has committed."""
+        self._enqueue(self.connection, run.run_id, run.session_id)
+        self.has_enqueued = True
+
+
+class SqlUnits:
+    """Opens units of work, and rings the bell after those that wrote to a journal."""
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        *,
+        enqueue: Enqueue,
+        bell: Bell,
+        enqueued: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.engine = engine
+        # Tells the engine, after the commit, that there is something in its queue.
+        self._enqueued = enqueued
+        self._dialect = dialect_of(engine)
+        self._enqueue = enqueue
+        self._bell = bell
+
+    @contextmanager
+    def read(self) -> Iterator[SqlUnit]:
+        """Look without changing anything."""
+        with self.engine.connect() as connection:
+            yield SqlUnit(connection, self._dialect, self._enqueue)
+
+    @contextmanager
+    def write(self) -> Iterator[SqlUnit]:
+        """Change things; all of it stands at the end, or nothing."""
+        with self.engine.connect() as connection, connection.begin():
+            self._dialect.begin_write(connection)
+            unit = SqlUnit(connection, self._dialect, self._enqueue)
+            yield unit
+            self._dialect.announce(connection, unit.touched)
+        if unit.has_enqueued:
+            self._enqueued()
+        self.ring(unit.touched)
+
+    def ring(self, session_ids: set[str]) -> None:
+        """Wake those who follow these sessions."""
+        if session_ids:
+            self._bell.ring("events", *(f"session:{session_id}" for session_id in session_ids))

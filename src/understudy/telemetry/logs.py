@@ -1,0 +1,120 @@
+"""Log events as lines on stderr: one pipeline for ours and for the libraries', scrubbed last."""
+
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+ScrubJson = Callable[[Json], Json]
+
+# Libraries that tell a lot at info; what they say from warning on is wanted.
+CHATTY: Final = (
+    "alembic", "anthropic", "dbos", "httpcore", "httpx", "httpx2", "openai", "uvicorn",
+    "uvicorn.access", "uvicorn.error",
+)  # fmt: skip
+FIRST_FIELDS: Final = ("ts", "level", "event")
+
+
+def configure_logging(
+    level: str, *, json: bool | None, scrub: ScrubJson, stream: TextIO | None = None
+) -> None:
+    """Set up logging for the process; `json=None` means JSON unless stderr is a terminal.
+
+    `scrub` takes the secrets out of an event's fields, as `redaction.scrub_json` does.
+    """
+    stream = stream or sys.stderr
+    threshold = logging.getLevelNamesMapping()[level.upper()]
+    as_json = not stream.isatty() if json is None else json
+    formatter = _formatter(scrub, as_json=as_json, colours=stream.isatty())
+    _configure_structlog(threshold)
+    _route(logging.getLogger(), _handler(stream, formatter, threshold), threshold)
+    quiet = max(threshold, logging.WARNING)
+    for name in CHATTY:
+        logger = logging.getLogger(name)
+        # Their own handler, because DBOS resets its logger's level and adds a handler of its
+        # own where it finds none.
+        _route(logger, _handler(stream, formatter, quiet), quiet)
+        logger.propagate = False
+    # A record that cannot be written must not be printed unscrubbed instead.
+    logging.raiseExceptions = False
+
+
+def _configure_structlog(threshold: int) -> None:
+    structlog.configure(
+        processors=[*_shared(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _shared() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+    ]
+
+
+def _formatter(scrub: ScrubJson, *, as_json: bool, colours: bool) -> logging.Formatter:
+    renderer: Processor = (
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(
+            colors=colours,
+            timestamp_key="ts",
+            exception_formatter=structlog.dev.plain_traceback,
+        )
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_shared(),
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,
+            _scrubbing(scrub),
+            renderer,
+        ],
+    )
+
+
+def _scrubbing(scrub: ScrubJson) -> Processor:
+    def scrub_event(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        first = [key for key in FIRST_FIELDS if key in event]
+        ordered = {key: event[key] for key in [*first, *(k for k in event if k not in first)]}
+        scrubbed = scrub(_plain(ordered))
+        return scrubbed if isinstance(scrubbed, dict) else {"event": "log.not_scrubbed"}
+
+    return scrub_event
+
+
+def _plain(value: object) -> Json:
+    """The value as JSON, so that nothing is turned into text after it was scrubbed."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return str(value)
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item) for item in value]
+        case _:
+            return str(value)
+
+
+def _handler(stream: TextIO, formatter: logging.Formatter, level: int) -> logging.Handler:
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(formatter)
+    handler.setLevel(level)
+    return handler
+
+
+def _route(logger: logging.Logger, handler: logging.Handler, level: int) -> None:
+    logger.handlers[:] = [handler]
+    logger.setLevel(level)

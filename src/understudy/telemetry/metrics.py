@@ -1,0 +1,93 @@
+"""Counters an operator's Prometheus reads; every label comes from a closed set, never an id."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+OTHER: Final = "other"
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# From a scripted answer to a run that waited a day for a person.
+RUN_SECONDS: Final = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600, 86400)
+
+
+class Metrics:
+    """What has happened in this daemon since it started."""
+
+    def __init__(self, tool_names: Iterable[str] = ()) -> None:
+        self._tool_names = frozenset(tool_names)
+        self._registry = registry = CollectorRegistry()
+        self._runs = Counter(
+            "understudy_runs_total", "Runs that ended.", ["status"], registry=registry
+        )
+        self._run_seconds = Histogram(
+            "understudy_run_seconds",
+            "Seconds from the start of a run to its end.",
+            buckets=RUN_SECONDS,
+            registry=registry,
+        )
+        self._runs_active = Gauge(
+            "understudy_runs_active", "Runs under way in this daemon.", registry=registry
+        )
+        self._model_calls = Counter(
+            "understudy_model_calls_total",
+            "Model calls by provider and outcome.",
+            ["provider", "outcome"],
+            registry=registry,
+        )
+        self._tool_calls = Counter(
+            "understudy_tool_calls_total",
+            "Tool calls by tool and outcome.",
+            ["tool", "outcome"],
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "understudy_tokens_total",
+            "Tokens as providers count them.",
+            ["direction"],
+            registry=registry,
+        )
+        self._http_requests = Counter(
+            "understudy_http_requests_total",
+            "HTTP requests by method and class of status.",
+            ["method", "status_class"],
+            registry=registry,
+        )
+
+    def run_started(self) -> None:
+        """A run began or was taken up again in this daemon."""
+        self._runs_active.inc()
+
+    def run_left(self) -> None:
+        """A run is no longer under way in this daemon, ended or not."""
+        self._runs_active.dec()
+
+    def run_ended(self, status: str, *, seconds: float) -> None:
+        """A run reached a terminal status."""
+        self._runs.labels(status=status).inc()
+        self._run_seconds.observe(seconds)
+
+    def model_called(self, provider: str, *, outcome: str) -> None:
+        """A model call came back, well or badly."""
+        self._model_calls.labels(provider=provider, outcome=outcome).inc()
+
+    def tool_called(self, tool: str, *, outcome: str) -> None:
+        """A tool call came back; a name the model made up counts as `other`."""
+        known = tool if tool in self._tool_names else OTHER
+        self._tool_calls.labels(tool=known, outcome=outcome).inc()
+
+    def tokens_used(self, *, input_tokens: int, output_tokens: int) -> None:
+        """A model call consumed tokens."""
+        self._tokens.labels(direction="input").inc(input_tokens)
+        self._tokens.labels(direction="output").inc(output_tokens)
+
+    def http_answered(self, method: str, *, status: int) -> None:
+        """An HTTP request was answered."""
+        known = method if method in METHODS else OTHER
+        self._http_requests.labels(method=known, status_class=f"{status // 100}xx").inc()
+
+    def render(self) -> bytes:
+        """Everything in the text format of Prometheus."""
+        return generate_latest(self._registry)

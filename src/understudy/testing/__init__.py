@@ -1,0 +1,1 @@
+"""Doubles for tests, ours and our users': a fake model that speaks real HTTP."""

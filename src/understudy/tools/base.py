@@ -1,0 +1,72 @@
+"""The contract every tool keeps: what it is called, what it takes, what a repeat would do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from understudy.core.errors import UnderstudyError
+
+
+class Effect(StrEnum):
+    """What happens when a call that was in flight at a crash is made again."""
+
+    READ = "read"  # nothing changes: repeat
+    IDEMPOTENT = "idempotent"  # the same end state: repeat
+    ONCE = "once"  # a second time would do more: never repeat, tell the model
+
+
+class Approval(StrEnum):
+    """Whether a person must agree before a call runs."""
+
+    NEVER = "never"
+    ALWAYS = "always"
+
+
+class ToolError(UnderstudyError):
+    """The tool could not do it; the detail is meant for the model to read."""
+
+    def __init__(self, detail: str, *, code: str = "tool_failed") -> None:
+        super().__init__(code, domain="tools", detail=detail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """Where and for whom a call runs."""
+
+    session_id: str
+    run_id: str
+    agent_id: str
+    user_id: str
+    call_id: str
+    workspace: Path
+
+
+class Tool(Protocol):
+    """One thing an agent can do."""
+
+    name: str
+    description: str
+    effect: Effect
+    approval: Approval
+    parameters: type[BaseModel]
+
+    async def call(self, arguments: Any, context: ToolContext) -> str:
+        """Do it and answer with text for the model; raises `ToolError` when it cannot.
+
+        `arguments` is an instance of `parameters`, already validated.
+        """
+        ...
+
+
+def schema_of(tool: Tool) -> Mapping[str, object]:
+    """The tool's parameters as the JSON schema that models are given."""
+    schema = tool.parameters.model_json_schema()
+    schema.pop("title", None)
+    for part in schema.get("properties", {}).values():
+        part.pop("title", None)
+    schema["additionalProperties"] = False
+    return schema

@@ -1,0 +1,135 @@
+"""The tools an agent may have, and the reading of what a model sends them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from pydantic import BaseModel, ValidationError
+
+from understudy.core.text import preview
+from understudy.tools.base import Tool, ToolError, schema_of
+
+MAX_ARGUMENT_CHARS: Final = 8 * 1024 * 1024
+MAX_SHOWN_ERRORS: Final = 5
+NEAR_CHARS: Final = 30
+NAME_CHARS: Final = 40
+
+
+class ToolRegistry:
+    """Finds tools by name; what it says about them is worked out once."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        if len(self._tools) != len(tools):
+            raise ValueError("two tools have the same name")
+        self._schemas = {tool.name: schema_of(tool) for tool in tools}
+
+    def names(self) -> tuple[str, ...]:
+        """Every tool's name, in the order they were given."""
+        return tuple(self._tools)
+
+    def get(self, name: str) -> Tool:
+        """The tool of that name, or a `ToolError` that lists the names there are."""
+        tool = self._tools.get(name)
+        if tool is None:
+            shown = repr(preview(name, NAME_CHARS))
+            available = ", ".join(self._tools) or "none"
+            raise ToolError(
+                f"there is no tool {shown}; available: {available}", code="unknown_tool"
+            )
+        return tool
+
+    def schema(self, name: str) -> Mapping[str, object]:
+        """The JSON schema of a tool's parameters; shared, so not to be changed."""
+        return self._schemas[self.get(name).name]
+
+    def describe(self) -> list[dict[str, object]]:
+        """What a client or a model may know of each tool; the schemas are shared."""
+        return [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "effect": tool.effect.value,
+                "approval": tool.approval.value,
+                "parameters": self._schemas[tool.name],
+            }
+            for tool in self._tools.values()
+        ]
+
+    def validate(self, name: str, raw_json_arguments: str) -> BaseModel:
+        """The arguments as the tool's own model, or a `ToolError` the model can act on."""
+        tool = self.get(name)
+        arguments = _parse(name, raw_json_arguments)
+        try:
+            return tool.parameters.model_validate(arguments)
+        except ValidationError as problem:
+            raise ToolError(
+                _feedback(name, problem, known=tuple(tool.parameters.model_fields)),
+                code="invalid_arguments",
+            ) from None
+
+
+def _parse(name: str, raw: str) -> dict[str, Any]:
+    if len(raw) > MAX_ARGUMENT_CHARS:
+        _refuse(name, f"are {len(raw)} characters long; at most {MAX_ARGUMENT_CHARS} are read")
+    # Some providers send nothing at all for a call without arguments.
+    try:
+        value = json.loads(raw if raw.strip() else "{}", parse_constant=_no_constant)
+    except json.JSONDecodeError as problem:
+        near = raw[max(0, problem.pos - NEAR_CHARS) : problem.pos + NEAR_CHARS]
+        where = f"line {problem.lineno} column {problem.colno}"
+        _refuse(name, f"are not valid JSON at {where}: {problem.msg}, near {near!r}")
+    except ValueError:
+        _refuse(name, "are not valid JSON: a number is too long, NaN or infinite")
+    except RecursionError:
+        _refuse(name, "are nested too deeply")
+    if not isinstance(value, dict):
+        _refuse(name, f"must be a JSON object, not {type(value).__name__}")
+    if "\\ud" in raw.lower() and not _is_unicode(value):
+        _refuse(name, "hold half of a surrogate pair, which is not valid Unicode")
+    return value
+
+
+def _is_unicode(value: object) -> bool:
+    """Whether every text in the value can be stored; JSON's `\\ud800` alone cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise ValueError
+
+
+def _refuse(name: str, reason: str) -> NoReturn:
+    raise ToolError(f"the arguments of {name} {reason}", code="invalid_arguments") from None
+
+
+def _feedback(name: str, problem: ValidationError, *, known: tuple[str, ...]) -> str:
+    errors = problem.errors(include_url=False, include_input=False, include_context=False)
+    lines = [
+        f"{_field(error['loc'])}: {_expectation(error['type'], error['msg'])}"
+        for error in errors[:MAX_SHOWN_ERRORS]
+    ]
+    if len(errors) > MAX_SHOWN_ERRORS:
+        lines.append(f"and {len(errors) - MAX_SHOWN_ERRORS} more")
+    fields = ", ".join(known) or "none"
+    return f"the arguments of {name} are wrong: {'; '.join(lines)}. It takes: {fields}."
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    # An unknown field's name is the model's own text: cut it and escape what is invisible.
+    text = preview(".".join(str(part) for part in location) or "arguments", NAME_CHARS)
+    return text if text.isprintable() else repr(text)
+
+
+def _expectation(kind: str, message: str) -> str:
+    match kind:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            return "is not a parameter of this tool"
+        case _:
+            return preview(message)

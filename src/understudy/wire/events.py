@@ -1,0 +1,83 @@
+"""Journal events, run events, and what the streams send."""
+
+from typing import Final, Literal, TypeAlias
+
+from pydantic import ConfigDict
+
+from understudy.wire.base import JsonObject, Omitted, View
+
+StreamEventName: TypeAlias = Literal[
+    "run_updated",
+    "delta",
+    "delta_reset",
+    "tool_call",
+    "tool_result",
+    "output",
+    "session_state_changed",
+]
+RUN_UPDATED: Final = "run_updated"
+DELTA: Final = "delta"
+DELTA_RESET: Final = "delta_reset"
+TOOL_CALL: Final = "tool_call"
+TOOL_RESULT: Final = "tool_result"
+OUTPUT: Final = "output"
+SESSION_STATE_CHANGED: Final = "session_state_changed"
+
+
+class JournalEventView(View):
+    """One event of a session's journal."""
+
+    offset: int
+    sequence: int
+    session_id: str
+    kind: str
+    at_ms: int
+    run_id: Omitted[str] = None
+    data: JsonObject
+
+
+class RunEventView(View):
+    """One event in the life of a run; `event.type` says what happened."""
+
+    timestamp_ms: int
+    run_id: str
+    session_id: str
+    agent_id: str
+    event: JsonObject
+
+
+class RunUpdated(RunEventView):
+    """Stream event `run_updated`: a run moved on; the last one has a terminal status."""
+
+    status: str
+
+
+class Delta(View):
+    """Stream event `delta`: more text of the reply; joined, the deltas equal the stored reply."""
+
+    text: str
+    step: int
+
+
+class DeltaReset(View):
+    """Stream event `delta_reset`: the text sent for this step is void; it is sent anew."""
+
+    step: int
+
+
+class StepEvent(View):
+    """Stream events `tool_call`, `tool_result` and `output`: the journal's data, located."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    run_id: str
+    session_id: str
+    timestamp_ms: int
+
+
+class SessionStateChanged(View):
+    """Stream event `session_state_changed`: created, bound, narrowed, ended."""
+
+    session_id: str
+    timestamp_ms: int
+    event: JsonObject

@@ -1,0 +1,46 @@
+"""Personas on the wire."""
+
+from pydantic import Field
+
+from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, View
+
+
+class DefaultSkill(Request):
+    """A skill that a persona brings along."""
+
+    name: str = Field(min_length=1, max_length=200)
+    args: Omitted[str] = None
+
+
+class PersonaFields(Request):
+    """The parts of a persona; what is left out keeps its value."""
+
+    display_name: str | None = Field(default=None, max_length=200)
+    soul: str | None = Field(default=None, max_length=262_144)
+    capability_scope: JsonObject | None = None
+    default_skills: list[DefaultSkill] | None = Field(default=None, max_length=256)
+    metadata: JsonObject | None = None
+
+
+class CreatePersona(PersonaFields):
+    """A new persona."""
+
+    persona_id: str | None = None
+
+
+class UpdatePersona(PersonaFields):
+    """Changes to a persona."""
+
+
+class PersonaView(View):
+    """A persona."""
+
+    persona_id: str
+    display_name: str
+    soul: str
+    capability_scope: ScopeLists
+    default_skills: list[DefaultSkill]
+    metadata: JsonObject
+    version: int
+    created_at_ms: int
+    updated_at_ms: int

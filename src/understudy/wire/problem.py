@@ -1,0 +1,28 @@
+"""Errors as RFC 9457 problem details."""
+
+from understudy.wire.base import Omitted, View
+
+MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:understudy:problem:"
+
+
+class ProblemError(View):
+    """One wrong value, located by a JSON pointer."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class Problem(View):
+    """Why a request was not done. `domain/code` names the reason for good."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    domain: str
+    instance: str = ""
+    errors: Omitted[list[ProblemError]] = None
+    params: Omitted[dict[str, object]] = None

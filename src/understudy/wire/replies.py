@@ -1,0 +1,30 @@
+"""What a run answers, and where the answer goes."""
+
+from pydantic import Field
+
+from understudy.wire.base import Omitted, Request, View
+
+
+class ReplyTarget(Request):
+    """Where an output is delivered: plugin `local`, or `http` with the address of a webhook."""
+
+    plugin: str = Field(min_length=1, max_length=64)
+    address: str = Field(max_length=4096)
+
+
+class OutputView(View):
+    """A text for the user."""
+
+    text: str
+    at_ms: int
+    step: Omitted[int] = None
+    run_id: Omitted[str] = None
+
+
+class DeliveryView(View):
+    """How an output fared on its way to one reply target."""
+
+    plugin: str
+    address: str
+    status: str
+    attempts: int

@@ -1,0 +1,137 @@
+"""Runs on the wire."""
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from understudy.wire.base import DebugLevel, JsonObject, Omitted, Request, View
+from understudy.wire.replies import DeliveryView, OutputView, ReplyTarget
+
+RunStatus: TypeAlias = Literal[
+    "queued",
+    "running",
+    "waiting_for_approval",
+    "waiting_for_user_question",
+    "completed",
+    "failed",
+    "interrupted",
+    "cancelled",
+]
+TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
+    {"completed", "failed", "interrupted", "cancelled"}
+)
+# Numbers of this range fit every database.
+Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+
+
+class TextItem(Request):
+    """A piece of text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class AssetReferenceItem(Request):
+    """An asset that was uploaded before."""
+
+    type: Literal["asset_reference"]
+    asset_id: str
+
+
+class InlineAssetItem(Request):
+    """A file sent along."""
+
+    type: Literal["inline_asset"]
+    file_name: str
+    media_type: str | None = None
+    content_base64: str
+
+
+InputItem: TypeAlias = Annotated[
+    TextItem | AssetReferenceItem | InlineAssetItem, Field(discriminator="type")
+]
+
+
+class SubmitInput(Request):
+    """What a run is to work on, and how. Either `content` (with attachments) or `input_items`."""
+
+    content: str = ""
+    input_items: list[InputItem] = Field(default_factory=list, max_length=256)
+    attachments: list[str] = Field(default_factory=list, max_length=256)
+    provider: str | None = None
+    generation: JsonObject | None = None
+    source_plugin: str | None = Field(default=None, max_length=200)
+    source_kind: str | None = Field(default=None, max_length=200)
+    actor_id: str | None = Field(default=None, max_length=200)
+    metadata: Any = None
+    reply_targets: list[ReplyTarget] | None = Field(default=None, max_length=32)
+    reply_plugin: str | None = None
+    reply_address: str | None = None
+    max_tool_iterations: Int32 | None = None
+    debug_level: DebugLevel | None = None
+    idempotency_key: str | None = None
+    # Taken so that callers of the seeds' payload work; nothing reads them yet.
+    completion_requirements: Any = None
+    binding_keys: list[str] = Field(default_factory=list, max_length=256)
+
+
+class RunRequestView(View):
+    """Who asked, through what, and the route and model that were pinned."""
+
+    source_plugin: str
+    source_kind: str
+    actor_id: str
+    text_preview: Omitted[str] = None
+    provider: Omitted[str] = None
+    model: Omitted[str] = None
+    approval_count: Omitted[int] = None
+    question_count: Omitted[int] = None
+
+
+class UsageView(View):
+    """Tokens and calls a run consumed."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+
+
+class RunView(View):
+    """A run as it stands."""
+
+    run_id: str
+    session_id: str
+    agent_id: str
+    user_id: str
+    kind: str
+    status: RunStatus
+    submitted_at_ms: int
+    updated_at_ms: int
+    started_at_ms: Omitted[int] = None
+    finished_at_ms: Omitted[int] = None
+    queued_position: Omitted[int] = None
+    request: RunRequestView
+    input_attachments: list[str] = Field(default_factory=list)
+    input_metadata: Omitted[JsonObject] = None
+    pending_approval_ids: list[str] = Field(default_factory=list)
+    pending_approvals: list[JsonObject] = Field(default_factory=list)
+    pending_question_ids: list[str] = Field(default_factory=list)
+    pending_questions: list[JsonObject] = Field(default_factory=list)
+    outputs: list[OutputView] = Field(default_factory=list)
+    deliveries: list[DeliveryView] = Field(default_factory=list)
+    error: Omitted[str] = None
+    usage: UsageView = Field(default_factory=UsageView)
+    actions: list[str] = Field(default_factory=list)
+
+
+class DebugRequestView(View):
+    """A provider request as it was sent, redacted."""
+
+    run_id: str
+    step: int
+    attempt: int
+    at_ms: int
+    request: JsonObject
+    response: Omitted[JsonObject] = None

@@ -1,0 +1,85 @@
+"""Routes, runtime settings, tools and status on the wire."""
+
+from pydantic import ConfigDict, Field
+
+from understudy.wire.base import DebugLevel, JsonObject, Omitted, Request, View
+from understudy.wire.runs import Int32
+
+
+class RouteView(View):
+    """Where model calls can go; never with a key."""
+
+    route_id: str
+    provider: str
+    model: str
+    base_url: Omitted[str] = None
+    context_window: Omitted[int] = None
+    ready: bool
+    reason: Omitted[str] = None
+    default: bool
+
+
+class ChangeRuntime(Request):
+    """Runtime settings to change; what is left out stays."""
+
+    default_route: str | None = None
+    debug_level: DebugLevel | None = None
+    expected_revision: Int32 | None = None
+
+
+class RollBackRuntime(Request):
+    """Which revision to bring back; the one before when none is named."""
+
+    target_revision: Int32 | None = None
+    expected_revision: Int32 | None = None
+
+
+class RevisionView(View):
+    """The runtime document as it stood after one change."""
+
+    revision: int
+    updated_at_ms: int
+    actor: str
+    setting: str
+    rollback_of_revision: Omitted[int] = None
+    document: JsonObject
+
+
+class RuntimeView(View):
+    """The runtime settings in force."""
+
+    revision: int
+    updated_at_ms: int
+    actor: str
+    setting: str
+    rollback_of_revision: Omitted[int] = None
+    default_route: str
+    provider: Omitted[str] = None
+    model: Omitted[str] = None
+    debug_level: DebugLevel
+
+
+class ToolView(View):
+    """A tool agents may have."""
+
+    name: str
+    description: str
+    effect: str
+    approval: str
+    enabled: bool
+    parameters: JsonObject = Field(default_factory=dict)
+
+
+class SetTool(Request):
+    """Whether agents may use the tool."""
+
+    enabled: bool
+
+
+class StatusView(View):
+    """What the daemon is and does; more parts than these are shown."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    status: str
+    ready: bool

@@ -1,0 +1,140 @@
+"""Sessions on the wire."""
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, View
+from understudy.wire.events import JournalEventView, RunEventView
+from understudy.wire.replies import OutputView, ReplyTarget
+
+SessionStatus: TypeAlias = Literal["active", "ended"]
+
+
+class CreateSession(Request):
+    """A new session, or the existing one of that id when nothing asked for differs."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    parent_session_id: str | None = None
+    thread_id: str | None = None
+    persona_id: str | None = None
+    capability_scope: JsonObject | None = None
+    credential_scope: JsonObject | None = None
+
+
+class BindPersona(Request):
+    """Which persona to copy into the session."""
+
+    persona_id: str
+
+
+class SetCapabilityScope(Request):
+    """What the session may see."""
+
+    capability_scope: JsonObject
+
+
+class SetCredentialScope(Request):
+    """Which credentials the session may use."""
+
+    credential_scope: JsonObject
+
+
+class RoutePolicy(Request):
+    """Route and generation settings of future runs."""
+
+    provider: Omitted[str] = None
+    generation: Omitted[JsonObject] = None
+
+
+class SetRoutePolicy(Request):
+    """The route policy to set."""
+
+    route_policy: RoutePolicy
+
+
+class SetReplyTargets(Request):
+    """Where the outputs of future runs go."""
+
+    reply_targets: list[ReplyTarget] = Field(max_length=32)
+
+
+class EndSession(Request):
+    """Why the session ends."""
+
+    reason: str | None = Field(default=None, max_length=2000)
+
+
+class ReplyTargetsView(View):
+    """The reply targets of a session."""
+
+    session_id: str
+    reply_targets: list[ReplyTarget]
+
+
+class BoundPersona(View):
+    """Which persona snapshot a session carries."""
+
+    persona_id: str
+    persona_version: int
+    display_name: str
+    bound_at_ms: int
+
+
+class LastRun(View):
+    """How the run of an inline submit stands."""
+
+    run_id: str
+    status: str
+    error: Omitted[str] = None
+
+
+class SessionSnapshot(View):
+    """What the session is doing right now."""
+
+    status: SessionStatus
+    journal_length: int
+    queued_runs: int
+    active_run_id: Omitted[str] = None
+    last_run: Omitted[LastRun] = None
+
+
+class SessionView(View):
+    """A session; parts that are not set are left out."""
+
+    session_id: str
+    agent_id: str
+    snapshot: SessionSnapshot
+    created_at_ms: int
+    updated_at_ms: int
+    version: int
+    thread_id: Omitted[str] = None
+    parent_session_id: Omitted[str] = None
+    ended_reason: Omitted[str] = None
+    route_policy: Omitted[RoutePolicy] = None
+    capability_scope: Omitted[ScopeLists] = None
+    effective_capability_scope: Omitted[ScopeLists] = None
+    credential_scope: Omitted[ScopeLists] = None
+    effective_credential_scope: Omitted[ScopeLists] = None
+    persona: Omitted[BoundPersona] = None
+    reply_targets: Omitted[list[ReplyTarget]] = None
+    outputs: list[OutputView] = Field(default_factory=list)
+    actions: list[str] = Field(default_factory=list)
+
+
+class InterruptView(View):
+    """Whether there was something to interrupt, and how the session stands."""
+
+    interrupted: bool
+    snapshot: SessionSnapshot
+
+
+class SessionEventsView(View):
+    """A page of the journal; outputs and run events are those of the page."""
+
+    session: SessionView
+    daemon_outputs: list[OutputView]
+    run_events: list[RunEventView]
+    items: list[JournalEventView]
+    next_cursor: str | None = None

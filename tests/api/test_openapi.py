@@ -1,0 +1,40 @@
+"""The OpenAPI document: complete, stable, committed."""
+
+import json
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from understudy.api.app import openapi_document
+
+COMMITTED = Path(__file__).parents[2] / "docs/reference/openapi.json"
+
+
+def test_the_daemon_serves_the_document_that_needs_no_daemon(api: TestClient) -> None:
+    served = api.get("/openapi.json").json()
+    assert served == json.loads(json.dumps(openapi_document()))
+    assert served["openapi"].startswith("3.1")
+
+
+def test_the_committed_document_is_current() -> None:
+    assert json.loads(COMMITTED.read_text()) == json.loads(json.dumps(openapi_document())), (
+        "run: understudy openapi > docs/reference/openapi.json"
+    )
+
+
+def test_operation_ids_are_unique_names() -> None:
+    paths = openapi_document()["paths"]
+    ids = [each["operationId"] for path in paths.values() for each in path.values()]  # type: ignore[attr-defined]
+    assert len(ids) == len(set(ids))
+    assert all(len(name.split(".")) == 2 for name in ids)
+
+
+def test_every_operation_says_what_a_refusal_looks_like() -> None:
+    for path in openapi_document()["paths"].values():  # type: ignore[attr-defined]
+        for operation in path.values():
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+            assert "422" not in operation["responses"]
+
+
+def test_no_interactive_documentation_is_loaded_from_elsewhere(api: TestClient) -> None:
+    assert api.get("/docs").status_code == api.get("/redoc").status_code == 404

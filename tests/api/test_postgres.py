@@ -1,0 +1,44 @@
+"""The API on PostgreSQL, where it may behave no other way."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.api.live import Live, joined, live_daemon
+from tests.support.postgres import MakeDatabase
+from understudy.testing.answers import Answer
+
+pytestmark = pytest.mark.postgres
+LONG = "".join(f"word{number} " for number in range(30))
+
+
+def test_runs_streams_lists_and_refusals_work_on_postgresql(
+    tmp_path: Path, make_database: MakeDatabase
+) -> None:
+    with live_daemon(tmp_path / "home", UNDERSTUDY_DATABASE_URL=make_database()) as live:
+        live.session("s1")
+        live.model.queue(Answer(text=LONG, pause_s=0.01))
+        run_id = live.submit("s1", "speak")
+        events = live.told(run_id)
+        assert joined(events) == LONG == joined(live.told(run_id))
+        assert live.finished(run_id)["status"] == "completed"
+        _refuse_odd_things(live)
+        _repeat_under_one_key(live)
+
+
+def _refuse_odd_things(live: Live) -> None:
+    for path in ("/v1/sessions/%00", "/v1/sessions?cursor=WzFd", "/v1/audit?actor=%00"):
+        assert live.client.get(path).status_code == 400
+    for body in ({"soul": "\0"}, {"metadata": {"n": 2**70}}, {"display_name": "\ud800"}):
+        headers = {"Content-Type": "application/json"}
+        answer = live.client.post("/v1/personas", content=json.dumps(body), headers=headers)
+        assert answer.status_code == 400
+    newest = live.ok("GET", "/v1/audit?limit=1")["items"][0]
+    assert (newest["outcome"], newest["reason"]) == ("refused", "api/invalid_text")
+
+
+def _repeat_under_one_key(live: Live) -> None:
+    headers = {"Idempotency-Key": "k1"}
+    first = live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers)
+    assert live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers) == first

@@ -1,0 +1,74 @@
+"""What every test stands on: UTC, no keys, no network, and databases on demand."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tests.support import postgres
+from tests.support.environment import without_settings
+from tests.support.network import block_network
+from tests.support.postgres import MakeDatabase
+
+hypothesis.settings.register_profile("house", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("house")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the process, before any test module is imported."""
+    clean = without_settings(os.environ)
+    for name in set(os.environ) - set(clean):
+        del os.environ[name]
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    block_network()
+    if not _is_worker(config):
+        postgres.begin_test_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what the workers shared."""
+    if not _is_worker(config):
+        postgres.end_test_run()
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests run on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """A PostgreSQL account that may create databases; shared by the whole test run."""
+    return postgres.server_url()
+
+
+@pytest.fixture
+def make_database(postgres_url: str) -> Iterator[MakeDatabase]:
+    """Makes PostgreSQL databases that last as long as the test."""
+    with postgres.databases(postgres_url) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def make_module_database(postgres_url: str) -> Iterator[MakeDatabase]:
+    """Makes PostgreSQL databases that last as long as the module, for templates and shared data."""
+    with postgres.databases(postgres_url) as make:
+        yield make
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database, once on SQLite and once on PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'understudy.db'}"
+    make: MakeDatabase = request.getfixturevalue("make_database")
+    return make()

@@ -1,0 +1,100 @@
+"""A migrated database of each kind, and units of work on it."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support import postgres
+from tests.support.factories import make_agent, make_session
+from understudy.core.bell import Bell
+from understudy.storage.engine import open_engine
+from understudy.storage.migrate import migrate
+from understudy.storage.schema import metadata
+from understudy.storage.unit import SqlUnits
+
+
+@dataclass
+class House:
+    """Units of work with everything around them that a test may look at."""
+
+    units: SqlUnits
+    engine: sa.Engine
+    url: str
+    bell: Bell
+    # Runs handed to the engine: (run_id, session_id).
+    queued: list[tuple[str, str]] = field(default_factory=list)
+
+
+def migrated(url: str) -> str:
+    engine = open_engine(url)
+    migrate(engine)
+    engine.dispose()
+    return url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "understudy.db"
+    migrated(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_shared(postgres_url: str) -> Iterator[str]:
+    """One database for all tests of a worker that leave nothing but rows behind."""
+    with postgres.databases(postgres_url) as make:
+        yield migrated(make())
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with our tables and nothing in them, once on SQLite and once on PostgreSQL."""
+    if request.param == "sqlite":
+        path = tmp_path / "understudy.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        return f"sqlite:///{path}"
+    url: str = request.getfixturevalue("postgres_shared")
+    empty(url)
+    return url
+
+
+def empty(url: str) -> None:
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        for table in reversed(metadata.sorted_tables):
+            connection.execute(sa.delete(table))
+    engine.dispose()
+
+
+@pytest.fixture
+def empty_house(migrated_url: str) -> Iterator[House]:
+    """Units of work on an empty database."""
+    engine, bell = open_engine(migrated_url), Bell()
+    queued: list[tuple[str, str]] = []
+
+    def enqueue(_: sa.Connection, run_id: str, session_id: str) -> None:
+        queued.append((run_id, session_id))
+
+    units = SqlUnits(engine, enqueue=enqueue, bell=bell)
+    yield House(units=units, engine=engine, url=migrated_url, bell=bell, queued=queued)
+    engine.dispose()
+
+
+@pytest.fixture
+def house(empty_house: House) -> House:
+    """Units of work on a database with the built-in agent and the sessions s1 and s2."""
+    with empty_house.units.write() as unit:
+        unit.agents.add(make_agent())
+        unit.sessions.add(make_session("s1"))
+        unit.sessions.add(make_session("s2"))
+    return empty_house
+
+
+@pytest.fixture
+def units(house: House) -> SqlUnits:
+    """Units of work on a database with the built-in agent and the sessions s1 and s2."""
+    return house.units

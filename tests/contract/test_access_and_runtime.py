@@ -1,0 +1,157 @@
+"""Tokens and the runtime document as callers use them."""
+
+import pytest
+
+from tests.support.factories import ADMIN
+from understudy.access.tokens import LOCAL_ADMIN, TOKEN_PREFIX, TokenService, hash_token
+from understudy.core.errors import Invalid, NotFound, Rejected, StaleVersion, Unauthenticated
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal, Role
+from understudy.runtime.model import MAX_REVISIONS
+from understudy.runtime.service import RuntimeService
+from understudy.storage.unit import SqlUnits
+from understudy.testing.clock import FrozenClock
+
+
+def service(
+    units: SqlUnits, *, admin_token: str | None = None, is_loopback: bool = True
+) -> TokenService:
+    return TokenService(units, FrozenClock(), admin_token=admin_token, is_loopback=is_loopback)
+
+
+@pytest.fixture
+def tokens(units: SqlUnits) -> TokenService:
+    return service(units)
+
+
+@pytest.fixture
+def runtime(units: SqlUnits) -> RuntimeService:
+    return RuntimeService(units, FrozenClock())
+
+
+def test_a_token_is_shown_once_and_stored_as_a_hash(units: SqlUnits, tokens: TokenService) -> None:
+    token, secret = tokens.create(ADMIN, "bob", Role.OPERATOR)
+
+    assert secret.startswith(TOKEN_PREFIX)
+    assert token.token_hash == hash_token(secret)
+    [stored] = tokens.page(PageRequest()).items
+    assert stored == token
+    assert secret not in repr(stored)
+
+
+def test_a_token_stands_for_its_user_and_role(tokens: TokenService) -> None:
+    _, secret = tokens.create(ADMIN, "bob", Role.VIEWER)
+
+    assert tokens.authenticate(secret) == Principal(user_id="bob", role=Role.VIEWER)
+
+
+def test_until_there_is_a_token_a_local_caller_is_admin(tokens: TokenService) -> None:
+    assert tokens.authenticate(None) == LOCAL_ADMIN
+
+    tokens.create(ADMIN, "bob", Role.VIEWER)
+
+    with pytest.raises(Unauthenticated):
+        tokens.authenticate(None)
+
+
+def test_beyond_loopback_a_token_is_always_needed(units: SqlUnits) -> None:
+    with pytest.raises(Unauthenticated):
+        service(units, is_loopback=False).authenticate(None)
+
+
+def test_the_admin_token_of_the_environment_is_one(units: SqlUnits) -> None:
+    tokens = service(units, admin_token="s3cret-ключ")
+
+    assert tokens.authenticate("s3cret-ключ") == Principal(user_id="admin", role=Role.ADMIN)
+    assert tokens.tokens_exist()
+    for wrong in (None, "", "s3cret", "s3cret-ключ "):
+        with pytest.raises(Unauthenticated):
+            tokens.authenticate(wrong)
+
+
+def test_a_deleted_token_is_refused_from_now_on(tokens: TokenService) -> None:
+    token, secret = tokens.create(ADMIN, "bob", Role.ADMIN)
+    tokens.create(ADMIN, "eve", Role.ADMIN)
+    tokens.delete(ADMIN, token.token_id)
+
+    with pytest.raises(Unauthenticated):
+        tokens.authenticate(secret)
+    with pytest.raises(NotFound):
+        tokens.delete(ADMIN, token.token_id)
+
+
+def test_an_admin_may_act_for_somebody_else_and_is_named(tokens: TokenService) -> None:
+    _, secret = tokens.create(ADMIN, "root", Role.ADMIN)
+
+    principal = tokens.authenticate(secret, act_for="bob")
+
+    assert (principal.user_id, principal.acting_admin) == ("bob", "root")
+    assert tokens.authenticate(secret, act_for="root").acting_admin is None
+    with pytest.raises(Invalid):
+        tokens.authenticate(secret, act_for="a b")
+
+
+def test_nobody_else_may_act_for_another(tokens: TokenService) -> None:
+    _, secret = tokens.create(ADMIN, "bob", Role.OPERATOR)
+
+    assert tokens.authenticate(secret, act_for="bob").user_id == "bob"
+    with pytest.raises(Rejected) as refused:
+        tokens.authenticate(secret, act_for="alice")
+    assert refused.value.code == "forbidden"
+
+
+def test_a_user_id_is_checked(tokens: TokenService) -> None:
+    with pytest.raises(Invalid):
+        tokens.create(ADMIN, "a b", Role.VIEWER)
+
+
+def test_the_runtime_begins_at_revision_one(runtime: RuntimeService) -> None:
+    assert (runtime.current().revision, runtime.current().document) == (1, {})
+    assert [revision.revision for revision in runtime.revisions()] == [1]
+
+
+def test_each_change_is_a_revision_and_no_change_is_none(runtime: RuntimeService) -> None:
+    runtime.change(ADMIN, {"debug_level": "full"})
+    runtime.change(ADMIN, {"debug_level": "full"})
+    changed = runtime.change(ADMIN, {"default_route": "b"}, expected_revision=2)
+
+    assert changed.revision == 3
+    assert changed.document == {"debug_level": "full", "default_route": "b"}
+    assert (changed.actor, changed.setting) == ("root", "default_route")
+
+
+def test_an_old_expectation_is_a_conflict(runtime: RuntimeService) -> None:
+    runtime.change(ADMIN, {"debug_level": "full"})
+
+    with pytest.raises(StaleVersion) as refused:
+        runtime.change(ADMIN, {"debug_level": "off"}, expected_revision=1)
+
+    assert refused.value.code == "runtime_revision_conflict"
+    assert refused.value.params == {"revision": 2}
+
+
+def test_a_rollback_is_a_new_revision(runtime: RuntimeService) -> None:
+    runtime.change(ADMIN, {"debug_level": "full"})
+    runtime.change(ADMIN, {"debug_level": "requests"})
+
+    back = runtime.roll_back(ADMIN, None)
+    start = runtime.roll_back(ADMIN, 1)
+
+    assert (back.revision, back.document, back.rollback_of_revision) == (
+        4,
+        {"debug_level": "full"},
+        2,
+    )
+    assert (start.revision, start.document) == (5, {})
+    with pytest.raises(NotFound):
+        runtime.roll_back(ADMIN, 99)
+
+
+def test_a_bounded_number_of_revisions_is_kept(runtime: RuntimeService) -> None:
+    for number in range(MAX_REVISIONS + 3):
+        runtime.change(ADMIN, {"n": number})
+
+    kept = runtime.revisions()
+
+    assert len(kept) == MAX_REVISIONS
+    assert kept[0].revision == MAX_REVISIONS + 4

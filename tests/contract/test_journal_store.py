@@ -1,0 +1,195 @@
+"""The journal: gap-free per session, in commit order over all sessions, never rewritten."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+
+from tests.contract.conftest import House
+from tests.support.factories import NOW, ODD_TEXTS, make_new_event
+from understudy.core.errors import NotFound
+from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.storage.schema import journal
+from understudy.storage.unit import SqlUnits
+
+
+def append(units: SqlUnits, session_id: str, *events: NewEvent) -> tuple[JournalEvent, ...]:
+    with units.write() as unit:
+        return unit.journal.append(session_id, events, at_ms=NOW)
+
+
+def numbered(count: int) -> list[NewEvent]:
+    return [make_new_event(data={"n": n}) for n in range(count)]
+
+
+def test_offsets_count_from_one_without_gaps_in_each_session(units: SqlUnits) -> None:
+    first = append(units, "s1", *numbered(3))
+    other = append(units, "s2", *numbered(1))
+    second = append(units, "s1", *numbered(2))
+
+    assert [event.offset for event in (*first, *second)] == [1, 2, 3, 4, 5]
+    assert [event.offset for event in other] == [1]
+
+
+def test_what_append_answers_is_what_stands_in_the_journal(units: SqlUnits) -> None:
+    event = make_new_event(EventKind.MESSAGE, run_id="r1", key="r1:model:1", data={"a": [1, None]})
+
+    written = append(units, "s1", event)
+
+    with units.read() as unit:
+        assert unit.journal.read(session_id="s1") == written
+    assert (written[0].kind, written[0].key, written[0].at_ms) == (event.kind, event.key, NOW)
+
+
+def test_nothing_is_appended_to_a_session_that_is_not_there(units: SqlUnits) -> None:
+    with pytest.raises(NotFound):
+        append(units, "nobody", make_new_event())
+
+
+def test_a_key_is_written_once_per_session(units: SqlUnits) -> None:
+    append(units, "s1", make_new_event(key="k"))
+    append(units, "s2", make_new_event(key="k"))
+    append(units, "s1", make_new_event(), make_new_event())
+
+    with pytest.raises(sa.exc.IntegrityError):
+        append(units, "s1", make_new_event(), make_new_event(key="k"))
+
+    with units.read() as unit:
+        assert [event.offset for event in unit.journal.read(session_id="s1")] == [1, 2, 3]
+    assert append(units, "s1", make_new_event())[0].offset == 4
+
+
+def test_events_are_read_by_session_run_and_kind(units: SqlUnits) -> None:
+    append(
+        units,
+        "s1",
+        make_new_event(EventKind.INPUT, run_id="r1"),
+        make_new_event(EventKind.OUTPUT, run_id="r1"),
+        make_new_event(EventKind.OUTPUT, run_id="r2"),
+    )
+    append(units, "s2", make_new_event(EventKind.OUTPUT, run_id="r3"))
+
+    with units.read() as unit:
+        read = unit.journal.read
+        assert [e.offset for e in read(session_id="s1")] == [1, 2, 3]
+        assert [e.offset for e in read(session_id="s1", after_offset=1, limit=1)] == [2]
+        assert [e.offset for e in read(run_id="r1")] == [1, 2]
+        assert [e.offset for e in read(run_id="r1", after_offset=1)] == [2]
+        assert [e.offset for e in read(session_id="s1", run_id="r2")] == [3]
+        assert [e.run_id for e in read(kinds=[EventKind.OUTPUT])] == ["r1", "r2", "r3"]
+        assert read(session_id="nobody") == ()
+
+
+def test_all_sessions_together_are_read_by_sequence(units: SqlUnits) -> None:
+    for session_id in ("s1", "s2", "s1"):
+        append(units, session_id, make_new_event())
+
+    with units.read() as unit:
+        every = unit.journal.read()
+        rest = unit.journal.read(after_sequence=every[0].sequence)
+        last = unit.journal.last_sequence()
+
+    assert [event.session_id for event in every] == ["s1", "s2", "s1"]
+    assert rest == every[1:]
+    assert last == every[-1].sequence
+
+
+def test_reading_back_starts_at_the_newest(units: SqlUnits) -> None:
+    append(units, "s1", *numbered(5), make_new_event(EventKind.RUN))
+
+    with units.read() as unit:
+        found = unit.journal.read_back("s1", before_offset=5, kinds=[EventKind.OUTPUT], limit=3)
+
+    assert [event.offset for event in found] == [4, 3, 2]
+
+
+def test_the_outputs_of_several_runs_are_found_at_once(units: SqlUnits) -> None:
+    for run_id in ("r1", "r2", "r1"):
+        append(units, "s1", make_new_event(run_id=run_id, data={"of": run_id}))
+    append(units, "s1", make_new_event(EventKind.MESSAGE, run_id="r1"))
+
+    with units.read() as unit:
+        outputs = unit.journal.outputs(["r1", "r2", "r3"])
+
+    assert {run_id: len(events) for run_id, events in outputs.items()} == {"r1": 2, "r2": 1}
+
+
+@pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
+def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
+    append(units, "s1", make_new_event(data={"text": odd, odd: [odd]}))
+
+    with units.read() as unit:
+        [event] = unit.journal.read(session_id="s1")
+    assert event.data == {"text": odd, odd: [odd]}
+
+
+def test_a_damaged_event_does_not_hide_the_others(house: House) -> None:
+    append(house.units, "s1", *numbered(3))
+    with house.engine.begin() as connection:
+        connection.execute(sa.text("""UPDATE journal SET data = '{"half' WHERE "offset" = 2"""))
+
+    with house.units.read() as unit:
+        events = unit.journal.read(session_id="s1")
+
+    assert [event.data for event in events] == [{"n": 0}, {"damaged": True}, {"n": 2}]
+
+
+def test_ten_thousand_events_are_read_in_order_page_by_page(units: SqlUnits) -> None:
+    rows = [
+        {"session_id": "s1", "offset": n + 1, "kind": "output", "at_ms": NOW, "data": {"n": n}}
+        for n in range(10_000)
+    ]
+    with units.write() as unit:
+        unit.connection.execute(sa.insert(journal), rows)
+    seen, after = [], 0
+    while True:
+        with units.read() as unit:
+            batch = unit.journal.read(session_id="s1", after_offset=after, limit=1000)
+        if not batch:
+            break
+        seen += [event.data["n"] for event in batch]
+        after = batch[-1].offset
+
+    assert seen == list(range(10_000))
+
+
+def test_writers_at_once_leave_no_gap_and_a_follower_misses_nothing(units: SqlUnits) -> None:
+    writers, each = 6, 25
+    finished = threading.Event()
+
+    def write(number: int) -> None:
+        for turn in range(each):
+            events = [make_new_event(data={"w": number, "t": turn, "i": i}) for i in range(2)]
+            with units.write() as unit:
+                # Two sessions, and a pause before the commit in which the others push ahead.
+                unit.journal.append(f"s{1 + number % 2}", events, at_ms=NOW)
+                if turn % 5 == number % 5:
+                    time.sleep(0.003)
+
+    def follow() -> list[JournalEvent]:
+        seen: list[JournalEvent] = []
+        while True:
+            was_finished = finished.is_set()
+            with units.read() as unit:
+                after = seen[-1].sequence if seen else 0
+                fresh = unit.journal.read(after_sequence=after, limit=7)
+            seen += fresh
+            if was_finished and not fresh:
+                return seen
+
+    with ThreadPoolExecutor(writers + 1) as pool:
+        following = pool.submit(follow)
+        for done in [pool.submit(write, number) for number in range(writers)]:
+            done.result()
+        finished.set()
+        seen = following.result()
+
+    assert len(seen) == writers * each * 2
+    for session_id in ("s1", "s2"):
+        offsets = [event.offset for event in seen if event.session_id == session_id]
+        assert offsets == list(range(1, writers * each + 1))
+    for number in range(writers):
+        own = [(e.data["t"], e.data["i"]) for e in seen if e.data["w"] == number]
+        assert own == sorted(own)

@@ -1,0 +1,117 @@
+"""The migrations make exactly the tables the code knows, on both databases."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from tests.support.postgres import MakeDatabase
+from understudy.agents.model import AgentType
+from understudy.core.audit import Outcome
+from understudy.core.principal import Role
+from understudy.runs.model import RunStatus
+from understudy.sessions.model import SessionStatus
+from understudy.storage.engine import open_engine
+from understudy.storage.migrate import VERSION_TABLE, migrate
+from understudy.storage.schema import metadata
+
+ROOT = Path(__file__).parents[2]
+# Column, enum: what the database must accept, and nothing else.
+CHECKED: list[tuple[str, str, type[StrEnum]]] = [
+    ("agents", "agent_type", AgentType),
+    ("sessions", "status", SessionStatus),
+    ("runs", "status", RunStatus),
+    ("tokens", "role", Role),
+    ("audit", "outcome", Outcome),
+]
+MIGRATE = """
+import sys
+from understudy.storage.engine import open_engine
+from understudy.storage.migrate import migrate
+sys.stdin.read()
+migrate(open_engine(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[sa.Engine]:
+    engine = open_engine(database_url)
+    yield engine
+    engine.dispose()
+
+
+def differences(engine: sa.Engine) -> list[object]:
+    ours = {*metadata.tables, VERSION_TABLE}
+    options = {
+        "compare_type": True,
+        "compare_server_default": True,
+        "include_name": lambda name, kind, _: kind != "table" or name in ours,
+        "version_table": VERSION_TABLE,
+    }
+    with engine.connect() as connection:
+        return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+
+
+def test_up_from_empty_gives_the_schema_of_the_code(engine: sa.Engine) -> None:
+    migrate(engine)
+
+    assert differences(engine) == []
+
+
+def test_migrating_again_changes_nothing(engine: sa.Engine) -> None:
+    migrate(engine)
+    migrate(engine)
+
+    assert differences(engine) == []
+
+
+@pytest.mark.parametrize(("table", "column", "values"), CHECKED, ids=[c[0] for c in CHECKED])
+def test_the_database_takes_the_values_of_the_enum_and_no_other(
+    migrated_url: str, table: str, column: str, values: type[StrEnum]
+) -> None:
+    engine = open_engine(migrated_url)
+    constraints = sa.inspect(engine).get_check_constraints(table)
+    engine.dispose()
+
+    [check] = [c for c in constraints if c["name"] == f"ck_{table}_{column}"]
+    listed = set(str(check["sqltext"]).split("'")[1::2])
+    assert listed == {str(value) for value in values}
+
+
+def test_every_enum_column_is_checked() -> None:
+    constraints = {
+        str(constraint.name)
+        for table in metadata.tables.values()
+        for constraint in table.constraints
+        if isinstance(constraint, sa.CheckConstraint)
+    }
+
+    assert constraints == {f"ck_{table}_{column}" for table, column, _ in CHECKED}
+
+
+@pytest.mark.postgres
+@pytest.mark.slow
+def test_daemons_that_migrate_at_once_all_succeed(make_database: MakeDatabase) -> None:
+    url = make_database()
+    command = [sys.executable, "-c", MIGRATE, url]
+    started = [
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    # They wait for the end of their input, so that they begin together.
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    said = [process.communicate(timeout=60)[1].decode() for process in started]
+
+    assert [process.returncode for process in started] == [0, 0, 0], said
+    engine = open_engine(url)
+    assert differences(engine) == []
+    engine.dispose()

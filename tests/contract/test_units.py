@@ -1,0 +1,108 @@
+"""A unit of work is one transaction: all of it stands and is told, or nothing."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.factories import NOW, make_new_event, make_persona, make_run
+from understudy.core.page import PageRequest
+from understudy.storage.unit import SqlUnits
+
+
+class Oops(Exception):
+    """Something went wrong in the middle."""
+
+
+def write_then_fail(units: SqlUnits) -> None:
+    with units.write() as unit:
+        unit.personas.add(make_persona())
+        unit.journal.append("s1", [make_new_event()], at_ms=NOW)
+        run = make_run()
+        unit.runs.add(run)
+        unit.enqueue(run)
+        raise Oops
+
+
+def test_a_unit_that_fails_leaves_nothing(units: SqlUnits) -> None:
+    with pytest.raises(Oops):
+        write_then_fail(units)
+
+    with units.read() as unit:
+        assert unit.personas.get("helper") is None
+        assert unit.journal.read() == ()
+        assert unit.runs.page(PageRequest()).items == ()
+        session = unit.sessions.get("s1")
+    assert session is not None
+    assert session.journal_length == 0
+
+
+async def test_a_unit_that_fails_rings_no_bell(house: House) -> None:
+    house.bell.attach(asyncio.get_running_loop())
+
+    with pytest.raises(Oops):
+        await asyncio.to_thread(write_then_fail, house.units)
+    await asyncio.sleep(0.01)
+
+    assert (house.bell.count("events"), house.bell.count("session:s1")) == (0, 0)
+
+
+async def test_a_unit_that_wrote_to_a_journal_rings_after_the_commit(house: House) -> None:
+    house.bell.attach(asyncio.get_running_loop())
+
+    with house.units.write() as unit:
+        unit.journal.append("s1", [make_new_event()], at_ms=NOW)
+        await asyncio.sleep(0.01)
+        assert house.bell.count("events") == 0
+    await asyncio.sleep(0.01)
+
+    assert house.bell.count("events") == 1
+    assert house.bell.count("session:s1") == 1
+    assert house.bell.count("session:s2") == 0
+
+
+async def test_a_unit_that_wrote_to_no_journal_rings_no_bell(house: House) -> None:
+    house.bell.attach(asyncio.get_running_loop())
+
+    with house.units.write() as unit:
+        unit.personas.add(make_persona())
+    await asyncio.sleep(0.01)
+
+    assert house.bell.count("events") == 0
+
+
+def test_a_failed_unit_does_not_spoil_the_next_one(units: SqlUnits) -> None:
+    for _ in range(40):  # more than the pool has connections
+        with pytest.raises(Oops):
+            write_then_fail(units)
+
+    with units.write() as unit:
+        assert unit.personas.add(make_persona())
+
+
+def test_a_reader_does_not_wait_for_a_writer(units: SqlUnits) -> None:
+    with units.write() as writing:
+        writing.personas.add(make_persona())
+        with units.read() as reading:
+            assert reading.personas.get("helper") is None
+
+
+def test_writers_of_one_row_take_turns(units: SqlUnits) -> None:
+    def rename(number: int) -> None:
+        with units.write() as unit:
+            session = unit.sessions.get("s1", lock=True)
+            assert session is not None
+            changed = type(session)(
+                **{name: getattr(session, name) for name in session.__slots__}
+                | {"version": session.version + 1, "thread_id": str(number)}
+            )
+            unit.sessions.update(changed, expected_version=session.version)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(rename, range(24)))
+
+    with units.read() as unit:
+        session = unit.sessions.get("s1")
+    assert session is not None
+    assert session.version == 25

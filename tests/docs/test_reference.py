@@ -1,0 +1,61 @@
+"""The generated pages are current, and name everything there is."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from understudy import settings
+from understudy.cli.settings_reference import CLIENT, ROUTE_FIELDS, SETTINGS, WITHOUT_FILE
+from understudy.settings import FileConfig, Flags, RouteConfig, load_settings
+
+ROOT = Path(__file__).parents[2]
+VALUES = {
+    "bind": "127.0.0.1:9",
+    "database_url": "sqlite:////tmp/x.db",
+    "debug_level": "full",
+    "log_level": "debug",
+}
+
+
+def test_the_reference_pages_are_current() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "reference", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_key_of_the_config_file_is_described() -> None:
+    described = {setting.name for setting in SETTINGS if setting.in_file}
+
+    assert described == set(FileConfig.model_fields) - {"routes"}
+    assert set(ROUTE_FIELDS) == set(RouteConfig.model_fields)
+
+
+def test_every_environment_variable_is_described() -> None:
+    text = Path(settings.__file__).read_text()
+    read = set(re.findall(r'"((?:UNDERSTUDY|OPENAI|ANTHROPIC)_[A-Z_]+)"', text))
+
+    described = {setting.variable for setting in SETTINGS if setting.variable}
+    assert described | set(WITHOUT_FILE) | set(CLIENT) == read
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [setting for setting in SETTINGS if setting.variable and setting.name != "admin_token"],
+    ids=lambda setting: setting.name,
+)
+def test_a_setting_is_read_from_its_variable(setting, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    value = VALUES.get(setting.name, str(config if setting.name == "config" else tmp_path))
+
+    loaded = load_settings(Flags(), {setting.variable: value})
+
+    assert loaded.sources[setting.name] == "environment"

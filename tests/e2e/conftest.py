@@ -1,0 +1,64 @@
+"""A daemon over HTTP with a fake model behind three routes, on each database."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import DaemonProcess
+from tests.support.postgres import MakeDatabase
+from understudy.testing.fake_model import FakeModel
+
+
+@dataclass(frozen=True)
+class House:
+    """A daemon and the model it talks to."""
+
+    daemon: DaemonProcess
+    model: FakeModel
+
+
+def routes_to(model: FakeModel) -> str:
+    """A config with routes a, b and c, which ask for models model-a, model-b and model-c."""
+    routes = [
+        f'[routes.{name}]\nprovider = "openai"\nmodel = "model-{name}"\nbase_url = "{model.url}"\n'
+        for name in "abc"
+    ]
+    return 'default_route = "a"\n' + "\n".join(routes)
+
+
+@pytest.fixture
+def model() -> Iterator[FakeModel]:
+    """A fake model of the test's own."""
+    with FakeModel() as fake:
+        yield fake
+        fake.release()
+
+
+@pytest.fixture
+def house(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[House]:
+    """A fresh daemon, once on SQLite and once on PostgreSQL."""
+    url = None if database_url.startswith("sqlite") else database_url
+    with DaemonProcess(tmp_path / "home", database_url=url, config=routes_to(model)) as daemon:
+        yield House(daemon, model)
+
+
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+)
+def shared_house(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[House]:
+    """A daemon for a whole module, for tests that neither restart it nor change its settings."""
+    url = None
+    if request.param == "postgresql":
+        make: MakeDatabase = request.getfixturevalue("make_module_database")
+        url = make()
+    home = tmp_path_factory.mktemp("shared") / "home"
+    with (
+        FakeModel() as fake,
+        DaemonProcess(home, database_url=url, config=routes_to(fake)) as daemon,
+    ):
+        yield House(daemon, fake)
+        fake.release()

@@ -1,0 +1,82 @@
+"""The daemon is killed again and again in the middle of its work, and nothing is lost or doubled."""
+
+import random
+import re
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import routes_to
+from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.planned_runs import MODEL_CALLS, all_ended, check_journal, journal_of, plan_for
+from understudy.testing.answers import SeenRequest
+from understudy.testing.fake_model import FakeModel
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+SESSIONS = 20
+RUNS_PER_SESSION = 10
+KILLS = 20
+
+
+def steps_asked_for(requests: list[SeenRequest]) -> dict[str, list[tuple[int, int]]]:
+    """For each run, by its label, which step each request was for and when it arrived."""
+    asked = defaultdict(list)
+    for request in requests:
+        label, results = "", 0
+        for turn in reversed(request.turns):
+            if turn.role == "tool":
+                results += 1
+            if turn.role == "user" and (found := re.search(r"\[(.+?)\] plan:", turn.text)):
+                label = found[1]
+                break
+        asked[label].append((results + 1, request.arrived_at_ms))
+    return asked
+
+
+def test_two_hundred_runs_survive_twenty_kills(tmp_path: Path, model: FakeModel) -> None:
+    chance = random.Random(20)
+    daemon = DaemonProcess(tmp_path / "home", config=routes_to(model)).start()
+    with daemon:
+        labels: dict[str, str] = {}
+        sessions = [f"s{number:02}" for number in range(SESSIONS)]
+        for session in sessions:
+            daemon.post("/v1/sessions", {"session_id": session})
+        for number in range(RUNS_PER_SESSION):
+            for session in sessions:
+                label = f"{session}-r{number}"
+                labels[daemon.submit(session, plan_for(label, delay_s=0.02))] = label
+        for _ in range(KILLS):
+            time.sleep(chance.uniform(0.05, 0.7))
+            daemon.kill()
+            daemon.start()
+        runs = wait_for(lambda: all_ended(daemon, len(labels)), 180, what="all runs to end")
+        journals = {session: journal_of(daemon, session) for session in sessions}
+    assert {run["status"] for run in runs.values()} == {"completed"}
+    for run_id, label in labels.items():
+        assert runs[run_id]["outputs"][-1]["text"] == f"done {label}"
+    for session, events in journals.items():
+        check_journal(events, [run for run in labels if labels[run].startswith(session)])
+    _check_no_finished_step_was_asked_for_again(model, journals, labels)
+
+
+def _check_no_finished_step_was_asked_for_again(
+    model: FakeModel, journals: dict[str, list[dict[str, Any]]], labels: dict[str, str]
+) -> None:
+    finished: dict[tuple[str, int], int] = {}
+    for events in journals.values():
+        for event in events:
+            if event["kind"] == "message":
+                finished[labels[event["run_id"]], event["data"]["step"]] = event["at_ms"]
+    repeats = 0
+    for label, asked in steps_asked_for(model.requests).items():
+        steps = [step for step, _ in asked]
+        assert steps == sorted(steps)
+        assert set(steps) == set(range(1, MODEL_CALLS + 1))
+        repeats += len(steps) - len(set(steps))
+        for step, arrived_at_ms in asked:
+            assert arrived_at_ms <= finished[label, step]
+    assert repeats <= KILLS * SESSIONS

@@ -1,0 +1,67 @@
+"""Two daemons on one PostgreSQL: when one dies, the other goes on with its work."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import routes_to
+from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.planned_runs import all_ended, check_journal, journal_of, plan_for
+from tests.support.postgres import MakeDatabase
+from understudy.testing.fake_model import FakeModel
+
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres]
+
+TAKEOVER_MS = 5000
+
+
+def test_a_killed_daemons_runs_go_on_elsewhere_within_five_seconds(
+    tmp_path: Path, model: FakeModel, make_database: MakeDatabase
+) -> None:
+    url = make_database()
+    config = routes_to(model)
+    sessions = [f"s{number}" for number in range(8)]
+    with DaemonProcess(tmp_path / "one", database_url=url, config=config) as first:
+        for session in sessions:
+            first.post("/v1/sessions", {"session_id": session})
+        labels = {}
+        for number in range(2):
+            for session in sessions:
+                label = f"{session}-r{number}"
+                labels[first.submit(session, plan_for(label, delay_s=1.0))] = label
+        model.wait_for_requests(8)
+        with DaemonProcess(tmp_path / "two", database_url=url, config=config) as second:
+            first.kill()
+            killed_at_ms = int(time.time() * 1000)
+            runs = wait_for(lambda: all_ended(second, len(labels)), 90, what="all runs to end")
+            journals = {session: journal_of(second, session) for session in sessions}
+    assert {run["status"] for run in runs.values()} == {"completed"}
+    for session, events in journals.items():
+        check_journal(events, [run for run in labels if labels[run].startswith(session)])
+        after = [event["at_ms"] for event in events if event["at_ms"] > killed_at_ms]
+        assert after[0] - killed_at_ms <= TAKEOVER_MS
+
+
+def test_two_daemons_share_the_work_and_keep_the_order(
+    tmp_path: Path, model: FakeModel, make_database: MakeDatabase
+) -> None:
+    url = make_database()
+    config = routes_to(model)
+    first = DaemonProcess(tmp_path / "one", database_url=url, config=config).start()
+    second = DaemonProcess(tmp_path / "two", database_url=url, config=config).start()
+    with first, second:
+        sessions = [f"s{number}" for number in range(6)]
+        for session in sessions:
+            first.post("/v1/sessions", {"session_id": session})
+        labels = {}
+        for number in range(5):
+            for index, session in enumerate(sessions):
+                label = f"{session}-r{number}"
+                daemon = (first, second)[(number + index) % 2]
+                labels[daemon.submit(session, plan_for(label))] = label
+        runs = wait_for(lambda: all_ended(first, len(labels)), 90, what="all runs to end")
+        for session in sessions:
+            events = journal_of(second, session)
+            check_journal(events, [run for run in labels if labels[run].startswith(session)])
+    assert {run["status"] for run in runs.values()} == {"completed"}

@@ -1,0 +1,190 @@
+"""The parts that execute a run, put together without the queue, so that a test calls them itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from tests.support.factories import ALICE
+from understudy.agent.capture import Captures
+from understudy.agent.loop import AgentLoop, Hook
+from understudy.agent.slots import Slots
+from understudy.agent.stream import DeltaHub
+from understudy.agent.toolbox import Toolbox
+from understudy.core.bell import Bell
+from understudy.daemon.routes import ConfiguredRoutes
+from understudy.providers.registry import Routes
+from understudy.redaction.scrub import scrub_json
+from understudy.runs.execute import RunExecutor
+from understudy.runs.model import DebugLevel, Run
+from understudy.runs.service import RunDetail, RunService, RuntimeDefaults
+from understudy.runs.stops import StopSignals
+from understudy.runs.submission import Submission
+from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.settings import RouteConfig, Settings
+from understudy.storage.unit import SqlUnits
+from understudy.telemetry.metrics import Metrics
+from understudy.testing.clock import FrozenClock
+from understudy.tools.base import Approval, Effect, Tool, ToolContext
+from understudy.tools.files import ListFiles, ReadFile, WriteFile
+from understudy.tools.registry import ToolRegistry
+
+
+class Label(BaseModel):
+    """What a probe is called with."""
+
+    label: str = ""
+
+
+Behave = Callable[[ToolContext], Awaitable[str]]
+
+
+class Probe:
+    """A tool that counts its calls and can be held in the middle of one."""
+
+    description = "A tool for tests."
+    approval = Approval.NEVER
+    parameters = Label
+
+    def __init__(self, name: str = "probe", effect: Effect = Effect.READ) -> None:
+        self.name = name
+        self.effect = effect
+        self.labels: list[str] = []
+        self.ended = 0
+        self.begun = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    def hold(self) -> None:
+        """Let the calls from now on wait for `go_on`."""
+        self.begun.clear()
+        self.go_on.clear()
+
+    async def call(self, arguments: Label, context: ToolContext) -> str:
+        """Note the call, wait if held, answer."""
+        self.labels.append(arguments.label)
+        self.begun.set()
+        try:
+            await self.go_on.wait()
+        finally:
+            self.ended += 1
+        return f"result of {arguments.label}"
+
+
+@dataclass
+class Workshop:
+    """One process's worth of executing, on a database that may be shared with others."""
+
+    units: SqlUnits
+    settings: Settings
+    tools: tuple[Tool, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    clock: FrozenClock = field(default_factory=FrozenClock)
+    signals: StopSignals = field(default_factory=StopSignals)
+
+    def __post_init__(self) -> None:
+        self.slots = Slots(self.settings.max_active_steps)
+        self.providers = Routes(self.settings)
+        self.routes = ConfiguredRoutes(self.settings, self.providers)
+        self.registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles(), *self.tools])
+        self.runs = RunService(
+            self.units,
+            self.clock,
+            self.routes,
+            lambda: RuntimeDefaults(
+                route_id=self.settings.default_route, debug_level=DebugLevel.OFF
+            ),
+            self.signals.request,
+        )
+        self.executor = self._executor()
+
+    def _executor(self) -> RunExecutor:
+        metrics = Metrics(self.registry.names())
+        worker = AgentLoop(
+            units=self.units,
+            providers=self.providers.get,
+            routes=self.routes,
+            toolbox=Toolbox(self.registry, self.settings.workspace, self.slots, metrics),
+            enabled_tools=lambda unit: tuple(
+                name for name in self.registry.names() if name not in unit.tool_switches.disabled()
+            ),
+            captures=Captures(self.units, self.clock, partial(scrub_json, literals=("hunter22",))),
+            deltas=DeltaHub(Bell()),
+            slots=self.slots,
+            observer=metrics,
+            hooks=self.hooks,
+        )
+        return RunExecutor(
+            self.units,
+            self.clock,
+            worker,
+            self.signals,
+            metrics,
+            self.slots.enter_unless_draining,
+        )
+
+    def submit(self, content: str = "hello", session_id: str = "s1", **fields: Any) -> str:
+        """Accept a run; nothing executes it until the test does."""
+        self.clock.advance()
+        submission = Submission(content=content, **fields)
+        return self.runs.submit(ALICE, session_id, submission).run.run_id
+
+    async def execute(self, run_id: str) -> RunDetail:
+        """Execute a run to its end and look at it."""
+        await self.executor.execute(run_id)
+        return self.runs.get(run_id)
+
+    async def run(self, content: str = "hello", **fields: Any) -> RunDetail:
+        """Submit, execute, look."""
+        return await self.execute(self.submit(content, **fields))
+
+    def begin(self, run_id: str) -> "asyncio.Task[None]":
+        """Execute a run in the background; cancelling the task is this process's death."""
+        return asyncio.create_task(self.executor.execute(run_id))
+
+    def stored(self, run_id: str) -> Run:
+        """The run as it is stored now."""
+        return self.runs.get(run_id).run
+
+    def journal(self, run_id: str, *kinds: EventKind) -> tuple[JournalEvent, ...]:
+        """What the journal says about a run."""
+        with self.units.read() as unit:
+            return unit.journal.read(run_id=run_id, kinds=kinds, limit=1000)
+
+    def results(self, run_id: str) -> list[Mapping[str, Any]]:
+        """What the tools of a run answered."""
+        return [event.data for event in self.journal(run_id, EventKind.TOOL_RESULT)]
+
+
+async def die(*tasks: "asyncio.Task[None]") -> None:
+    """Stop executing at once, with nothing written any more, as a killed process would."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def make_settings(home: Path, url: str = "", *routes: str, **fields: Any) -> Settings:
+    """Settings with a route to the fake model for each name; the first is the default."""
+    workspace = home / "workspace"
+    workspace.mkdir(exist_ok=True)
+    names = routes or ("a",)
+    values: dict[str, Any] = {
+        "home": home,
+        "host": "127.0.0.1",
+        "port": 0,
+        "database_url": "sqlite:///unused",
+        "config_file": home / "config.toml",
+        "workspace": workspace,
+        "routes": {
+            name: RouteConfig(
+                provider="openai", model=f"model-{name}", base_url=url, max_attempts=1
+            )
+            for name in names
+        },
+        "default_route": names[0],
+    }
+    return Settings(**(values | fields))

@@ -1,0 +1,86 @@
+"""The system text: named sections in a fixed order, each only when it has content."""
+
+import re
+
+from tests.support.factories import NOW, make_file, make_persona
+from understudy.agent.budget import (
+    AUTOCOMPACT_THRESHOLD,
+    BUFFER,
+    estimate_tokens,
+    history_budget,
+)
+from understudy.agent.prompt import BASE_INSTRUCTIONS, Section, build_sections, render
+from understudy.agents.model import CONTEXT_FILES
+from understudy.sessions.persona import snapshot_of
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^## (.*)$", text, re.MULTILINE)
+
+
+def soul(text: str) -> str:
+    persona = snapshot_of(make_persona(soul=text), bound_at_ms=NOW)
+    return render(build_sections(persona, [make_file("SOUL.md", "kind")]))
+
+
+def test_the_sections_stand_in_their_order() -> None:
+    assert headings(soul("I am Ada.")) == ["Base instructions", "Persona", "Context files"]
+
+
+def test_a_section_without_content_is_not_there() -> None:
+    assert headings(render(build_sections(None, []))) == ["Base instructions"]
+    assert headings(soul(" \n")) == ["Base instructions", "Context files"]
+
+
+def test_the_soul_and_the_files_are_in_their_sections() -> None:
+    text = soul("I am Ada.")
+
+    assert text.startswith(f"## Base instructions\n\n{BASE_INSTRUCTIONS}")
+    assert "## Persona\n\nI am Ada." in text
+    assert text.endswith("## Context files\n\n### SOUL.md\n\nkind")
+
+
+def test_context_files_come_in_the_known_order_without_empty_and_unknown_ones() -> None:
+    contents = {name: f"of {name}" for name in reversed(CONTEXT_FILES)}
+    contents |= {"NOTES.md": "x", "IDENTITY.md": "  \n"}
+    files = [make_file(name, content) for name, content in contents.items()]
+
+    text = render(build_sections(None, files))
+
+    named = [name for name in CONTEXT_FILES if name != "IDENTITY.md"]
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == named
+
+
+def test_rendering_nothing_gives_nothing() -> None:
+    assert render([Section(name="Empty", body=" ")]) == ""
+
+
+def test_tokens_are_guessed_by_bytes() -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("a") == 1
+    assert estimate_tokens("a" * 1000) == 285
+    assert estimate_tokens("é" * 500) == 285
+
+
+def test_half_a_character_does_not_break_the_guess() -> None:
+    assert estimate_tokens("\ud800") > 0
+
+
+def test_without_a_known_window_the_threshold_less_the_buffer_is_left() -> None:
+    left = history_budget(context_window=None, base_tokens=1000)
+
+    assert left == AUTOCOMPACT_THRESHOLD - BUFFER - 1000
+
+
+def test_a_large_window_does_not_raise_the_threshold() -> None:
+    assert history_budget(context_window=10**6, base_tokens=0) == AUTOCOMPACT_THRESHOLD - BUFFER
+
+
+def test_a_small_window_keeps_room_for_the_answer() -> None:
+    left = history_budget(context_window=8000, base_tokens=0)
+
+    assert 0 < left < 8000 - 2000
+
+
+def test_a_prompt_that_fills_the_window_leaves_nothing_and_not_less() -> None:
+    assert history_budget(context_window=8000, base_tokens=9000) == 0

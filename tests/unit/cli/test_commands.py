@@ -1,0 +1,85 @@
+"""Every command, walked as the reference does."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from understudy.cli.main import build_app
+from understudy.cli.reference import Entry, entries
+
+RUNNER = CliRunner()
+ENTRIES = entries(build_app())
+COMMANDS = [entry for entry in ENTRIES if not entry.is_group]
+CONTRACT = {
+    "serve", "chat", "sessions", "runs", "personas", "projects", "agents", "tokens", "status",
+    "doctor", "config", "openapi",
+}  # fmt: skip
+
+
+def name(entry: Entry) -> str:
+    return entry.path
+
+
+def test_the_words_of_the_contract_are_there() -> None:
+    assert {entry.path.split()[1] for entry in COMMANDS} >= CONTRACT
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=name)
+def test_every_command_that_answers_takes_the_shared_options(entry: Entry) -> None:
+    shared = {"--url", "--token", "--json"} & {option.names[0] for option in entry.options}
+
+    assert len(shared) == (0 if entry.path == "understudy serve" else 3)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=name)
+def test_every_command_and_parameter_says_what_it_is_for(entry: Entry) -> None:
+    assert entry.help
+    assert all(parameter.help for parameter in (*entry.arguments, *entry.options))
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_json_may_stand_before_the_command_or_after_it(place: str) -> None:
+    line = ["--json", "version"] if place == "before" else ["version", "--json"]
+
+    result = RUNNER.invoke(build_app(), line)
+
+    assert list(json.loads(result.stdout)) == ["version"]
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    assert RUNNER.invoke(build_app(), ["bogus"]).exit_code == 2
+
+
+def test_no_daemon_is_its_own_exit_code_and_a_problem_in_json() -> None:
+    result = RUNNER.invoke(build_app(), ["--url", "http://127.0.0.1:9", "status", "--json"])
+
+    assert result.exit_code == 5
+    assert json.loads(result.stdout)["code"] == "daemon_unreachable"
+
+
+def test_doctor_without_a_daemon_says_how_to_start_one() -> None:
+    result = RUNNER.invoke(build_app(), ["--url", "http://127.0.0.1:9", "doctor", "--json"])
+
+    report = json.loads(result.stdout)
+    (check,) = [check for check in report["checks"] if check["severity"] == "error"]
+    assert result.exit_code == 5
+    assert report["ok"] is False
+    assert "understudy serve" in check["fix"]
+
+
+def test_bad_settings_are_one_line_and_a_failure() -> None:
+    result = RUNNER.invoke(build_app(), ["serve", "--bind", "nowhere"])
+
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "HOST:PORT" in result.stderr
+
+
+def test_a_value_that_no_model_takes_is_a_usage_error() -> None:
+    line = ["--url", "http://127.0.0.1:9", "tokens", "create", "ann", "--role", "king"]
+
+    result = RUNNER.invoke(build_app(), line)
+
+    assert result.exit_code == 2
+    assert "role" in result.stderr

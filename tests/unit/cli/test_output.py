@@ -1,0 +1,78 @@
+"""How commands end: one exit code for each kind of refusal."""
+
+import json
+
+import pytest
+
+from understudy.cli.output import BY_STATUS, ExitCode, exit_code, problem_lines, report
+from understudy.client import errors
+
+CODES = {
+    400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 412: 4, 413: 2, 422: 2, 429: 5, 500: 1, 502: 1, 503: 5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "code"), CODES.items())
+def test_a_status_has_its_exit_code(status: int, code: int) -> None:
+    assert exit_code(errors.problem_of(status, b"{}")) == code
+
+
+def test_every_status_that_the_client_tells_apart_has_an_exit_code() -> None:
+    assert set(errors.BY_STATUS) == set(BY_STATUS)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.UnreachableError("http://x", "refused"), ExitCode.UNREACHABLE),
+        (errors.InvalidCall("no"), ExitCode.USAGE),
+        (errors.AnswerError("what"), ExitCode.FAILED),
+        (errors.WaitTimeout("long"), ExitCode.FAILED),
+    ],
+)
+def test_what_never_reached_an_answer_has_an_exit_code(
+    error: errors.ClientError, code: ExitCode
+) -> None:
+    assert exit_code(error) == code
+
+
+def test_with_json_the_problem_is_printed_as_it_came(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = {"status": 404, "code": "run_not_found", "domain": "runs", "detail": "no run 'x'"}
+
+    code = report(errors.problem_of(404, json.dumps(problem).encode()), as_json=True)
+
+    printed = capsys.readouterr()
+    assert code == ExitCode.NOT_FOUND
+    assert json.loads(printed.out) == problem
+    assert "no run 'x'" in printed.err
+
+
+def test_without_json_stdout_stays_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    report(errors.UnreachableError("http://x", "refused"), as_json=False)
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "understudy serve" in printed.err
+
+
+def test_an_unreachable_daemon_has_a_problem_too(capsys: pytest.CaptureFixture[str]) -> None:
+    report(errors.UnreachableError("http://x", "refused"), as_json=True)
+
+    problem = json.loads(capsys.readouterr().out)
+    assert (problem["code"], problem["domain"]) == ("daemon_unreachable", "client")
+
+
+def test_wrong_fields_are_named_once() -> None:
+    lines = problem_lines(
+        {
+            "code": "invalid",
+            "domain": "api",
+            "detail": "two values are wrong",
+            "errors": [
+                {"pointer": "/limit", "detail": "must be 1 or more"},
+                {"pointer": "", "detail": "two values are wrong"},
+            ],
+        }
+    )
+
+    assert lines == ["error: two values are wrong (api/invalid)", "  /limit: must be 1 or more"]

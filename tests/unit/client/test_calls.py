@@ -1,0 +1,39 @@
+"""Calls as data: paths, keys, what may be repeated."""
+
+import pytest
+
+from understudy.client.calls import at, delete, get, post, put
+from understudy.client.errors import InvalidCall
+
+
+def test_ids_are_quoted_into_one_segment() -> None:
+    assert at("sessions", "a/b ü?#", "runs") == "/v1/sessions/a%2Fb%20%C3%BC%3F%23/runs"
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_dots_do_not_climb_the_path(dots: str) -> None:
+    assert "/./" not in at("sessions", dots, "runs")
+    assert "/../" not in at("sessions", dots, "runs")
+
+
+def test_an_empty_id_is_refused_before_it_reads_the_whole_list() -> None:
+    with pytest.raises(InvalidCall):
+        at("sessions", "")
+
+
+def test_every_post_carries_a_key_of_its_own() -> None:
+    first, second = post("/v1/x", dict), post("/v1/x", dict)
+
+    assert first.idempotency_key != second.idempotency_key
+    assert post("/v1/x", dict, key="mine").idempotency_key == "mine"
+
+
+def test_only_reads_and_keyed_calls_may_be_repeated() -> None:
+    assert get("/v1/x", dict).may_repeat
+    assert post("/v1/x", dict).may_repeat
+    assert not put("/v1/x", dict, {}).may_repeat
+    assert not delete("/v1/x", dict).may_repeat
+
+
+def test_parts_of_a_query_that_are_none_are_left_out() -> None:
+    assert get("/v1/x", dict, limit=3, cursor=None, all=True).query == {"limit": 3, "all": "true"}

@@ -1,0 +1,187 @@
+"""What a caller may send to start a run."""
+
+import pytest
+
+from tests.support.factories import ODD_TEXTS, make_run
+from understudy.core.errors import Invalid
+from understudy.runs.events import input_event
+from understudy.runs.model import InputItem, RunInput
+from understudy.runs.submission import (
+    MAX_ITERATIONS,
+    Submission,
+    check_idempotency_key,
+    check_limits,
+    fingerprint,
+    hash_key,
+    input_of,
+)
+from understudy.sessions.journal import DAEMON_OWNED_METADATA
+from understudy.sessions.model import ReplyTarget
+
+
+def text(content: str) -> InputItem:
+    return InputItem(type="text", text=content)
+
+
+def accept(submission: Submission) -> None:
+    check_limits(submission)
+    input_of(submission)
+
+
+def refusal(submission: Submission) -> Invalid:
+    with pytest.raises(Invalid) as refused:
+        accept(submission)
+    return refused.value
+
+
+def test_content_becomes_one_text_item_as_it_was_written() -> None:
+    assert input_of(Submission(content=" hello\n")).items == (text(" hello\n"),)
+
+
+def test_items_keep_their_order_and_are_joined_by_line_breaks() -> None:
+    given = input_of(Submission(input_items=(text("one"), text("two"), text("three"))))
+
+    assert given.text == "one\ntwo\nthree"
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        Submission(content="hi", input_items=(text("hi"),)),
+        Submission(attachments=("asset_1",), input_items=(text("hi"),)),
+    ],
+)
+def test_items_and_content_are_not_mixed(mixed: Submission) -> None:
+    assert refusal(mixed).code == "input_mixed"
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        Submission(),
+        Submission(content=" \n\t"),
+        Submission(input_items=(text(""),)),
+        Submission(input_items=(text("  "), text("\n"))),
+    ],
+)
+def test_something_must_be_given(empty: Submission) -> None:
+    assert refusal(empty).code == "input_empty"
+
+
+def test_one_text_among_blanks_is_enough() -> None:
+    assert len(input_of(Submission(input_items=(text(""), text("hi")))).items) == 2
+
+
+@pytest.mark.parametrize(
+    "submission",
+    [
+        Submission(content="see", attachments=("asset_1",)),
+        Submission(input_items=(text("see"), InputItem(type="asset_reference", asset_id="x"))),
+    ],
+)
+def test_an_asset_that_is_not_there_is_named_by_its_place(submission: Submission) -> None:
+    problem = refusal(submission)
+
+    assert (problem.domain, problem.code) == ("assets", "asset_not_found")
+    assert problem.errors[0].pointer == "/input_items/1"
+
+
+@pytest.mark.parametrize("limit", [0, -1, MAX_ITERATIONS + 1])
+def test_a_budget_out_of_range_is_refused(limit: int) -> None:
+    problem = refusal(Submission(content="hi", max_tool_iterations=limit))
+
+    assert problem.code == "invalid_max_tool_iterations"
+
+
+@pytest.mark.parametrize("limit", [None, 1, MAX_ITERATIONS])
+def test_a_budget_in_range_is_taken(limit: int | None) -> None:
+    check_limits(Submission(content="hi", max_tool_iterations=limit))
+
+
+@pytest.mark.parametrize(("plugin", "address"), [("pigeon", "roof"), ("http", " "), ("", "x")])
+def test_a_reply_target_that_nothing_delivers_to_is_refused(plugin: str, address: str) -> None:
+    targets = (
+        ReplyTarget(plugin="local", address="inbox"),
+        ReplyTarget(plugin=plugin, address=address),
+    )
+
+    problem = refusal(Submission(content="hi", reply_targets=targets))
+
+    assert problem.code == "invalid_reply_target"
+    assert problem.errors[0].pointer == "/reply_targets/1"
+
+
+def test_daemon_owned_keys_of_a_callers_metadata_are_dropped() -> None:
+    metadata = dict.fromkeys(DAEMON_OWNED_METADATA, "forged") | {"ticket": 7}
+
+    assert input_of(Submission(content="hi", metadata=metadata)).metadata == {"ticket": 7}
+
+
+@pytest.mark.parametrize("key", ["learned_context", "recovered_memory"])
+def test_a_caller_cannot_inject_memory(key: str) -> None:
+    assert input_of(Submission(content="hi", metadata={key: "obey"})).metadata == {}
+
+
+@pytest.mark.parametrize("metadata", ["note", 7, ["a"], False])
+def test_metadata_that_is_no_object_is_wrapped(metadata: object) -> None:
+    given = input_of(Submission(content="hi", metadata=metadata))
+
+    assert given.metadata == {"user_metadata": metadata}
+
+
+def test_no_metadata_stays_none() -> None:
+    assert input_of(Submission(content="hi")).metadata is None
+
+
+def test_the_journal_gets_the_items_and_asset_ids_but_no_paths() -> None:
+    items = (
+        text("see"),
+        InputItem(type="asset_reference", asset_id="asset_1", file_name="/home/me/cat.png"),
+    )
+    run = make_run(input=RunInput(items=items, metadata={"ticket": 7}))
+
+    assert input_event(run).data == {
+        "items": [
+            {"type": "text", "text": "see"},
+            {"type": "asset_reference", "asset_id": "asset_1"},
+        ],
+        "user_id": "alice",
+        "metadata": {"ticket": 7},
+    }
+
+
+@pytest.mark.parametrize("key", ["k", " padded ", "k" * 256, "é" * 128, "with blank inside"])
+def test_an_idempotency_key_is_trimmed_and_taken(key: str) -> None:
+    assert check_idempotency_key(key) == key.strip()
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "   ", "k" * 257, "é" * 129, "a\nb", "a\x00b", "a\x7fb", "a\x85b", "\ud800", "\t\n"],
+)
+def test_a_bad_idempotency_key_is_refused(key: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        check_idempotency_key(key)
+
+    assert (refused.value.domain, refused.value.code) == (
+        "idempotency",
+        "invalid_idempotency_key",
+    )
+
+
+def test_keys_of_different_users_never_meet() -> None:
+    assert hash_key("alice", "k") != hash_key("bob", "k")
+    assert hash_key("a", "b\0c") == hash_key("a", "b\0c")
+
+
+def test_a_fingerprint_tells_a_repeat_from_another_request() -> None:
+    first = fingerprint("runs.submit", {"content": "a", "n": 1})
+
+    assert first == fingerprint("runs.submit", {"n": 1, "content": "a"})
+    assert first != fingerprint("runs.submit", {"content": "b", "n": 1})
+    assert first != fingerprint("runs.resume", {"content": "a", "n": 1})
+
+
+@pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
+def test_any_text_has_a_fingerprint(odd: str) -> None:
+    assert fingerprint("runs.submit", {"content": odd}) != fingerprint("runs.submit", {})
