@@ -1,21 +1,16 @@
 """Find a usable uv, or put one into a directory, with nothing but a bare python3.
 
 `--find` prints the uv on PATH if it works and is new enough. `--install DIR VERSION` makes
-DIR/bin/uv with the first of these that works: a virtual environment and its pip, pip alone, the
-package index read directly. Runs on any python3 since 3.6, so it keeps to old syntax.
+DIR/bin/uv with the first of these that works: a virtual environment and its pip, pip alone, a
+virtual environment after apt-get brought what it lacks. Runs on any python3 since 3.6, so it keeps
+to old syntax.
 """
 
-import hashlib
-import io
 import os
-import platform
 import re
 import shutil
 import subprocess
 import sys
-import urllib.parse
-import urllib.request
-import zipfile
 from pathlib import Path
 
 OLDEST = (0, 9, 17)  # the first that reads `exclude-newer` as a duration; see pyproject.toml
@@ -66,36 +61,13 @@ def with_pip(target, version):
     place(target, (library / "bin" / "uv").read_bytes())
 
 
-def with_index(target, version):
-    """The wheel straight from the package index, when there is no pip at all."""
-    index = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("PIP_INDEX_URL")
-    url = (index or "https://pypi.org/simple").rstrip("/") + "/uv/"
-    name = r"uv-%s-py3-none-%s\.whl" % (re.escape(version), platform_tag())
-    link = re.search(r'href="([^"]*/%s)#sha256=([0-9a-f]{64})"' % name, fetch(url).decode())
-    if not link:
-        raise OSError("the index has no uv %s for %s" % (version, platform.machine()))
-    wheel = fetch(urllib.parse.urljoin(url, link.group(1)))
-    if hashlib.sha256(wheel).hexdigest() != link.group(2):
-        raise OSError("the downloaded uv does not match its checksum")
-    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        program = next(name for name in archive.namelist() if name.endswith("/scripts/uv"))
-        place(target, archive.read(program))
-
-
-def platform_tag():
-    """The part of a wheel's name that fits this machine, as a pattern."""
-    machine = platform.machine().replace("AMD64", "x86_64")
-    if sys.platform == "darwin":
-        return r"macosx_\d+_\d+_%s" % machine
-    libc = "manylinux" if platform.libc_ver()[0] == "glibc" else "musllinux"
-    return r"(?:\w+\.)*%s\w*_%s(?:\.\w+)*" % (libc, machine)
-
-
-def fetch(url):
-    """The bytes at an https address."""
-    request = urllib.request.Request(url, headers={"Accept": "text/html, */*"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return answer.read()
+def with_apt(target, version):
+    """Debian keeps venv in a package of its own; root can fetch it."""
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        raise OSError("needs apt-get and root")
+    run("apt-get", "update", "-q")
+    run("apt-get", "install", "-q", "-y", "--no-install-recommends", "python3-venv")
+    with_venv(target, version)
 
 
 def place(target, content):
@@ -117,7 +89,7 @@ def run(*command):
 def install(target, version):
     """Try each way in turn; the exit code tells whether one worked."""
     failures = []
-    for way in (with_venv, with_pip, with_index):
+    for way in (with_venv, with_pip, with_apt):
         shutil.rmtree(str(target), ignore_errors=True)
         try:
             way(target, version)
@@ -128,7 +100,7 @@ def install(target, version):
             return 0
         failures.append("  %s: the installed program does not run" % way.__name__)
     print("uv %s could not be installed:" % version, *failures, sep="\n", file=sys.stderr)
-    print("Install uv yourself (any version since 0.9.17) and run make again.", file=sys.stderr)
+    print("Install python3-venv, pip or uv (0.9.17 or newer) and run make again.", file=sys.stderr)
     return 1
 
 

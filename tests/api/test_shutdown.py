@@ -17,8 +17,8 @@ def test_streams_and_inline_submits_end_when_the_daemon_stops(tmp_path: Path) ->
             live.session("s1")
             live.model.hold()
             lines = pool.submit(_read_all, live, opened)
-            inline = pool.submit(live.client.post, "/v1/sessions/s1/input", json={"content": "a"})
             assert opened.wait(10)
+            inline = pool.submit(live.client.post, "/v1/sessions/s1/input", json={"content": "a"})
             wait_for(
                 lambda: "active_run_id" in live.ok("GET", "/v1/sessions/s1")["snapshot"],
                 what="the run to start",

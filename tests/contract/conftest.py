@@ -1,7 +1,7 @@
 """A migrated database of each kind, and units of work on it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,11 +10,14 @@ import sqlalchemy as sa
 
 from tests.support import postgres
 from tests.support.factories import make_agent, make_session
+from tests.support.workshop import Probe, Workshop, make_settings
 from understudy.core.bell import Bell
+from understudy.settings import Settings
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
 from understudy.storage.schema import metadata
 from understudy.storage.unit import SqlUnits
+from understudy.testing.fake_model import FakeModel
 
 
 @dataclass
@@ -98,3 +101,30 @@ def house(empty_house: House) -> House:
 def units(house: House) -> SqlUnits:
     """Units of work on a database with the built-in agent and the sessions s1 and s2."""
     return house.units
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeModel]:
+    """A model that says what the test tells it."""
+    with FakeModel() as fake:
+        yield fake
+
+
+@pytest.fixture
+def settings(tmp_path: Path, fake: FakeModel) -> Settings:
+    """Settings with the routes a and b to the fake model."""
+    return make_settings(tmp_path, fake.url, "a", "b")
+
+
+@pytest.fixture
+def probe() -> Probe:
+    """A tool that counts and can be held."""
+    return Probe()
+
+
+@pytest.fixture
+async def shop(house: House, settings: Settings, probe: Probe) -> AsyncIterator[Workshop]:
+    """What executes runs, without the queue."""
+    shop = Workshop(house.units, settings, tools=(probe, Probe("other")))
+    yield shop
+    await shop.providers.close()

@@ -1,7 +1,7 @@
 """The parts that execute a run, put together without the queue, so that a test calls them itself."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from understudy.settings import RouteConfig, Settings
 from understudy.storage.unit import SqlUnits
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
+from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval, Effect, Tool, ToolContext
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
@@ -40,15 +41,12 @@ class Label(BaseModel):
     label: str = ""
 
 
-Behave = Callable[[ToolContext], Awaitable[str]]
-
-
 class Probe:
     """A tool that counts its calls and can be held in the middle of one."""
 
     description = "A tool for tests."
     approval = Approval.NEVER
-    parameters = Label
+    parameters: type[BaseModel] = Label
 
     def __init__(self, name: str = "probe", effect: Effect = Effect.READ) -> None:
         self.name = name
@@ -58,18 +56,26 @@ class Probe:
         self.begun = asyncio.Event()
         self.go_on = asyncio.Event()
         self.go_on.set()
+        self._held: str | None = None
 
-    def hold(self) -> None:
-        """Let the calls from now on wait for `go_on`."""
+    def hold(self, label: str | None = None) -> None:
+        """Let the calls from now on, or those with a label, wait for `go_on`."""
+        self._held = label
         self.begun.clear()
         self.go_on.clear()
+
+    async def reached(self) -> None:
+        """Wait until a held call is under way."""
+        async with asyncio.timeout(10):
+            await self.begun.wait()
 
     async def call(self, arguments: Label, context: ToolContext) -> str:
         """Note the call, wait if held, answer."""
         self.labels.append(arguments.label)
-        self.begun.set()
         try:
-            await self.go_on.wait()
+            if self._held is None or self._held == arguments.label:
+                self.begun.set()
+                await self.go_on.wait()
         finally:
             self.ended += 1
         return f"result of {arguments.label}"
@@ -188,3 +194,30 @@ def make_settings(home: Path, url: str = "", *routes: str, **fields: Any) -> Set
         "default_route": names[0],
     }
     return Settings(**(values | fields))
+
+
+def restarted(
+    shop: Workshop, *, settings: Settings | None = None, tools: tuple[Tool, ...] | None = None
+) -> Workshop:
+    """Another process on the same database; with the same settings it shares the connections."""
+    again = Workshop(
+        shop.units, settings or shop.settings, tools=shop.tools if tools is None else tools
+    )
+    if settings is None:
+        again.providers = shop.providers
+        again.executor = again._executor()
+    return again
+
+
+def texts(fake: FakeModel, number: int = -1) -> list[str]:
+    return [turn.text for turn in fake.requests[number].turns if turn.role != "system"]
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not reached():  # noqa: ASYNC110 - it looks into the database
+            await asyncio.sleep(0.005)
+
+
+async def arrived(fake: FakeModel, count: int) -> None:
+    await asyncio.to_thread(fake.wait_for_requests, count)

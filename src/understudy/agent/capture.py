@@ -1,6 +1,5 @@
 """Debug capture: provider requests as they were sent, scrubbed before they are stored."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from understudy.providers.base import (
 )
 from understudy.runs.execute import Execution
 from understudy.runs.model import DebugLevel
+from understudy.runs.patience import patiently
 from understudy.runs.ports import DebugRequest, RunUnit
 from understudy.sessions.ports import Units
 
@@ -50,7 +50,7 @@ class Captures:
             return
         run = execution.run
         response = self.scrub(message_data(step, reply))
-        await asyncio.to_thread(self._answer, run.run_id, step, run.attempt, response)
+        await patiently(self._answer, run.run_id, step, run.attempt, response)
 
     def _answer(self, run_id: str, step: int, attempt: int, response: dict[str, Any]) -> None:
         with self.units.write() as unit:

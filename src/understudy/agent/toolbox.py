@@ -118,13 +118,16 @@ class Toolbox:
             arguments = self.registry.validate(call.name, call.arguments)
         except ToolError as problem:
             return Outcome(status="error", content=problem.detail, executed=False)
-        if self._is_once(call):
-            if execution.steps.find(begin.key or "") is not None:
-                return Outcome(status="unknown", content=UNKNOWN_OUTCOME, executed=True)
-            # Written before the tool runs, so that a crash cannot hide that it was begun.
-            await execution.steps.write([begin])
+        is_once = self._is_once(call)
+        if is_once and execution.steps.find(begin.key or "") is not None:
+            return Outcome(status="unknown", content=UNKNOWN_OUTCOME, executed=True)
         tool = self.registry.get(call.name)
         async with self.slots:
+            execution.stop.check()
+            if is_once:
+                # Written before the tool runs, so that a crash cannot hide that it was begun; and
+                # not before it may run, or a call that only waited would count as begun.
+                await execution.steps.write([begin])
             return await execution.stop.guard(self._call(tool, arguments, execution, call))
 
     def _is_once(self, call: ToolCall) -> bool:

@@ -9,7 +9,8 @@ UnderstudyError              code, domain, params; no HTTP status
 ├── Unauthenticated          nobody we know is calling
 ├── Invalid                  a value is wrong; carries a JSON pointer
 ├── LimitExceeded            size, budget, rate
-└── Unavailable              provider, tool, database; retrying may help
+└── Unavailable              provider, tool; retrying may help
+    └── DatabaseUnavailable  gone, full or locked: nothing was changed
 """
 
 from collections.abc import Mapping
@@ -73,6 +74,10 @@ class LimitExceeded(UnderstudyError):
 
 class Unavailable(UnderstudyError):
     """A provider, tool or database did not answer; trying again may help."""
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database is gone, full or locked; nothing was changed."""
 
 
 class Invalid(UnderstudyError):

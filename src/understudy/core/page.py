@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -47,11 +47,16 @@ class Page(Generic[T]):
     next_cursor: str | None = None
 
     @classmethod
-    def of(cls, rows: Sequence[T], *, limit: int, key: Callable[[T], Key]) -> "Page[T]":
-        """Make a page from up to `limit + 1` rows: the extra one only tells that more follow."""
-        items = tuple(rows[:limit])
-        more = len(rows) > limit
-        return cls(items=items, next_cursor=encode_cursor(key(items[-1])) if more else None)
+    def cut(cls, items: Sequence[T], request: PageRequest) -> "Page[T]":
+        """A page of a list that is in memory anyway; the cursor is a position in it."""
+        (start,) = request.after or (0,)
+        if type(start) is not int or not 0 <= start <= len(items):
+            raise not_ours()
+        end = start + request.limit
+        more = end < len(items)
+        return cls(
+            items=tuple(items[start:end]), next_cursor=encode_cursor((end,)) if more else None
+        )
 
 
 def encode_cursor(key: Key) -> str:
@@ -68,15 +73,17 @@ def decode_cursor(cursor: str) -> Key:
         key = None
     valid = isinstance(key, list) and key and all(_is_ours(part) for part in key)
     if not valid:
-        raise Invalid(
-            "invalid_cursor",
-            domain="pagination",
-            pointer="/cursor",
-            detail="this cursor is not ours",
-        )
+        raise not_ours()
     return tuple(key)
 
 
 def _is_ours(part: object) -> bool:
     """A number or an id; ids are printable, and no database takes text that is far from it."""
     return type(part) is int or (isinstance(part, str) and part.isprintable())
+
+
+def not_ours() -> Invalid:
+    """What a cursor gets that this daemon did not make for this list."""
+    return Invalid(
+        "invalid_cursor", domain="pagination", pointer="/cursor", detail="this cursor is not ours"
+    )

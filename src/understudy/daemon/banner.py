@@ -1,13 +1,16 @@
 """What a person sees when the daemon is up: where it is, and what to type next."""
 
+import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 from understudy import __version__
-from understudy.settings import Settings
+from understudy.settings import DEFAULT_BIND, Settings
 
 
-def banner(settings: Settings, address: Any) -> str:
-    """A few lines for the terminal."""
+def banner(settings: Settings, address: Any, program: str) -> str:
+    """A few lines for the terminal; `program` is how a person calls us here."""
     host, port = address[0], address[1]
     url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
     lines = [
@@ -17,19 +20,29 @@ def banner(settings: Settings, address: Any) -> str:
         f"  model     {_model(settings)}",
         "",
         "Try, in another terminal:",
-        *(f"  {command}" for command in _commands(url)),
+        *(f"  {command}" for command in _commands(url, program)),
         "",
         "Ctrl-C drains and stops; whatever is under way goes on at the next start.",
     ]
     return "\n".join(lines)
 
 
-def _commands(url: str) -> list[str]:
-    prefix = "" if url == "http://127.0.0.1:4600" else f"UNDERSTUDY_URL={url} "
+def program_name(argument: str) -> str:
+    """What to type to call this program: its name where that is enough, else its path."""
+    if shutil.which("understudy"):
+        return "understudy"
+    path = Path(argument).absolute()
+    if path.name != "understudy":
+        return f"{sys.executable} -m understudy.cli.main"
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _commands(url: str, program: str) -> list[str]:
+    at = "" if url == f"http://{DEFAULT_BIND}" else f" --url {url}"
     return [
-        f'{prefix}understudy chat "write a haiku to haiku.txt, then list files"',
-        f"{prefix}understudy runs list",
-        f"curl {url}/v1/status",
+        f'{program} chat{at} "write hello to note.txt"',
+        f"{program} chat{at}",
+        f"{program} runs list{at}",
     ]
 
 

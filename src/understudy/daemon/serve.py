@@ -1,6 +1,7 @@
 """The daemon as a process: listen, serve, drain on a signal, and say in one line why not."""
 
 import asyncio
+import os
 import signal
 import socket
 import sqlite3
@@ -15,7 +16,8 @@ import structlog
 import uvicorn
 
 from understudy.api.app import create_app
-from understudy.daemon.banner import banner
+from understudy.core.errors import UnderstudyError
+from understudy.daemon.banner import banner, program_name
 from understudy.daemon.wiring import Daemon
 from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
@@ -25,6 +27,7 @@ from understudy.telemetry.logs import configure_logging
 log = structlog.get_logger()
 
 STREAM_GRACE_S: Final = 3
+DATABASE_ERRORS: Final = (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error)
 
 
 class CannotServe(Exception):
@@ -34,12 +37,14 @@ class CannotServe(Exception):
 def serve(settings: Settings) -> int:
     """Run until a signal asks to stop; the exit code tells how it went."""
     configure_logging(settings.log_level, json=None, scrub=scrub_json)
+    # What an agent writes and what the daemon keeps is its user's business alone.
+    os.umask(0o077)
     try:
         _make_home(settings)
         with _home_lock(settings), _listen(settings) as listener:
             asyncio.run(_run(settings, listener))
     except CannotServe as reason:
-        print(f"understudy: {reason}", file=sys.stderr)  # noqa: T201 - the one line for people
+        _say(f"understudy: {reason}")
         return 1
     return 0
 
@@ -47,7 +52,7 @@ def serve(settings: Settings) -> int:
 async def _run(settings: Settings, listener: socket.socket) -> None:
     daemon = await asyncio.to_thread(_open, settings)
     try:
-        await daemon.start()
+        await _start(daemon)
         app = create_app(daemon.parts())
         config = uvicorn.Config(
             app,
@@ -63,13 +68,18 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _stop_or_quit, stop)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        print(banner(settings, listener.getsockname()), file=sys.stderr, flush=True)  # noqa: T201
+        _say(banner(settings, listener.getsockname(), program_name(sys.argv[0])))
         await _until_stopped(stop, serving)
         await daemon.drain()
         server.should_exit = True
         await serving
     finally:
         await daemon.stop()
+
+
+def _say(text: str) -> None:
+    """Speak to the person at the terminal, beside the log."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 async def _until_stopped(stop: asyncio.Event, serving: "asyncio.Task[None]") -> None:
@@ -84,6 +94,13 @@ def _stop_or_quit(stop: asyncio.Event) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.raise_signal(signal.SIGTERM)
     stop.set()
+
+
+async def _start(daemon: Daemon) -> None:
+    try:
+        await daemon.start()
+    except (UnderstudyError, TimeoutError, *DATABASE_ERRORS) as problem:
+        raise CannotServe(f"the database cannot be used: {_reason(problem)}") from None
 
 
 class _Server(uvicorn.Server):
@@ -103,10 +120,14 @@ def _open(settings: Settings) -> Daemon:
                 f"{settings.host} can be reached from outside, so a token is needed: set "
                 "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"
             )
-    except (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error) as problem:
-        reason = scrub(str(problem.__cause__ or problem).strip().splitlines()[0])
-        raise CannotServe(f"the database cannot be used: {reason}") from None
+    except (UnderstudyError, *DATABASE_ERRORS) as problem:
+        raise CannotServe(f"the database cannot be used: {_reason(problem)}") from None
     return daemon
+
+
+def _reason(problem: BaseException) -> str:
+    lines = str(problem.__cause__ or problem).strip().splitlines()
+    return scrub(lines[0] if lines else type(problem).__name__)
 
 
 def _make_home(settings: Settings) -> None:

@@ -3,11 +3,11 @@
 import asyncio
 import os
 import socket
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-import sqlalchemy as sa
 import structlog
 
 from understudy.access.tokens import TokenService
@@ -51,6 +51,7 @@ LOCAL_EXECUTOR: Final = "local"
 DRAIN_S: Final = 10.0
 STOP_LOOK_S: Final = 0.5
 SWEEP_EVERY_S: Final = 3600.0
+RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
 UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
 
@@ -71,7 +72,7 @@ class Daemon:
         self.metrics = Metrics(self.tools.names())
         self.providers = Routes(settings)
         self.routes = ConfiguredRoutes(settings, self.providers)
-        self.database: sa.Engine = open_engine(settings.database_url)
+        self.database = open_engine(settings.database_url)
         is_sqlite = settings.is_sqlite
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if is_sqlite else _executor_id()
@@ -118,10 +119,10 @@ class Daemon:
             await asyncio.to_thread(helper.start)
         await asyncio.to_thread(self.agents.ensure_default)
         await self.engine.start(self._executor().execute)
-        self._spawn(watch_stop_requests(self.signals, self._stop_requests, every_s=STOP_LOOK_S))
-        self._spawn(self._sweep())
+        self._keep("stop-watch", self._watch_stops)
+        self._keep("sweep", self._sweep)
         if not self.settings.is_sqlite:
-            self._spawn(Reaper(self.settings.database_url, self.engine).run())
+            self._keep("reaper", Reaper(self.settings.database_url, self.engine).run)
         self.state = "ready"
 
     async def drain(self) -> None:
@@ -221,11 +222,8 @@ class Daemon:
 
     async def _sweep(self) -> None:
         while True:
+            await asyncio.to_thread(self._sweep_once)
             await asyncio.sleep(SWEEP_EVERY_S)
-            try:
-                await asyncio.to_thread(self._sweep_once)
-            except sa.exc.SQLAlchemyError as problem:
-                log.warning("sweep.failed", reason=type(problem).__name__)
 
     def _sweep_once(self) -> None:
         now = self.clock.now_ms()
@@ -236,8 +234,21 @@ class Daemon:
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
 
-    def _spawn(self, work: Any) -> None:
-        self._tasks.append(asyncio.create_task(work))
+    async def _watch_stops(self) -> None:
+        await watch_stop_requests(self.signals, self._stop_requests, every_s=STOP_LOOK_S)
+
+    def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        self._tasks.append(asyncio.create_task(_keep_going(name, work)))
+
+
+async def _keep_going(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do background work for ever; a failure is told and tried again."""
+    while True:
+        try:
+            await work()
+        except Exception as problem:  # noqa: BLE001 - it must outlive a database that is away
+            log.warning("background.failed", work=name, reason=str(problem)[:200])
+        await asyncio.sleep(RETRY_S)
 
 
 def _executor_id() -> str:

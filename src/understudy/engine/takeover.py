@@ -71,12 +71,9 @@ class Reaper:
         self._engine = engine
 
     async def run(self) -> None:
-        """Look for ever; a failed look is tried again."""
+        """Look for ever."""
         while True:
-            try:
-                await asyncio.to_thread(self.look)
-            except Exception as problem:  # noqa: BLE001 - the next look may work
-                log.warning("reaper.failed", reason=type(problem).__name__)
+            await asyncio.to_thread(self.look)
             await asyncio.sleep(LOOK_EVERY_S)
 
     def look(self) -> tuple[str, ...]:

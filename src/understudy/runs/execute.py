@@ -1,6 +1,5 @@
 """One execution of a run: begin or take up again, work, end."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
@@ -8,10 +7,12 @@ from typing import Any, Final, Protocol
 import structlog
 
 from understudy.core.clock import Clock
+from understudy.core.errors import UnderstudyError
 from understudy.runs.deliveries import settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
 from understudy.runs.model import Run, RunStatus, StopRequest, Usage
+from understudy.runs.patience import patiently
 from understudy.runs.ports import Ending, RunUnit, Worker
 from understudy.runs.steps import Steps, Superseded
 from understudy.runs.stops import Stopped, StopSignal, StopSignals
@@ -74,7 +75,7 @@ class RunExecutor:
         stop = self.signals.open(run_id)
         self.observer.run_started()
         try:
-            begun = await asyncio.to_thread(self._begin, run_id)
+            begun = await self._begin_or_fail(run_id)
             if begun is None:
                 return
             run, steps = begun
@@ -82,13 +83,22 @@ class RunExecutor:
                 stop.set(run.stop_request)
             execution = Execution(run=run, steps=steps, stop=stop, snapshot=run.snapshot or {})
             ending = await self._work(execution)
-            ended = await asyncio.to_thread(self._end, steps, ending)
+            ended = await patiently(self._end, steps, ending)
             self._count(ended)
         except Superseded:
             log.warning("run.superseded", run_id=run_id)
         finally:
             self.signals.close(run_id)
             self.observer.run_left()
+
+    async def _begin_or_fail(self, run_id: str) -> tuple[Run, Steps] | None:
+        try:
+            return await patiently(self._begin, run_id)
+        except UnderstudyError as problem:
+            # What the run needs is gone or damaged; the session must not wait for it for ever.
+            log.warning("run.cannot_begin", run_id=run_id, reason=problem.detail)
+            await patiently(self._refuse, run_id, problem.detail)
+            return None
 
     async def _work(self, execution: Execution) -> Ending:
         try:
@@ -124,6 +134,12 @@ class RunExecutor:
                 self._finish(unit, run, Ending(status=RunStatus.INTERRUPTED, error=reason), done)
                 return None
             return run, steps
+
+    def _refuse(self, run_id: str, reason: str) -> None:
+        with self.units.write() as unit:
+            run = unit.runs.get(run_id, lock=True)
+            if run is not None and run.status not in TERMINAL:
+                self._finish(unit, run, Ending(status=RunStatus.FAILED, error=reason), ())
 
     def _start(self, unit: RunUnit, run: Run) -> Run:
         RUN.check(run.status, RunStatus.RUNNING)

@@ -4,12 +4,12 @@ A step is named by its key. When a run is taken up again after a crash, the jour
 steps are done and what they answered; only the one that was in flight happens again.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from understudy.core.clock import Clock
 from understudy.runs.model import Run
+from understudy.runs.patience import patiently
 from understudy.runs.ports import DebugRequest, RunUnit
 from understudy.sessions.journal import JournalEvent, NewEvent
 from understudy.sessions.ports import Units
@@ -36,7 +36,7 @@ class Steps:
         self, events: Sequence[NewEvent], *, capture: DebugRequest | None = None
     ) -> tuple[JournalEvent, ...]:
         """Append events of this run, or raise `Superseded` when it is no longer ours."""
-        written = await asyncio.to_thread(self._write, events, capture)
+        written = await patiently(self._write, events, capture)
         self.remember(written)
         return written
 

@@ -64,7 +64,7 @@ class SessionService:
             session = self._new(unit, principal, wanted)
             if not unit.sessions.add(session):  # created by somebody else meanwhile
                 return _reuse(require_session(unit, session.session_id, lock=True), wanted)
-            self._record(unit, session, "created", {"agent_id": session.agent_id})
+            session = self._record(unit, session, "created", {"agent_id": session.agent_id})
             self._audit(unit, principal, "sessions.create", session)
             return session
 
@@ -195,7 +195,7 @@ class SessionService:
                 updated_at_ms=self.clock.now_ms(),
             )
             unit.sessions.update(changed, expected_version=session.version)
-            self._record(unit, changed, action.removeprefix("sessions."), {})
+            changed = self._record(unit, changed, action.removeprefix("sessions."), {})
             self._audit(unit, principal, action, changed)
             return changed
 
@@ -254,9 +254,10 @@ class SessionService:
 
     def _record(
         self, unit: SessionUnit, session: Session, what: str, more: Mapping[str, object]
-    ) -> None:
+    ) -> Session:
         event = NewEvent(kind=EventKind.SESSION, data={"type": what, **more})
-        unit.journal.append(session.session_id, (event,), at_ms=self.clock.now_ms())
+        (written,) = unit.journal.append(session.session_id, (event,), at_ms=self.clock.now_ms())
+        return replace(session, journal_length=written.offset)
 
     def _audit(
         self, unit: SessionUnit, principal: Principal, action: str, session: Session

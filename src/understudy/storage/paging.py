@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import structlog
 
-from understudy.core.errors import Invalid
-from understudy.core.page import Page, PageRequest, encode_cursor
+from understudy.core.page import Page, PageRequest, encode_cursor, not_ours
 from understudy.storage.columns import DamagedRecord
 
 log = structlog.get_logger()
@@ -46,12 +45,7 @@ def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
     types = [column.type.python_type for column in by]
     fits = all(type(part) is str or abs(int(part)) < 2**63 for part in after)
     if [type(part) for part in after] != types or not fits:
-        raise Invalid(
-            "invalid_cursor",
-            domain="pagination",
-            pointer="/cursor",
-            detail="this cursor is not ours",
-        )
+        raise not_ours()
 
 
 def _readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:

@@ -7,6 +7,7 @@ from functools import cached_property
 import sqlalchemy as sa
 
 from understudy.core.bell import Bell
+from understudy.core.errors import DatabaseUnavailable
 from understudy.runs.model import Run
 from understudy.storage.agents import SqlAgents
 from understudy.storage.audit import SqlAudit
@@ -95,6 +96,17 @@ class SqlUnit:
         self.has_enqueued = True
 
 
+@contextmanager
+def reachable() -> Iterator[None]:
+    """Tell a database that cannot be used now from everything else that may go wrong."""
+    try:
+        yield
+    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as problem:
+        raise DatabaseUnavailable(
+            "database_unavailable", domain="storage", detail="the database cannot be used now"
+        ) from problem
+
+
 class SqlUnits:
     """Opens units of work, and rings the bell after those that wrote to a journal."""
 
@@ -116,13 +128,13 @@ class SqlUnits:
     @contextmanager
     def read(self) -> Iterator[SqlUnit]:
         """Look without changing anything."""
-        with self.engine.connect() as connection:
+        with reachable(), self.engine.connect() as connection:
             yield SqlUnit(connection, self._dialect, self._enqueue)
 
     @contextmanager
     def write(self) -> Iterator[SqlUnit]:
         """Change things; all of it stands at the end, or nothing."""
-        with self.engine.connect() as connection, connection.begin():
+        with reachable(), self.engine.connect() as connection, connection.begin():
             self._dialect.begin_write(connection)
             unit = SqlUnit(connection, self._dialect, self._enqueue)
             yield unit

@@ -10,8 +10,8 @@ def test_pieces_add_up_to_what_was_said() -> None:
     hub = DeltaHub(Bell())
     hub.begin("r1", 3)
 
-    hub.say("r1", "Hel")
-    hub.say("r1", "lo")
+    hub.say("r1", "He")
+    hub.say("r1", "llo")
 
     assert hub.current("r1") == Spoken(step=3, text="Hello")
 

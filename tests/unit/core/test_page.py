@@ -88,7 +88,7 @@ def test_a_limit_below_one_is_refused(limit: int) -> None:
 
 
 def test_a_page_with_more_behind_it_tells_where_to_go_on() -> None:
-    page = Page.of([1, 2, 3], limit=2, key=lambda item: (item,))
+    page = Page.cut([1, 2, 3], PageRequest(limit=2))
 
     assert page.items == (1, 2)
     assert page.next_cursor is not None
@@ -97,6 +97,25 @@ def test_a_page_with_more_behind_it_tells_where_to_go_on() -> None:
 
 @pytest.mark.parametrize("rows", [[], [1], [1, 2]])
 def test_the_last_page_has_no_cursor(rows: list[int]) -> None:
-    page = Page.of(rows, limit=2, key=lambda item: (item,))
+    page = Page.cut(rows, PageRequest(limit=2))
 
     assert page == Page(items=tuple(rows))
+
+
+def test_pages_of_a_list_in_memory_follow_each_other() -> None:
+    seen: list[int] = []
+    cursor: str | None = None
+    while True:
+        page = Page.cut(range(7), PageRequest.parse(limit=3, cursor=cursor))
+        seen += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert seen == list(range(7))
+
+
+@pytest.mark.parametrize("after", [(99,), (-1,), ("a",)])
+def test_a_position_outside_the_list_is_no_cursor(after: tuple[int | str, ...]) -> None:
+    with pytest.raises(Invalid) as refused:
+        Page.cut([1, 2, 3], PageRequest(after=after))
+    assert refused.value.code == "invalid_cursor"

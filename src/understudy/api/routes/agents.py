@@ -67,9 +67,9 @@ def delete(agent_id: AgentId, parts: Parts, caller: Caller) -> Deleted:
 
 
 @router.get(ONE + "/files", operation_id="agents.files")
-def list_files(agent_id: AgentId, parts: Parts) -> Items[FileSummary]:
+def list_files(agent_id: AgentId, parts: Parts, page: Paging) -> Items[FileSummary]:
     """The context files that have content."""
-    return items(Page(items=parts.agents.files(agent_id)), file_summary)
+    return items(Page.cut(parts.agents.files(agent_id), page), file_summary)
 
 
 @router.get(FILE, operation_id="agents.file")

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
 
 from understudy.api.gate import GatedRoute, require_ready
-from understudy.api.paging import items
+from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.tool_switches import switch_tool, tool_views
 from understudy.core.page import Page
@@ -41,9 +41,9 @@ def status(parts: Parts) -> StatusView:
 
 
 @router.get("/v1/tools", operation_id="tools.list")
-def list_tools(parts: Parts) -> Items[ToolView]:
+def list_tools(parts: Parts, page: Paging) -> Items[ToolView]:
     """The tools there are."""
-    return items(Page(items=tool_views(parts)), lambda view: view)
+    return items(Page.cut(tool_views(parts), page), lambda view: view)
 
 
 @router.put("/v1/tools/{name}", operation_id="tools.set")

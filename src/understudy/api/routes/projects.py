@@ -64,9 +64,9 @@ def delete(project_id: ProjectId, parts: Parts, caller: Caller) -> Deleted:
 
 
 @router.get(ONE + "/members", operation_id="projects.members")
-def members(project_id: ProjectId, parts: Parts) -> Items[MemberView]:
+def members(project_id: ProjectId, parts: Parts, page: Paging) -> Items[MemberView]:
     """The members of a project."""
-    return items(Page(items=parts.projects.get(project_id).members), member_view)
+    return items(Page.cut(parts.projects.get(project_id).members, page), member_view)
 
 
 @router.post(ONE + "/members", operation_id="projects.add_member")

@@ -93,10 +93,10 @@ def get(run_id: RunId, parts: Parts) -> RunView:
 
 
 @router.get(ONE + "/events", operation_id="runs.events")
-def events(run_id: RunId, parts: Parts) -> Items[RunEventView]:
+def events(run_id: RunId, parts: Parts, page: Paging) -> Items[RunEventView]:
     """Everything in the life of a run, in order."""
     agent_id = parts.runs.get(run_id).run.agent_id
-    found = Page(items=parts.runs.events(run_id))
+    found = Page.cut(parts.runs.events(run_id), page)
     return items(found, lambda event: run_event_view(event, agent_id=agent_id))
 
 
@@ -107,6 +107,6 @@ def cancel(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
 
 
 @router.get(ONE + "/debug", operation_id="runs.debug")
-def debug(run_id: RunId, parts: Parts) -> Items[DebugRequestView]:
+def debug(run_id: RunId, parts: Parts, page: Paging) -> Items[DebugRequestView]:
     """The provider requests of a run, redacted, where debug capture was on."""
-    return items(Page(items=parts.runs.debug(run_id)), debug_view)
+    return items(Page.cut(parts.runs.debug(run_id), page), debug_view)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
-from understudy.api.paging import items
+from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.runtime_settings import (
     changes_of,
@@ -33,10 +33,10 @@ def _default(parts: AppParts) -> str:
 
 
 @router.get("/v1/routes", operation_id="routes.list")
-def list_routes(parts: Parts) -> Items[RouteView]:
+def list_routes(parts: Parts, page: Paging) -> Items[RouteView]:
     """Where model calls can go; never with keys."""
     default = _default(parts)
-    found = Page(items=parts.routes.all())
+    found = Page.cut(parts.routes.all(), page)
     return items(found, lambda route: route_view(route, default=default))
 
 
@@ -67,9 +67,9 @@ def change_runtime(body: ChangeRuntime, parts: Parts, caller: Caller) -> Runtime
 
 
 @router.get("/v1/runtime/revisions", operation_id="runtime.revisions")
-def list_revisions(parts: Parts) -> Items[RevisionView]:
+def list_revisions(parts: Parts, page: Paging) -> Items[RevisionView]:
     """The kept revisions, newest first."""
-    return items(Page(items=parts.runtime.revisions()), revision_view)
+    return items(Page.cut(parts.runtime.revisions(), page), revision_view)
 
 
 @router.post("/v1/runtime/rollback", operation_id="runtime.rollback")

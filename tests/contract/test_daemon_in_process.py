@@ -1,0 +1,252 @@
+"""The daemon's parts together with the durable queue, in this process, on both databases."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.factories import ALICE
+from tests.support.inprocess import Inside, running
+from tests.support.workshop import Probe, make_settings
+from understudy.runs.model import DebugLevel, RunStatus
+from understudy.settings import Settings
+from understudy.testing.answers import Answer, SeenRequest, call
+from understudy.testing.fake_model import FakeModel
+from understudy.tools.base import Effect
+
+
+@pytest.fixture
+def settings(tmp_path: Path, fake: FakeModel, database_url: str) -> Settings:
+    return make_settings(tmp_path, fake.url, "a", "b", database_url=database_url)
+
+
+def is_running(detail: Any) -> bool:
+    return detail.run.status is RunStatus.RUNNING
+
+
+async def kinds(inside: Inside, run_id: str) -> list[str]:
+    events = await asyncio.to_thread(inside.daemon.runs.events, run_id)
+    return [event.data.get("type", event.kind.value) for event in events]
+
+
+def test_runs_of_a_session_go_one_by_one_in_the_order_they_came(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session()
+            fake.hold()
+            r1, r2, r3 = [await inside.submit(name) for name in ("one", "two", "three")]
+            await inside.wait(r1, is_running)
+            await asyncio.to_thread(fake.wait_for_requests, 1)
+
+            waiting = [await inside.look(run_id) for run_id in (r2, r3)]
+            assert [(d.run.status, d.queued_position) for d in waiting] == [
+                (RunStatus.QUEUED, 1),
+                (RunStatus.QUEUED, 2),
+            ]
+            fake.release()
+            done = [await inside.wait(run_id) for run_id in (r1, r2, r3)]
+
+            assert {detail.run.status for detail in done} == {RunStatus.COMPLETED}
+            assert [seen.last_user for seen in fake.requests] == ["one", "two", "three"]
+            assert await kinds(inside, r2) == [
+                "accepted",
+                "queued",
+                "started",
+                "output",
+                "completed",
+            ]
+
+    asyncio.run(scenario())
+
+
+def test_sessions_do_not_wait_for_each_other(settings: Settings, fake: FakeModel) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session("s1")
+            await inside.session("s2")
+            fake.hold()
+            ids = [await inside.submit(session_id=name) for name in ("s1", "s2")]
+            await asyncio.to_thread(fake.wait_for_requests, 2)
+            fake.release()
+
+            for run_id in ids:
+                assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED
+
+    asyncio.run(scenario())
+
+
+def test_after_an_interrupt_the_next_run_starts_only_when_the_tool_has_stopped(
+    settings: Settings, fake: FakeModel
+) -> None:
+    class Stubborn(Probe):
+        """Takes its time to stop."""
+
+        async def call(self, arguments: Any, context: Any) -> str:
+            try:
+                return await super().call(arguments, context)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.3)
+                order.append("tool stopped")
+                raise
+
+    order: list[str] = []
+
+    def answer(seen: SeenRequest) -> Answer | None:
+        order.append(seen.last_user)
+        return call("slow") if seen.last_user == "first" else None
+
+    async def scenario() -> None:
+        tool = Stubborn("slow")
+        tool.hold()
+        fake.rule = answer
+        async with running(settings, tool) as inside:
+            await inside.session()
+            first, second = await inside.submit("first"), await inside.submit("second")
+            await tool.reached()
+
+            await asyncio.to_thread(inside.daemon.runs.interrupt, ALICE, "s1")
+
+            assert (await inside.wait(second)).run.status is RunStatus.COMPLETED
+            assert await inside.status(first) is RunStatus.INTERRUPTED
+
+    asyncio.run(scenario())
+    assert order == ["first", "tool stopped", "second"]
+
+
+def test_a_cancelled_run_in_line_is_passed_over(settings: Settings, fake: FakeModel) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session()
+            fake.hold()
+            r1, r2, r3 = [await inside.submit(name) for name in ("one", "two", "three")]
+            await asyncio.to_thread(fake.wait_for_requests, 1)
+            await asyncio.to_thread(inside.daemon.runs.cancel, ALICE, r2)
+
+            assert (await inside.look(r3)).queued_position == 1
+            await asyncio.to_thread(inside.daemon.runs.cancel, ALICE, r1)
+            fake.release()
+
+            assert (await inside.wait(r3)).run.status is RunStatus.COMPLETED
+            assert await inside.status(r1) is RunStatus.CANCELLED
+            assert [seen.last_user for seen in fake.requests] == ["one", "three"]
+
+    asyncio.run(scenario())
+
+
+def test_a_run_keeps_the_default_route_of_its_submission(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session()
+            fake.hold()
+            ids = [await inside.submit() for _ in range(2)]
+            await asyncio.to_thread(fake.wait_for_requests, 1)
+            change = {"default_route": "b", "debug_level": "requests"}
+            await asyncio.to_thread(inside.daemon.runtime.change, ALICE, change)
+            ids.append(await inside.submit())
+            fake.release()
+            for run_id in ids:
+                await inside.wait(run_id)
+
+            assert [seen.model for seen in fake.requests] == ["model-a", "model-a", "model-b"]
+            last = (await inside.look(ids[2])).run
+            assert (last.route.route_id, last.debug_level) == ("b", DebugLevel.REQUESTS)
+
+    asyncio.run(scenario())
+
+
+def test_the_key_of_a_route_is_never_captured(settings: Settings, fake: FakeModel) -> None:
+    keyed = settings.routes["a"].model_copy(update={"api_key_env": "MY_KEY"})
+    settings = replace(settings, routes={"a": keyed}, environment={"MY_KEY": "plain-looking-words"})
+
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session()
+            run_id = await inside.submit(
+                "the key is plain-looking-words", debug_level=DebugLevel.FULL
+            )
+            await inside.wait(run_id)
+
+            captures = await asyncio.to_thread(inside.daemon.runs.debug, run_id)
+            assert len(captures) == 1
+            assert "the key is" in str(captures)
+            assert "plain-looking-words" not in str(captures)
+
+    asyncio.run(scenario())
+
+
+def test_after_a_crash_finished_steps_stay_done_and_the_line_goes_on(
+    settings: Settings, fake: FakeModel
+) -> None:
+    fake.rule = lambda seen: (
+        call("pay", {"label": str(sum(t.role == "tool" for t in seen.turns))})
+        if seen.last_user == "first" and sum(t.role == "tool" for t in seen.turns) < 3
+        else None
+    )
+    paid: list[str] = []
+
+    async def before() -> tuple[str, str]:
+        tool = Probe("pay", Effect.ONCE)
+        tool.hold("2")
+        async with running(settings, tool, in_good_order=False) as inside:
+            await inside.session()
+            first = await inside.submit("first", key="k")
+            second = await inside.submit("second")
+            await tool.reached()
+            paid.extend(tool.labels)
+            return first, second
+
+    async def after(first: str, second: str) -> None:
+        tool = Probe("pay", Effect.ONCE)
+        async with running(settings, tool) as inside:
+            done = await inside.wait(first)
+            assert (done.run.status, done.run.crashes) == (RunStatus.COMPLETED, 1)
+            assert (await inside.wait(second)).run.status is RunStatus.COMPLETED
+            assert tool.labels == []
+            assert await inside.submit("first", key="k") == first
+            assert (await kinds(inside, first)).count("resumed") == 1
+
+    first, second = asyncio.run(before())
+    asyncio.run(after(first, second))
+
+    assert paid == ["0", "1", "2"]
+    asked = [seen for seen in fake.requests if seen.last_user == "first"]
+    assert len(asked) == 4
+    assert "outcome unknown" in asked[-1].turns[-1].text
+
+
+def test_a_drain_lets_the_step_in_flight_finish_and_counts_as_no_crash(
+    settings: Settings, fake: FakeModel
+) -> None:
+    fake.queue(call("work", {"label": "x"}))
+
+    async def before() -> tuple[str, str]:
+        tool = Probe("work", Effect.ONCE)
+        tool.hold()
+        async with running(settings, tool, in_good_order=False) as inside:
+            await inside.session()
+            going, queued = await inside.submit("first"), await inside.submit("second")
+            await tool.reached()
+            draining = asyncio.create_task(inside.daemon.drain())
+            await asyncio.sleep(0.05)
+            tool.go_on.set()
+            await draining
+            assert len(fake.requests) == 1
+            return going, queued
+
+    async def after(going: str, queued: str) -> None:
+        tool = Probe("work", Effect.ONCE)
+        async with running(settings, tool) as inside:
+            done = await inside.wait(going)
+            assert (done.run.status, done.run.crashes) == (RunStatus.COMPLETED, 0)
+            assert (await inside.wait(queued)).run.status is RunStatus.COMPLETED
+            assert tool.labels == []
+
+    asyncio.run(after(*asyncio.run(before())))
+    assert fake.requests[1].turns[-1].text == "result of x"
+    assert len(fake.requests) == 3
