@@ -145,7 +145,8 @@ def _journal(kind: str, url: str | None, scale: int) -> None:
 def _make_session(units: SqlUnits) -> None:
     from understudy.agents.service import AgentService
     from understudy.core.principal import DAEMON
-    from understudy.sessions.service import NewSession, SessionService
+    from understudy.sessions.creation import NewSession
+    from understudy.sessions.service import SessionService
 
     AgentService(units, SystemClock()).ensure_default()
     SessionService(units, SystemClock(), lambda _: True).create(DAEMON, NewSession(session_id="s"))

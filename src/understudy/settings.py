@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 DEFAULT_BIND: Final = "127.0.0.1:4600"
 OFFLINE_ROUTE: Final = "scripted"
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 DebugLevel = Literal["off", "requests", "full"]
 
 
@@ -156,7 +157,9 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         debug_level=_debug_level(
             pick("debug_level", None, "UNDERSTUDY_DEBUG_LEVEL", file.debug_level, "off")
         ),
-        log_level=str(pick("log_level", None, "UNDERSTUDY_LOG_LEVEL", file.log_level, "info")),
+        log_level=_log_level(
+            pick("log_level", None, "UNDERSTUDY_LOG_LEVEL", file.log_level, "info")
+        ),
         max_active_steps=int(str(pick("max_active_steps", None, None, file.max_active_steps, 32))),
         history_retention_hours=int(
             str(pick("history_retention_hours", None, None, file.history_retention_hours, 72))
@@ -217,6 +220,12 @@ def _check_database_url(url: str) -> str:
     if not url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
         raise SettingsError("database_url must begin with sqlite:/// or postgresql://")
     return url
+
+
+def _log_level(value: str) -> str:
+    if value.lower() not in LOG_LEVELS:
+        raise SettingsError(f"log_level must be {', '.join(LOG_LEVELS)}; got {value!r}")
+    return value.lower()
 
 
 def _debug_level(value: str) -> DebugLevel:

@@ -250,3 +250,42 @@ def test_a_drain_lets_the_step_in_flight_finish_and_counts_as_no_crash(
     asyncio.run(after(*asyncio.run(before())))
     assert fake.requests[1].turns[-1].text == "result of x"
     assert len(fake.requests) == 3
+
+
+def test_a_run_that_the_engine_lost_is_queued_again_at_start(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def leave_one_behind() -> str:
+        async with running(settings) as inside:
+            await inside.session()
+            fake.hold()
+            run_id = await inside.submit("one")
+            await asyncio.to_thread(fake.wait_for_requests, 1)
+            await asyncio.to_thread(inside.daemon.engine.forget, [run_id])
+            return run_id
+
+    async def find_it_again(run_id: str) -> None:
+        async with running(settings) as inside:
+            assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED
+
+    run_id = asyncio.run(leave_one_behind())
+    fake.release()
+    asyncio.run(find_it_again(run_id))
+
+
+def test_the_engines_history_is_swept_and_ours_stays(settings: Settings) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session()
+            run_id = await inside.submit("one")
+            await inside.wait(run_id)
+            await asyncio.sleep(0.5)
+            later = inside.daemon.clock.now_ms() + 60_000
+            swept = await asyncio.to_thread(inside.daemon.engine.sweep, finished_before_ms=later)
+            assert swept == 1
+            assert await inside.status(run_id) is RunStatus.COMPLETED
+            assert (
+                await asyncio.to_thread(inside.daemon.engine.sweep, finished_before_ms=later) == 0
+            )
+
+    asyncio.run(scenario())

@@ -9,11 +9,12 @@ from understudy.agents.model import MAX_CONTEXT_FILE_BYTES, AgentType
 from understudy.agents.service import AgentFields, AgentService
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
 from understudy.core.page import PageRequest
+from understudy.sessions.creation import NewSession
 from understudy.sessions.model import RoutePolicy, SessionStatus
 from understudy.sessions.persona import PersonaFields, PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.scopes import effective_capability_scope
-from understudy.sessions.service import NewSession, SessionService
+from understudy.sessions.service import SessionService
 from understudy.storage.unit import SqlUnits
 from understudy.testing.clock import FrozenClock
 

@@ -11,7 +11,7 @@ from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
 from understudy.runs.service import RunDetail
 from understudy.runs.submission import Submission
-from understudy.sessions.service import NewSession
+from understudy.sessions.creation import NewSession
 from understudy.settings import Settings
 from understudy.tools.base import Tool
 from understudy.tools.files import ListFiles, ReadFile, WriteFile

@@ -25,6 +25,7 @@ from understudy.providers.base import (
 )
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run, RunStatus
+from understudy.runs.patience import patiently
 from understudy.runs.ports import Ending, RouteCatalogue, RunUnit
 from understudy.runs.routing import check_route
 from understudy.sessions.journal import EventKind, NewEvent
@@ -107,7 +108,7 @@ class AgentLoop:
             return Ending(status=RunStatus.FAILED, error=problem.detail)
 
     async def _converse(self, execution: Execution, provider: Provider) -> Ending:
-        messages = list(await asyncio.to_thread(self._history, execution))
+        messages = list(await patiently(self._history, execution))
         messages.append(UserMessage(text=execution.run.input.text))
         max_steps = execution.snapshot["max_steps"]
         names = execution.snapshot["tools"]

@@ -1,6 +1,6 @@
 """Use cases of agents and their context files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -43,6 +43,7 @@ class AgentService:
 
     units: AgentUnits
     clock: Clock
+    route_exists: Callable[[str], bool] = lambda _: True
 
     def ensure_default(self) -> None:
         """Make the built-in agent when it is not there yet."""
@@ -55,6 +56,7 @@ class AgentService:
     def create(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
         """A new agent; a taken id is a conflict."""
         check_caller_id(agent_id, field="agent_id", domain="agents")
+        self._check_route(fields)
         agent = _with(self._fresh(agent_id, fields.agent_type or AgentType.OPEN), fields)
         with self.units.write() as unit:
             if not unit.agents.add(agent):
@@ -76,6 +78,7 @@ class AgentService:
 
     def update(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
         """Merge the given fields into the agent."""
+        self._check_route(fields)
         with self.units.write() as unit:
             stored = _require(unit, agent_id)
             changed = _with(stored, fields)
@@ -194,6 +197,15 @@ class AgentService:
         unit.audit.add(entry)
         return file
 
+    def _check_route(self, fields: AgentFields) -> None:
+        if fields.route and not self.route_exists(fields.route):
+            raise Invalid(
+                "route_not_found",
+                domain="routes",
+                pointer="/route",
+                detail=f"there is no route {fields.route!r}",
+            )
+
     def _fresh(self, agent_id: str, agent_type: AgentType) -> Agent:
         now = self.clock.now_ms()
         return Agent(
@@ -237,8 +249,9 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
             pointer="/max_tool_iterations",
             detail=f"max_tool_iterations must be 1 to {MAX_ITERATIONS}",
         )
+    # Only what is given is checked: a malformed value that is stored must not block its own repair.
+    check_other_config(fields.other_config or {})
     other_config = {**agent.other_config, **(fields.other_config or {})}
-    check_other_config(other_config)
     return replace(
         agent,
         display_name=fields.display_name or agent.display_name,

@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+MAX_TOPICS: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -13,6 +16,8 @@ class Bell:
     """
 
     _loop: asyncio.AbstractEventLoop | None = None
+    # Added to every count; raised when old topics are forgotten, so that no count comes back.
+    _base: int = 0
     _counts: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
 
@@ -22,7 +27,7 @@ class Bell:
 
     def count(self, topic: str) -> int:
         """How often the topic rang while somebody could hear it."""
-        return self._counts.get(topic, 0)
+        return self._base + self._counts.get(topic, 0)
 
     def ring(self, *topics: str) -> None:
         """Wake everybody who waits for one of these; may be called from any thread."""
@@ -49,6 +54,9 @@ class Bell:
             self._counts[topic] = self._counts.get(topic, 0) + 1
             for woken in self._waiting.get(topic, ()):
                 woken.set()
+        if len(self._counts) > MAX_TOPICS:
+            self._base += max(self._counts.values()) + 1
+            self._counts.clear()
 
     def _leave(self, topic: str, woken: asyncio.Event) -> None:
         waiters = self._waiting.get(topic, set())

@@ -92,7 +92,7 @@ class Daemon:
                 Heartbeat(url, self.engine.executor_id),
             ]
         self.runtime = RuntimeService(self.units, self.clock)
-        self.agents = AgentService(self.units, self.clock)
+        self.agents = AgentService(self.units, self.clock, self._route_exists)
         admin = settings.admin_token
         self.tokens = TokenService(
             self.units,
@@ -103,9 +103,7 @@ class Daemon:
         self.runs = RunService(
             self.units, self.clock, self.routes, self.defaults, self.signals.request
         )
-        self.sessions = SessionService(
-            self.units, self.clock, lambda route_id: self.routes.find(route_id) is not None
-        )
+        self.sessions = SessionService(self.units, self.clock, self._route_exists)
 
     def migrate(self) -> None:
         """Bring the database up to date."""
@@ -119,6 +117,7 @@ class Daemon:
             await asyncio.to_thread(helper.start)
         await asyncio.to_thread(self.agents.ensure_default)
         await self.engine.start(self._executor().execute)
+        await asyncio.to_thread(self._requeue_lost)
         self._keep("stop-watch", self._watch_stops)
         self._keep("sweep", self._sweep)
         if not self.settings.is_sqlite:
@@ -180,6 +179,9 @@ class Daemon:
             debug_level=DebugLevel(document.get("debug_level") or self.settings.debug_level),
         )
 
+    def _route_exists(self, route_id: str) -> bool:
+        return self.routes.find(route_id) is not None
+
     def _state(self) -> str:
         return self.state
 
@@ -233,6 +235,19 @@ class Daemon:
             unit.responses.sweep(
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
+
+    def _requeue_lost(self) -> None:
+        """Runs and queue are written together; should they ever disagree, no run waits for ever."""
+        with self.units.read() as unit:
+            unfinished = unit.runs.unfinished()
+        for run_id in self.engine.lost(unfinished):
+            # On a connection of the engine's own, so not within our transaction.
+            self.engine.forget([run_id])
+            with self.units.write() as unit:
+                run = unit.runs.get(run_id, lock=True)
+                if run is not None and run.finished_at_ms is None:
+                    log.warning("run.requeued", run_id=run_id)
+                    unit.enqueue(run)
 
     async def _watch_stops(self) -> None:
         await watch_stop_requests(self.signals, self._stop_requests, every_s=STOP_LOOK_S)

@@ -5,7 +5,7 @@ its journal, so the engine only has to call us again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ APPLICATION_VERSION: Final = "1"
 QUEUE: Final = "runs"
 WORKFLOW: Final = "run"
 NOTIFICATION_POLL_S: Final = 0.2
-SWEEP_BATCH: Final = 500
+BATCH: Final = 500
 
 Execute = Callable[[str], Awaitable[None]]
 
@@ -116,6 +116,25 @@ class DurableEngine:
         DBOS._recover_pending_workflows([executor_id])  # noqa: SLF001 - there is no public way
         self.look()
 
+    def lost(self, run_ids: Sequence[str]) -> tuple[str, ...]:
+        """Which of these the engine has no work for, though they have not ended."""
+        live: set[str] = set()
+        for start in range(0, len(run_ids), BATCH):
+            live |= {
+                workflow.workflow_id
+                for workflow in DBOS.list_workflows(
+                    workflow_ids=list(run_ids[start : start + BATCH]),
+                    status=["ENQUEUED", "PENDING", "DELAYED"],
+                    load_input=False,
+                    load_output=False,
+                )
+            }
+        return tuple(run_id for run_id in run_ids if run_id not in live)
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Drop the engine's records of these, so that they can be queued anew."""
+        DBOS.delete_workflows(list(run_ids))
+
     def sweep(self, *, finished_before_ms: int) -> int:
         """Delete the engine's records of work that ended before a time; ours stay."""
         before = datetime.fromtimestamp(finished_before_ms / 1000, tz=UTC).isoformat()
@@ -124,7 +143,7 @@ class DurableEngine:
             finished = DBOS.list_workflows(
                 status=["SUCCESS", "ERROR", "CANCELLED"],
                 completed_before=before,
-                limit=SWEEP_BATCH,
+                limit=BATCH,
                 load_input=False,
                 load_output=False,
             )

@@ -17,8 +17,7 @@ from understudy.runs.ports import Ending, RunUnit, Worker
 from understudy.runs.steps import Steps, Superseded
 from understudy.runs.stops import Stopped, StopSignal, StopSignals
 from understudy.sessions.journal import EventKind, JournalEvent
-from understudy.sessions.ports import Units
-from understudy.sessions.service import require_session
+from understudy.sessions.ports import Units, require_session
 
 log = structlog.get_logger()
 

@@ -68,6 +68,10 @@ class RunStore(Protocol):
         """How many runs of a session have not ended."""
         ...
 
+    def unfinished(self) -> tuple[str, ...]:
+        """Every run that has not ended, in the order they were submitted."""
+        ...
+
     def stop_requests(self, run_ids: Sequence[str]) -> dict[str, StopRequest]:
         """Which of these runs somebody asked to stop."""
         ...

@@ -34,9 +34,8 @@ from understudy.runs.submission import (
 )
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session, SessionStatus
-from understudy.sessions.ports import Units
+from understudy.sessions.ports import Units, require_session
 from understudy.sessions.scopes import effective_credential_scope
-from understudy.sessions.service import require_session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

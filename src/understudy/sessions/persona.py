@@ -48,6 +48,11 @@ def snapshot_of(persona: Persona, *, bound_at_ms: int) -> PersonaSnapshot:
     )
 
 
+def take_snapshot(unit: SessionUnit, persona_id: str, *, now_ms: int) -> PersonaSnapshot:
+    """The copy of a stored persona, or `NotFound`."""
+    return snapshot_of(_require(unit, persona_id), bound_at_ms=now_ms)
+
+
 @dataclass(frozen=True, slots=True)
 class PersonaService:
     """Create, read, change and delete personas."""

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from understudy.agents.ports import AgentStore
 from understudy.core.audit import AuditStore
+from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.model import Persona, Project, Session
@@ -163,3 +164,11 @@ class Units(Protocol[UnitT_co]):
     def read(self) -> AbstractContextManager[UnitT_co]: ...
 
     def write(self) -> AbstractContextManager[UnitT_co]: ...
+
+
+def require_session(unit: SessionUnit, session_id: str, *, lock: bool = False) -> Session:
+    """The session, or `NotFound`."""
+    session = unit.sessions.get(session_id, lock=lock)
+    if session is None:
+        raise NotFound("session_not_found", domain="sessions", detail=f"no session {session_id!r}")
+    return session

@@ -10,8 +10,7 @@ from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.sessions.model import MemberKind, Project, ProjectMember
-from understudy.sessions.ports import SessionUnit, Units
-from understudy.sessions.service import require_session
+from understudy.sessions.ports import SessionUnit, Units, require_session
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,45 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from understudy.agents.model import DEFAULT_AGENT_ID
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid, NotFound
-from understudy.core.ids import check_caller_id, new_id
+from understudy.core.errors import Conflict, Invalid
+from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.core.scope import Scope
+from understudy.sessions.creation import FlatScope, NewSession, new_session, reuse
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import (
-    PersonaSnapshot,
-    ReplyTarget,
-    RoutePolicy,
-    Session,
-    SessionStatus,
-)
-from understudy.sessions.persona import snapshot_of
-from understudy.sessions.ports import SessionUnit, Units
-from understudy.sessions.scopes import (
-    effective_capability_scope,
-    effective_credential_scope,
-    read_capability_scope,
-    read_credential_scope,
-)
-
-FlatScope = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
-    """What a caller asks for when creating a session; None leaves a part open."""
-
-    session_id: str | None = None
-    agent_id: str | None = None
-    parent_session_id: str | None = None
-    thread_id: str | None = None
-    persona_id: str | None = None
-    capability_scope: FlatScope | None = None
-    credential_scope: FlatScope | None = None
+from understudy.sessions.model import ReplyTarget, RoutePolicy, Session, SessionStatus
+from understudy.sessions.persona import take_snapshot
+from understudy.sessions.ports import SessionUnit, Units, require_session
+from understudy.sessions.scopes import read_capability_scope, read_credential_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +33,10 @@ class SessionService:
             if wanted.session_id is not None:
                 existing = unit.sessions.get(wanted.session_id, lock=True)
                 if existing is not None:
-                    return _reuse(existing, wanted)
-            session = self._new(unit, principal, wanted)
+                    return reuse(existing, wanted)
+            session = new_session(unit, principal, wanted, now_ms=self.clock.now_ms())
             if not unit.sessions.add(session):  # created by somebody else meanwhile
-                return _reuse(require_session(unit, session.session_id, lock=True), wanted)
+                return reuse(require_session(unit, session.session_id, lock=True), wanted)
             session = self._record(unit, session, "created", {"agent_id": session.agent_id})
             self._audit(unit, principal, "sessions.create", session)
             return session
@@ -84,7 +57,7 @@ class SessionService:
         """Copy the persona as it is now into an idle session."""
 
         def bind(unit: SessionUnit, session: Session) -> Session:
-            snapshot = self._snapshot(unit, persona_id)
+            snapshot = take_snapshot(unit, persona_id, now_ms=self.clock.now_ms())
             return replace(session, persona=snapshot)
 
         return self._change(principal, session_id, "sessions.bind_persona", bind, needs_idle=True)
@@ -199,59 +172,6 @@ class SessionService:
             self._audit(unit, principal, action, changed)
             return changed
 
-    def _new(self, unit: SessionUnit, principal: Principal, wanted: NewSession) -> Session:
-        parent = None
-        if wanted.parent_session_id is not None:
-            parent = require_session(unit, wanted.parent_session_id)
-        agent_id = wanted.agent_id or (parent.agent_id if parent else DEFAULT_AGENT_ID)
-        if unit.agents.get(agent_id) is None:
-            raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
-        now = self.clock.now_ms()
-        return Session(
-            session_id=wanted.session_id or new_id("ses"),
-            agent_id=agent_id,
-            owner_id=principal.user_id,
-            thread_id=wanted.thread_id,
-            parent_session_id=wanted.parent_session_id,
-            persona=self._persona_for(unit, wanted, parent),
-            capability_scope=_inherit(
-                effective_capability_scope(parent) if parent else None,
-                None
-                if wanted.capability_scope is None
-                else read_capability_scope(wanted.capability_scope),
-            ),
-            credential_scope=_inherit(
-                effective_credential_scope(parent) if parent else None,
-                None
-                if wanted.credential_scope is None
-                else read_credential_scope(wanted.credential_scope),
-            ),
-            created_at_ms=now,
-            updated_at_ms=now,
-        )
-
-    def _persona_for(
-        self, unit: SessionUnit, wanted: NewSession, parent: Session | None
-    ) -> PersonaSnapshot | None:
-        if parent is not None:
-            if wanted.persona_id is not None:
-                raise Invalid(
-                    "persona_inherited",
-                    domain="sessions",
-                    pointer="/persona_id",
-                    detail="a sidechain takes its parent's persona",
-                )
-            return parent.persona
-        return None if wanted.persona_id is None else self._snapshot(unit, wanted.persona_id)
-
-    def _snapshot(self, unit: SessionUnit, persona_id: str) -> PersonaSnapshot:
-        persona = unit.personas.get(persona_id)
-        if persona is None:
-            raise NotFound(
-                "persona_not_found", domain="personas", detail=f"no persona {persona_id!r}"
-            )
-        return snapshot_of(persona, bound_at_ms=self.clock.now_ms())
-
     def _record(
         self, unit: SessionUnit, session: Session, what: str, more: Mapping[str, object]
     ) -> Session:
@@ -273,14 +193,6 @@ class SessionService:
         )
 
 
-def require_session(unit: SessionUnit, session_id: str, *, lock: bool = False) -> Session:
-    """The session, or `NotFound`."""
-    session = unit.sessions.get(session_id, lock=lock)
-    if session is None:
-        raise NotFound("session_not_found", domain="sessions", detail=f"no session {session_id!r}")
-    return session
-
-
 def require_idle(unit: SessionUnit, session_id: str) -> None:
     """Raise unless nothing is queued, running or waiting in the session or below it."""
     blockers = unit.sessions.activity(session_id).blockers
@@ -291,40 +203,3 @@ def require_idle(unit: SessionUnit, session_id: str) -> None:
             detail=f"the session is busy: {', '.join(blockers)}",
             params={"blockers": list(blockers)},
         )
-
-
-def _reuse(existing: Session, wanted: NewSession) -> Session:
-    differences = []
-    if wanted.agent_id is not None and wanted.agent_id != existing.agent_id:
-        differences.append("agent_id")
-    if (
-        wanted.parent_session_id is not None
-        and wanted.parent_session_id != existing.parent_session_id
-    ):
-        differences.append("parent_session_id")
-    bound = existing.persona.persona_id if existing.persona else None
-    if wanted.persona_id is not None and wanted.persona_id != bound:
-        differences.append("persona_id")
-    if wanted.capability_scope is not None:
-        flat = read_capability_scope(wanted.capability_scope).to_json()
-        if flat != (existing.capability_scope or {}):
-            differences.append("capability_scope")
-    if wanted.credential_scope is not None:
-        flat = read_credential_scope(wanted.credential_scope).to_json()
-        if flat != (existing.credential_scope or {}):
-            differences.append("credential_scope")
-    if differences:
-        raise Conflict(
-            "session_conflict",
-            domain="sessions",
-            detail=f"session {existing.session_id} exists with another {', '.join(differences)}",
-            params={"differs": differences},
-        )
-    return existing
-
-
-def _inherit(parent: Scope | None, own: Scope | None) -> Mapping[str, list[str]] | None:
-    if parent is None or own is None:
-        chosen = parent or own
-        return None if chosen is None else chosen.to_json()
-    return parent.narrowed_by(own).to_json()

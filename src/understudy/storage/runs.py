@@ -124,6 +124,15 @@ class SqlRuns:
         )
         return self._connection.execute(query).scalar_one()
 
+    def unfinished(self) -> tuple[str, ...]:
+        """Every run that has not ended, in the order they were submitted."""
+        query = (
+            sa.select(runs.c.run_id)
+            .where(runs.c.finished_at_ms.is_(None))
+            .order_by(runs.c.submitted_at_ms, runs.c.run_id)
+        )
+        return tuple(self._connection.execute(query).scalars())
+
     def stop_requests(self, run_ids: Sequence[str]) -> dict[str, StopRequest]:
         """Which of these runs somebody asked to stop."""
         query = sa.select(runs.c.run_id, runs.c.stop_request).where(

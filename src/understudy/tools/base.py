@@ -1,14 +1,18 @@
 """The contract every tool keeps: what it is called, what it takes, what a repeat would do."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from understudy.core.errors import UnderstudyError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Effect(StrEnum):
@@ -60,6 +64,16 @@ class Tool(Protocol):
         `arguments` is an instance of `parameters`, already validated.
         """
         ...
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do blocking work on a thread; who is cancelled leaves only when the work has ended."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 def schema_of(tool: Tool) -> Mapping[str, object]:

@@ -1,6 +1,5 @@
 """The tools that read, write and list files of the workspace."""
 
-import asyncio
 import codecs
 import itertools
 import os
@@ -13,7 +12,7 @@ from typing import Annotated, BinaryIO, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError
+from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
 from understudy.tools.paths import (
     WorkspacePath,
     check_replaceable,
@@ -77,7 +76,7 @@ class ReadFile:
     async def call(self, arguments: ReadFileParameters, context: ToolContext) -> str:
         """The lines asked for, and a note where something was cut."""
         path = parse_path(arguments.path)
-        return await asyncio.to_thread(_read, context.workspace, path, arguments)
+        return await in_thread(_read, context.workspace, path, arguments)
 
 
 class WriteFile:
@@ -96,7 +95,7 @@ class WriteFile:
         """What was written, and where."""
         path = parse_path(arguments.path)
         content = _encode(arguments.content)
-        return await asyncio.to_thread(_write, context.workspace, path, content)
+        return await in_thread(_write, context.workspace, path, content)
 
 
 class ListFiles:
@@ -114,7 +113,7 @@ class ListFiles:
     async def call(self, arguments: ListFilesParameters, context: ToolContext) -> str:
         """One entry a line, and a note where something was left out."""
         path = parse_path(arguments.path)
-        return await asyncio.to_thread(_list, context.workspace, path, arguments.recursive)
+        return await in_thread(_list, context.workspace, path, arguments.recursive)
 
 
 def _read(workspace: Path, path: WorkspacePath, wanted: ReadFileParameters) -> str:

@@ -15,7 +15,7 @@ from understudy.core.page import Page
 from understudy.core.principal import Principal
 from understudy.runs.model import RunStatus as DomainStatus
 from understudy.runs.service import RunDetail
-from understudy.sessions.service import require_session
+from understudy.sessions.ports import require_session
 from understudy.wire.base import Items
 from understudy.wire.events import RunEventView
 from understudy.wire.runs import DebugRequestView, RunStatus, RunView, SubmitInput

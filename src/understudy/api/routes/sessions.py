@@ -17,8 +17,9 @@ from understudy.api.views.sessions import (
 from understudy.core.errors import Invalid
 from understudy.core.page import PageRequest
 from understudy.runs.submission import check_reply_targets
+from understudy.sessions.creation import NewSession
 from understudy.sessions.model import ReplyTarget, RoutePolicy, Session
-from understudy.sessions.service import NewSession, require_session
+from understudy.sessions.ports import require_session
 from understudy.wire.base import Items
 from understudy.wire.sessions import (
     BindPersona,

@@ -1,0 +1,150 @@
+"""How a session begins: what it takes from its parent, and when an existing one will do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from understudy.agents.model import DEFAULT_AGENT_ID
+from understudy.core.errors import Conflict, Invalid, NotFound
+from understudy.core.ids import new_id
+from understudy.core.principal import Principal
+from understudy.core.scope import Gate, Scope
+from understudy.sessions.model import PersonaSnapshot, Session, SessionStatus
+from understudy.sessions.persona import take_snapshot
+from understudy.sessions.ports import SessionUnit, require_session
+from understudy.sessions.scopes import (
+    effective_capability_scope,
+    effective_credential_scope,
+    read_capability_scope,
+    read_credential_scope,
+)
+
+FlatScope = Mapping[str, object]
+_Read = Callable[[FlatScope], Scope]
+
+# A sidechain that names no credentials keeps its parent's routes and nothing else.
+SIDECHAIN_CREDENTIALS = Scope(
+    gates={kind: Gate(allow=()) for kind in ("connector", "connector_credential", "mcp_server")}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """What a caller asks for when creating a session; None leaves a part open."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    parent_session_id: str | None = None
+    thread_id: str | None = None
+    persona_id: str | None = None
+    capability_scope: FlatScope | None = None
+    credential_scope: FlatScope | None = None
+
+    @property
+    def capabilities(self) -> Scope | None:
+        """The capability scope asked for."""
+        return (
+            None if self.capability_scope is None else read_capability_scope(self.capability_scope)
+        )
+
+    @property
+    def credentials(self) -> Scope | None:
+        """The credential scope asked for."""
+        return (
+            None if self.credential_scope is None else read_credential_scope(self.credential_scope)
+        )
+
+
+def new_session(
+    unit: SessionUnit, principal: Principal, wanted: NewSession, *, now_ms: int
+) -> Session:
+    """The session as it begins; a sidechain takes its parent's persona and narrows its scopes."""
+    parent = _parent(unit, wanted)
+    agent_id = wanted.agent_id or (parent.agent_id if parent else DEFAULT_AGENT_ID)
+    if unit.agents.get(agent_id) is None:
+        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    capabilities, credentials = wanted.capabilities, wanted.credentials
+    if parent is not None:
+        capabilities = _narrowed(effective_capability_scope(parent), capabilities)
+        own = SIDECHAIN_CREDENTIALS if credentials is None else credentials
+        credentials = _narrowed(effective_credential_scope(parent), own)
+    return Session(
+        session_id=wanted.session_id or new_id("ses"),
+        agent_id=agent_id,
+        owner_id=principal.user_id,
+        thread_id=wanted.thread_id,
+        parent_session_id=wanted.parent_session_id,
+        persona=_persona(unit, wanted, parent, now_ms=now_ms),
+        capability_scope=None if capabilities is None else capabilities.to_json(),
+        credential_scope=None if credentials is None else credentials.to_json(),
+        created_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
+
+
+def reuse(existing: Session, wanted: NewSession) -> Session:
+    """The session that is there, if it is what was asked for; else a conflict naming what differs."""
+    bound = existing.persona.persona_id if existing.persona else None
+    asked = {
+        "agent_id": wanted.agent_id not in (None, existing.agent_id),
+        "parent_session_id": wanted.parent_session_id not in (None, existing.parent_session_id),
+        "persona_id": wanted.persona_id not in (None, bound),
+        "capability_scope": _differs(
+            existing, wanted.capabilities, existing.capability_scope, read_capability_scope
+        ),
+        "credential_scope": _differs(
+            existing, wanted.credentials, existing.credential_scope, read_credential_scope
+        ),
+    }
+    differences = [name for name, differs in asked.items() if differs]
+    if differences:
+        raise Conflict(
+            "session_conflict",
+            domain="sessions",
+            detail=f"session {existing.session_id} exists with another {', '.join(differences)}",
+            params={"differs": differences},
+        )
+    return existing
+
+
+def _parent(unit: SessionUnit, wanted: NewSession) -> Session | None:
+    if wanted.parent_session_id is None:
+        return None
+    parent = require_session(unit, wanted.parent_session_id)
+    if parent.status is SessionStatus.ENDED:
+        raise Conflict("session_ended", domain="sessions", detail="the parent session has ended")
+    return parent
+
+
+def _persona(
+    unit: SessionUnit, wanted: NewSession, parent: Session | None, *, now_ms: int
+) -> PersonaSnapshot | None:
+    if parent is None:
+        if wanted.persona_id is None:
+            return None
+        return take_snapshot(unit, wanted.persona_id, now_ms=now_ms)
+    if wanted.persona_id is not None:
+        raise Invalid(
+            "persona_inherited",
+            domain="sessions",
+            pointer="/persona_id",
+            detail="a sidechain takes its parent's persona",
+        )
+    return parent.persona
+
+
+def _narrowed(parent: Scope | None, own: Scope | None) -> Scope | None:
+    if parent is None or own is None:
+        return parent or own
+    return parent.narrowed_by(own)
+
+
+def _differs(
+    existing: Session, asked: Scope | None, stored: Mapping[str, list[str]] | None, read: _Read
+) -> bool:
+    if asked is None:
+        return False
+    kept = read(stored or {})
+    if existing.parent_session_id is None:
+        return asked.to_json() != kept.to_json()
+    # A sidechain keeps what was asked for within its parent's scope, so asking again adds nothing.
+    return kept.narrowed_by(asked).to_json() != kept.to_json()
