@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
@@ -96,6 +97,14 @@ class Settings:
     def is_sqlite(self) -> bool:
         """Whether the embedded database is in use."""
         return self.database_url.startswith("sqlite")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every value that must never be shown, wherever it turns up."""
+        known = [self.api_key(route) for route in self.routes.values()]
+        known.append(self.admin_token.get_secret_value() if self.admin_token else None)
+        known.append(urlsplit(self.database_url).password)
+        return tuple({value for value in known if value})
 
     def api_key(self, route: RouteConfig) -> str | None:
         """The key of a route, from the environment variable that its config names."""

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Final
 
 import psycopg
@@ -36,7 +37,8 @@ class CannotServe(Exception):
 
 def serve(settings: Settings) -> int:
     """Run until a signal asks to stop; the exit code tells how it went."""
-    configure_logging(settings.log_level, json=None, scrub=scrub_json)
+    scrub_known = partial(scrub_json, literals=settings.secrets)
+    configure_logging(settings.log_level, json=None, scrub=scrub_known)
     # What an agent writes and what the daemon keeps is its user's business alone.
     os.umask(0o077)
     try:

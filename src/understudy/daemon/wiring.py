@@ -186,9 +186,7 @@ class Daemon:
         return self.state
 
     def _executor(self) -> RunExecutor:
-        secrets = tuple(
-            key for route in self.settings.routes.values() if (key := self.settings.api_key(route))
-        )
+        secrets = self.settings.secrets
         toolbox = Toolbox(self.tools, self.settings.workspace, self.slots, self.metrics)
         worker = AgentLoop(
             units=self.units,

@@ -39,14 +39,24 @@ class Submission:
 def input_of(submission: Submission) -> RunInput:
     """The ordered parts of the input; one way of giving them, and at least one part."""
     if submission.input_items and (submission.content or submission.attachments):
-        raise _wrong("input_mixed", "/input_items", "use input_items or content, not both")
+        raise Invalid(
+            "input_mixed",
+            domain="runs",
+            pointer="/input_items",
+            detail="use input_items or content, not both",
+        )
     items = submission.input_items
     if not items and submission.content.strip():
         items = (InputItem(type="text", text=submission.content),)
     for asset_id in submission.attachments:
         items = (*items, InputItem(type="asset_reference", asset_id=asset_id))
     if not any(item.type != "text" or (item.text or "").strip() for item in items):
-        raise _wrong("input_empty", "/content", "there is no input: give content or input_items")
+        raise Invalid(
+            "input_empty",
+            domain="runs",
+            pointer="/content",
+            detail="there is no input: give content or input_items",
+        )
     for index, item in enumerate(items):
         if item.type != "text":
             raise Invalid(
@@ -62,10 +72,11 @@ def check_limits(submission: Submission) -> None:
     """Refuse numbers and targets that make no sense."""
     limit = submission.max_tool_iterations
     if limit is not None and not 1 <= limit <= MAX_ITERATIONS:
-        raise _wrong(
+        raise Invalid(
             "invalid_max_tool_iterations",
-            "/max_tool_iterations",
-            f"max_tool_iterations must be 1 to {MAX_ITERATIONS}",
+            domain="runs",
+            pointer="/max_tool_iterations",
+            detail=f"max_tool_iterations must be 1 to {MAX_ITERATIONS}",
         )
     check_reply_targets(submission.reply_targets or ())
 
@@ -109,7 +120,3 @@ def fingerprint(operation: str, request: Mapping[str, Any]) -> str:
     """A digest of what was asked, to tell a repeat from another request under the same key."""
     document = {"version": 1, "operation": operation, "request": request}
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _wrong(code: str, pointer: str, detail: str) -> Invalid:
-    return Invalid(code, domain="runs", pointer=pointer, detail=detail)
