@@ -2,9 +2,9 @@
 
 import argparse
 
-from bench import runs
+from bench import runs, steps
 
-BENCHMARKS = {"runs": runs.main}
+BENCHMARKS = {"runs": runs.main, "steps": steps.main}
 
 
 def main() -> None:

@@ -131,7 +131,7 @@ def _journal(kind: str, url: str | None, scale: int) -> None:
         engine = open_engine(url or f"sqlite:///{folder}/journal.db")
         migrate(engine)
         units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())
-        _make_session(units)
+        make_session(units)
         _fill(units, 1_000)
         small = _append_cost(units, count=100 * scale)
         _fill(units, 100_000)
@@ -142,7 +142,8 @@ def _journal(kind: str, url: str | None, scale: int) -> None:
     figure("growth", large / small, "x", at_most=1.2)
 
 
-def _make_session(units: SqlUnits) -> None:
+def make_session(units: SqlUnits) -> None:
+    """A session to write to."""
     from understudy.agents.service import AgentService
     from understudy.core.principal import DAEMON
     from understudy.sessions.creation import NewSession
