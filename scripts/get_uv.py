@@ -6,6 +6,7 @@ virtual environment after apt-get brought what it lacks. Runs on any python3 sin
 to old syntax.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -63,11 +64,17 @@ def with_pip(target, version):
 
 def with_apt(target, version):
     """Debian keeps venv in a package of its own; root can fetch it."""
-    if not shutil.which("apt-get") or os.geteuid() != 0:
-        raise OSError("needs apt-get and root")
+    if has_venv() or not shutil.which("apt-get") or os.geteuid() != 0:
+        raise OSError("needs apt-get, root, and a python3 that lacks venv")
+    print("python3 has no venv; fetching python3-venv with apt-get", file=sys.stderr)
     run("apt-get", "update", "-q")
     run("apt-get", "install", "-q", "-y", "--no-install-recommends", "python3-venv")
     with_venv(target, version)
+
+
+def has_venv():
+    """Whether this python3 can make virtual environments with pip in them."""
+    return importlib.util.find_spec("ensurepip") is not None
 
 
 def place(target, content):

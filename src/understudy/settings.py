@@ -3,6 +3,7 @@
 The only module that reads the environment.
 """
 
+import difflib
 import ipaddress
 import os
 import tomllib
@@ -13,7 +14,15 @@ from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 DEFAULT_BIND: Final = "127.0.0.1:4600"
 OFFLINE_ROUTE: Final = "scripted"
@@ -31,7 +40,7 @@ class RouteConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     provider: Literal["openai", "anthropic", "scripted"]
-    model: str = Field(min_length=1, default="scripted")
+    model: str = Field(default="", validate_default=True)
     base_url: str | None = None
     api_key_env: str | None = None
     context_window: int | None = Field(default=None, gt=0)
@@ -39,6 +48,16 @@ class RouteConfig(BaseModel):
     timeout_s: float = Field(default=120.0, gt=0)
     max_attempts: int = Field(default=4, ge=1, le=10)
     script: Path | None = None
+
+    @field_validator("model")
+    @classmethod
+    def _is_named(cls, model: str, info: ValidationInfo) -> str:
+        """Only the script needs no model; any other provider must be told which one."""
+        if model.strip():
+            return model
+        if info.data.get("provider") == "scripted":
+            return "scripted"
+        raise ValueError("is missing")
 
 
 class FileConfig(BaseModel):
@@ -213,7 +232,15 @@ def _read_config(path: Path, *, must_exist: bool) -> FileConfig:
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"config file {path}: {key}: {first['msg']}") from None
+        what = _not_a_setting(key) if first["type"] == "extra_forbidden" else first["msg"]
+        what = what.removeprefix("Value error, ")
+        raise SettingsError(f"config file {path}: {key}: {what}") from None
+
+
+def _not_a_setting(key: str) -> str:
+    known = RouteConfig.model_fields if key.startswith("routes.") else FileConfig.model_fields
+    near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1)
+    return f"is not a setting; did you mean {near[0]}?" if near else "is not a setting"
 
 
 def _split_bind(bind: str) -> tuple[str, int]:

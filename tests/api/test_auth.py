@@ -121,7 +121,7 @@ def test_the_first_token_ends_calling_without_one(api: TestClient) -> None:
 
 
 def test_a_foreign_host_name_is_refused_without_a_token(api: TestClient) -> None:
-    for host in ("evil.example", "evil.example:4600", "127.0.0.1.evil.example"):
+    for host in ("evil.example", "evil.example:4600", "127.0.0.1.evil.example", "[bad", "[::1"):
         answer = api.get("/v1/sessions", headers={"Host": host})
         assert (answer.status_code, answer.json()["code"]) == (403, "host_not_allowed")
     for host in ("localhost:4600", "[::1]:4600", "127.0.0.1"):
@@ -134,6 +134,7 @@ def test_a_foreign_host_name_is_refused_without_a_token(api: TestClient) -> None
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:9999"},
+        {"Origin": "http://[bad"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -155,3 +156,13 @@ def test_a_token_is_enough_behind_a_proxy_with_another_name(guarded: TestClient)
         "Origin": "https://understudy.example",
     }
     assert guarded.post("/v1/sessions", json={}, headers=headers).status_code == 201
+
+
+def test_a_malformed_host_is_no_failure_of_the_daemon(guarded: TestClient) -> None:
+    headers = {**bearer(ADMIN), "Host": "[bad", "Idempotency-Key": "k1"}
+    assert guarded.post("/v1/sessions", json={}, headers=headers).status_code == 201
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_metrics_need_no_token_while_there_is_none(api: TestClient, method: str) -> None:
+    assert api.request(method, "/metrics").status_code == 200

@@ -91,3 +91,29 @@ def test_a_run_is_submitted_once_by_header_or_body(live: Live) -> None:
     long = live.client.post(path, json=body, headers=key("x" * 257))
     assert long.status_code == 400
     live.finished(first["run_id"])
+
+
+def test_submissions_and_other_requests_share_the_keys_of_a_user(live: Live) -> None:
+    live.session("shared")
+    run = live.ok(
+        "POST", "/v1/sessions/shared/runs", {"content": "once"}, headers=key("shared-run")
+    )
+    live.ok("POST", "/v1/personas", {}, headers=key("shared-post"))
+    for path, body, used in (
+        ("/v1/personas", {}, "shared-run"),
+        ("/v1/sessions/shared/runs", {"content": "once"}, "shared-post"),
+        ("/v1/sessions/shared/input", {"content": "once"}, "shared-post"),
+    ):
+        answer = live.client.post(path, json=body, headers=key(used))
+        assert (answer.status_code, answer.json()["code"]) == (409, "idempotency_conflict")
+    again = live.ok(
+        "POST", "/v1/sessions/shared/runs", {"content": "once"}, headers=key("shared-run")
+    )
+    assert again["run_id"] == run["run_id"]
+    live.finished(run["run_id"])
+
+
+def test_a_submission_that_was_refused_leaves_the_key_free(live: Live) -> None:
+    answer = live.client.post("/v1/sessions/none/runs", json={"content": "a"}, headers=key("free"))
+    assert answer.status_code == 404
+    live.ok("POST", "/v1/personas", {}, headers=key("free"))

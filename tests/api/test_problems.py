@@ -66,7 +66,11 @@ def test_a_wrong_method_names_the_right_ones(api: TestClient) -> None:
     answer = api.patch("/v1/sessions/s1")
     assert answer.status_code == 405
     assert answer.json()["code"] == "method_not_allowed"
-    assert answer.headers["allow"] == "GET"
+    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+    both = api.patch("/v1/personas/p")
+    assert both.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
+    scope = api.get("/v1/sessions/s1/capability-scope")
+    assert scope.headers["allow"] == "DELETE, OPTIONS, POST, PUT"
 
 
 def test_wrong_values_are_located_and_never_echoed(api: TestClient) -> None:

@@ -100,6 +100,16 @@ def test_an_inline_submit_says_that_its_run_failed(live: Live, session: str) -> 
     assert view["snapshot"]["last_run"]["error"]
 
 
+def test_a_session_shows_what_its_runs_answered_last(live: Live, session: str) -> None:
+    live.model.queue(*[str(number) for number in range(22)])
+    runs = [live.run(session, "go")["run_id"] for _ in range(22)]
+    shown = live.ok("GET", f"/v1/sessions/{session}")["outputs"]
+    assert [output["text"] for output in shown] == [str(number) for number in range(2, 22)]
+    assert [output["run_id"] for output in shown] == runs[2:]
+    listed = live.ok("GET", "/v1/sessions")["items"]
+    assert [view["outputs"] for view in listed if view["session_id"] == session] == [[]]
+
+
 def test_an_interrupt_stops_the_run_under_way_and_nothing_else(live: Live, session: str) -> None:
     idle = live.ok("POST", f"/v1/sessions/{session}/interrupt")
     assert (idle["interrupted"], idle["snapshot"]["status"]) == (False, "active")

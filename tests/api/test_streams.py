@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from tests.api.live import Live, joined
+from understudy.api.sse import RunJournal
 from understudy.testing.answers import Answer, FakeCall
 
 PLAN = {
@@ -169,3 +170,37 @@ def test_a_body_past_the_limit_is_refused_over_a_real_connection(live: Live) -> 
     answer = live.client.post("/v1/sessions", content=endless(), headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (413, "payload_too_large")
     assert live.client.get("/healthz").status_code == 200
+
+
+def test_a_call_that_is_tried_again_and_says_the_same_goes_on(live: Live, session: str) -> None:
+    live.model.queue(Answer(text=LONG, cut=True, pause_s=0.01), Answer(text=LONG, pause_s=0.01))
+    events = live.told(live.submit(session, "speak"))
+    assert "delta_reset" not in [event.name for event in events]
+    assert joined(events) == LONG
+    assert events[-1].data["status"] == "completed"
+
+
+def test_a_stream_is_asked_for_without_being_told(live: Live, session: str) -> None:
+    for path in (f"/v1/sessions/{session}/stream", "/v1/events/stream"):
+        answer = live.client.head(path)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.content == b""
+
+
+def test_a_delta_alone_does_not_send_every_reader_to_the_database(
+    live: Live, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    read = RunJournal._read
+
+    def counted(self: RunJournal, after_offset: int) -> object:
+        looks.append(after_offset)
+        return read(self, after_offset)
+
+    monkeypatch.setattr(RunJournal, "_read", counted)
+    live.model.queue(Answer(text=LONG, pause_s=0.02))
+    events = live.told(live.submit(session, "speak"))
+    deltas = [event for event in events if event.name == "delta"]
+    assert len(deltas) > 10
+    assert len(looks) < len(deltas)

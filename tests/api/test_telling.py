@@ -165,3 +165,39 @@ def test_a_position_survives_the_way_to_the_reader_and_back(position: Position) 
 def test_a_position_that_is_not_ours_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
         Position.parse(text)
+
+
+def told(telling: RunTelling, *takes: str) -> list[Frame]:
+    """Each take said word by word."""
+    frames: list[Frame] = []
+    for take, text in enumerate(takes):
+        for end in range(len(text) + 1):
+            frames += telling.spoken(Spoken(step=1, text=text[:end], take=take))
+    return frames
+
+
+@pytest.mark.parametrize("again", ["hello", "hello world"])
+def test_a_new_take_that_says_the_same_again_goes_on(again: str) -> None:
+    telling = fresh()
+    frames = [*told(telling, "hello", again), *telling.journal(message(4, 1, again))]
+    assert {frame.event for frame in frames} == {"delta"}
+    assert text_of(frames) == again
+
+
+def test_a_new_take_is_judged_once_it_is_as_long_as_what_was_sent() -> None:
+    telling = fresh()
+    frames = [*told(telling, "hello", "help"), *telling.journal(message(4, 1, "help me"))]
+    assert [frame.event for frame in frames].count("delta_reset") == 1
+    assert text_of(frames) == "help me"
+
+
+def test_a_damaged_message_does_not_end_the_telling() -> None:
+    telling = fresh()
+    assert not list(telling.journal(event(4, KINDS.MESSAGE, damaged=True)))
+    assert telling.position == Position(offset=4)
+
+
+def test_half_a_character_is_not_sent() -> None:
+    (frame,) = fresh().journal(message(4, 1, "a\ud83db"))
+    assert b"ud83d" not in frame.encode()
+    assert b"a\\ufffdb" in frame.encode()

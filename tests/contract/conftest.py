@@ -12,6 +12,7 @@ from tests.support import postgres
 from tests.support.factories import make_agent, make_session
 from tests.support.workshop import Probe, Workshop, make_settings
 from understudy.core.bell import Bell
+from understudy.runs.model import Run
 from understudy.settings import Settings
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
@@ -79,8 +80,8 @@ def empty_house(migrated_url: str) -> Iterator[House]:
     engine, bell = open_engine(migrated_url), Bell()
     queued: list[tuple[str, str]] = []
 
-    def enqueue(_: sa.Connection, run_id: str, session_id: str) -> None:
-        queued.append((run_id, session_id))
+    def enqueue(_: sa.Connection, run: Run) -> None:
+        queued.append((run.run_id, run.session_id))
 
     units = SqlUnits(engine, enqueue=enqueue, bell=bell)
     yield House(units=units, engine=engine, url=migrated_url, bell=bell, queued=queued)

@@ -94,7 +94,8 @@ def test_an_admin_may_act_for_somebody_else_and_is_named(tokens: TokenService) -
 def test_nobody_else_may_act_for_another(tokens: TokenService) -> None:
     _, secret = tokens.create(ADMIN, "bob", Role.OPERATOR)
 
-    assert tokens.authenticate(secret, act_for="bob").user_id == "bob"
+    with pytest.raises(Rejected):
+        tokens.authenticate(secret, act_for="bob")
     with pytest.raises(Rejected) as refused:
         tokens.authenticate(secret, act_for="alice")
     assert refused.value.code == "forbidden"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.factories import ALICE
 from tests.support.inprocess import Inside, running
@@ -287,5 +288,71 @@ def test_the_engines_history_is_swept_and_ours_stays(settings: Settings) -> None
             assert (
                 await asyncio.to_thread(inside.daemon.engine.sweep, finished_before_ms=later) == 0
             )
+
+    asyncio.run(scenario())
+
+
+def test_a_damaged_run_costs_itself_and_not_the_start(settings: Settings, fake: FakeModel) -> None:
+    async def damage_one() -> tuple[str, str]:
+        async with running(settings) as inside:
+            await inside.session()
+            fake.hold()
+            first, second = await inside.submit("one"), await inside.submit("two")
+            await asyncio.to_thread(fake.wait_for_requests, 1)
+            with inside.daemon.database.begin() as connection:
+                statement = sa.text("UPDATE runs SET wanted = '{' WHERE run_id = :run_id")
+                connection.execute(statement, {"run_id": second})
+            return first, second
+
+    async def go_on(first: str, second: str) -> None:
+        async with running(settings) as inside:
+            assert (await inside.wait(first)).run.status is RunStatus.COMPLETED
+            third = await inside.submit("three")
+            assert (await inside.wait(third)).run.status is RunStatus.COMPLETED
+            with inside.daemon.units.read() as unit:
+                assert unit.runs.unfinished_in("s1") == 0
+                types = [e.data.get("type") for e in unit.journal.read(run_id=second)]
+            assert types[-1] == "failed"
+
+    first, second = asyncio.run(damage_one())
+    fake.release()
+    asyncio.run(go_on(first, second))
+
+
+def test_many_submitters_of_one_session_are_served_in_their_order(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            await inside.session()
+            fake.hold()
+            submitted = await asyncio.gather(*(inside.submit(f"n{n}") for n in range(24)))
+            fake.release()
+            runs = [(await inside.wait(run_id)).run for run_id in submitted]
+            by_acceptance = sorted(runs, key=lambda run: run.accepted_offset)
+            by_start = sorted(runs, key=lambda run: (run.started_at_ms or 0, run.accepted_offset))
+            assert [run.run_id for run in by_start] == [run.run_id for run in by_acceptance]
+
+    asyncio.run(scenario())
+
+
+def test_work_that_nobody_holds_is_put_back(settings: Settings, fake: FakeModel) -> None:
+    """As after a claim whose acknowledgement was lost: under way by the records, held by nobody."""
+
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            upkeep = inside.daemon.upkeep
+            await inside.session()
+            fake.hold()
+            run_id = await inside.submit("one")
+            await asyncio.to_thread(fake.wait_for_requests, 1)
+            await asyncio.to_thread(upkeep.put_back_stranded)
+            await asyncio.to_thread(upkeep.put_back_stranded)
+            assert inside.daemon.engine.stranded(inside.daemon.signals.active()) == frozenset()
+            assert inside.daemon.engine.stranded(()) == {run_id}
+            await asyncio.to_thread(inside.daemon.engine.put_back, run_id)
+            await asyncio.to_thread(fake.wait_for_requests, 2)
+            fake.release()
+            assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED
 
     asyncio.run(scenario())

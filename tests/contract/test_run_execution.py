@@ -379,3 +379,40 @@ async def test_what_is_captured_is_what_was_sent_without_secrets(
         assert captures[0].request["model"] == "model-a"
         assert "my key is" in captures[0].request["messages"][0]["content"]
         assert [capture.step for capture in captures] == [1, 2]
+
+
+@pytest.mark.parametrize("level", [DebugLevel.REQUESTS, DebugLevel.FULL])
+async def test_every_try_is_captured_with_its_model(
+    shop: Workshop, fake: FakeModel, settings: Settings, level: DebugLevel
+) -> None:
+    route = settings.routes["a"].model_copy(update={"max_attempts": 2, "fallback_model": "spare"})
+    patient = restarted(shop, settings=replace(settings, routes={"a": route}))
+    fake.queue(call("probe", {"label": "x"}))
+    fake.fail(500, times=2)
+
+    done = await patient.run(debug_level=level)
+
+    assert done.run.status is RunStatus.COMPLETED
+    captures = patient.runs.debug(done.run.run_id)
+    assert [(c.step, c.attempt, c.request["try"], c.request["model"]) for c in captures] == [
+        (1, 1, 1, "model-a"),
+        (2, 1, 1, "model-a"),
+        (2, 1, 2, "model-a"),
+        (2, 1, 3, "spare"),
+    ]
+    assert len(captures) == len(fake.requests)
+    if level is DebugLevel.FULL:
+        assert [bool(c.response) for c in captures] == [True, False, False, True]
+    await patient.providers.close()
+
+
+async def test_a_request_that_never_got_an_answer_is_captured(
+    shop: Workshop, fake: FakeModel
+) -> None:
+    fake.fail(400)
+
+    done = await shop.run(debug_level=DebugLevel.FULL)
+
+    assert done.run.status is RunStatus.FAILED
+    (capture,) = shop.runs.debug(done.run.run_id)
+    assert capture.response is None

@@ -1,6 +1,7 @@
 """How a run stops when asked to, and is taken up again when the daemon died under it."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from tests.support.workshop import (
     die,
     restarted,
     texts,
+    until,
 )
 from understudy.agent.history import NO_RESULT
 from understudy.agent.toolbox import UNKNOWN_OUTCOME
@@ -330,3 +332,21 @@ async def test_executing_a_run_that_has_ended_does_nothing(shop: Workshop, fake:
 
     assert await restarted(shop).execute(done.run.run_id) == done
     assert len(fake.requests) == 1
+
+
+async def test_a_run_that_waits_for_its_turn_can_be_stopped(
+    shop: Workshop, fake: FakeModel
+) -> None:
+    async with AsyncExitStack() as taken:
+        for _ in range(shop.settings.max_active_steps):
+            await taken.enter_async_context(shop.slots)
+        run_id = shop.submit()
+        task = shop.begin(run_id)
+        await until(lambda: shop.stored(run_id).status is RunStatus.RUNNING)
+
+        await asyncio.to_thread(shop.runs.cancel, ALICE, run_id)
+        async with asyncio.timeout(5):
+            await task
+
+    assert shop.stored(run_id).status is RunStatus.CANCELLED
+    assert fake.requests == []

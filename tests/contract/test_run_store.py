@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from tests.contract.conftest import House
 from tests.support.factories import NOW, ODD_TEXTS, make_run
+from understudy.core.errors import DamagedRecord
 from understudy.core.page import PageRequest
 from understudy.runs.model import (
     DebugLevel,
@@ -22,7 +23,6 @@ from understudy.runs.model import (
     Usage,
 )
 from understudy.sessions.model import ReplyTarget
-from understudy.storage.columns import DamagedRecord
 from understudy.storage.unit import SqlUnits
 
 FULL = make_run(
@@ -48,7 +48,6 @@ FULL = make_run(
     crashes=2,
     progress=8,
     parked=True,
-    snapshot={"system": "text"},
 )
 
 
@@ -83,12 +82,15 @@ def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
     run = make_run(
         input=RunInput(items=(InputItem(type="text", text=odd),), metadata={odd: odd}),
         request=RunRequest(text_preview=odd),
-        snapshot={"system": odd},
         error=odd,
     )
     add(units, run)
+    with units.write() as unit:
+        unit.runs.set_snapshot(run.run_id, {"system": odd})
 
     assert get(units, run.run_id) == run
+    with units.read() as unit:
+        assert unit.runs.snapshot(run.run_id) == {"system": odd}
 
 
 def test_queued_runs_stand_in_line_by_the_order_of_their_acceptance(units: SqlUnits) -> None:
@@ -195,12 +197,43 @@ def test_runs_are_listed_newest_first_by_session_and_status(units: SqlUnits) -> 
     assert [run.run_id for run in seen] == [run.run_id for run in reversed(runs)]
 
 
-@pytest.mark.parametrize("column", ["wanted", "state", "snapshot"])
+@pytest.mark.parametrize("damage", ['{"half":', "[]", '"text"', "7", None])
+def test_a_damaged_snapshot_is_named_and_hides_nothing_else(
+    house: House, damage: str | None
+) -> None:
+    run = make_run()
+    add(house.units, run)
+    with house.engine.begin() as connection:
+        statement = sa.text("UPDATE runs SET snapshot = :damage WHERE run_id = :run_id")
+        connection.execute(statement, {"damage": damage, "run_id": run.run_id})
+
+    assert get(house.units, run.run_id) == run
+    with house.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):
+        unit.runs.snapshot(run.run_id)
+
+
+def test_a_run_that_cannot_be_read_can_still_be_closed(house: House) -> None:
+    bad = make_run()
+    add(house.units, bad)
+    with house.engine.begin() as connection:
+        statement = sa.text("UPDATE runs SET wanted = '{', state = '{' WHERE run_id = :run_id")
+        connection.execute(statement, {"run_id": bad.run_id})
+
+    with house.units.write() as unit:
+        closed = unit.runs.close(bad.run_id, RunStatus.FAILED, reason="torn", at_ms=9)
+        again = unit.runs.close(bad.run_id, RunStatus.FAILED, reason="torn", at_ms=9)
+
+    assert (closed, again) == (bad.session_id, None)
+    with house.units.read() as unit:
+        assert unit.runs.unfinished_in(bad.session_id) == 0
+
+
+@pytest.mark.parametrize("column", ["wanted", "state"])
 @pytest.mark.parametrize("damage", ['{"half":', "[]", '"text"', "7"])
 def test_a_damaged_run_is_skipped_in_lists_and_named_when_asked_for(
     house: House, column: str, damage: str
 ) -> None:
-    bad, good = make_run(snapshot={"a": 1}), make_run()
+    bad, good = make_run(), make_run()
     add(house.units, bad, good)
     with house.engine.begin() as connection:
         statement = sa.text(f"UPDATE runs SET {column} = :damage WHERE run_id = :run_id")

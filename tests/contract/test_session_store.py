@@ -15,12 +15,11 @@ from tests.support.factories import (
     make_run,
     make_session,
 )
-from understudy.core.errors import Invalid, StaleVersion
+from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.runs.model import RunStatus
 from understudy.sessions.model import ReplyTarget, RoutePolicy, Session, SessionStatus
 from understudy.sessions.ports import SessionActivity
-from understudy.storage.columns import DamagedRecord
 from understudy.storage.unit import SqlUnits
 
 FULL = make_session(

@@ -33,7 +33,10 @@ def cli_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 def environment(daemon: DaemonProcess) -> dict[str, str]:
-    settings = {"UNDERSTUDY_URL": daemon.url, "UNDERSTUDY_HOME": str(daemon.home)}
+    settings = {
+        "UNDERSTUDY_BIND": f"127.0.0.1:{daemon.port}",
+        "UNDERSTUDY_HOME": str(daemon.home),
+    }
     return {**without_settings(os.environ), "TZ": "UTC", **settings}
 
 
@@ -86,7 +89,10 @@ def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_house: House)
     assert "runs watch" in submitted.stderr
     assert cli("runs", "wait", run_id).stdout == "the answer\n"
     assert cli("runs", "watch", run_id).stdout == "the answer\n"
-    assert "the question" in cli("runs", "list", "--session", "work").stdout
+    heading, listed = cli("runs", "list", "--session", "work").stdout.splitlines()
+    assert heading.split() == ["RUN", "STATUS", "SUBMITTED", "TOOK", "INPUT"]
+    assert "the question" in listed
+    assert "SESSION" in cli("runs", "list").stdout
     shown = cli("runs", "show", run_id).stdout
     assert "completed" in shown
     assert "the answer" in shown
@@ -182,6 +188,16 @@ def test_chat_says_one_message_and_leaves(cli: Cli, cli_house: House) -> None:
     assert "session talk · agent default · route a (model-a)" in done.stderr
     assert "→ list_files" in done.stderr
     assert "← list_files ok" in done.stderr
+
+
+def test_chat_can_take_another_route(cli: Cli, cli_house: House) -> None:
+    cli_house.model.queue("from b")
+
+    done = cli("chat", "--route", "b", "who answers?")
+
+    assert done.stdout == "from b\n"
+    assert "route b (model-b)" in done.stderr
+    assert cli_house.model.requests[-1].model == "model-b"
 
 
 def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_house: House) -> None:
@@ -323,18 +339,58 @@ def test_watching_survives_a_restart_of_the_daemon(tmp_path: Path, model: FakeMo
     assert len(ids) == len(set(ids))
 
 
+def test_a_chat_tells_what_it_waits_for_and_outlives_a_restart(
+    tmp_path: Path, model: FakeModel
+) -> None:
+    with DaemonProcess(tmp_path / "home", config=routes_to(model)) as daemon:
+        chat = Terminal(["chat", "--session", "s"], environment(daemon))
+        chat.wait_for("/help lists")
+        model.hold()
+        chat.type("hello")
+        chat.wait_for("waiting for the model…")
+
+        daemon.kill()
+        chat.wait_for("the daemon is away; waiting…")
+        daemon.start()
+        model.queue("here again")
+        model.release()
+
+        chat.wait_for("here again")
+        chat.wait_for_prompt()
+        chat.close()
+
+
 def test_tokens_shut_out_whoever_has_none(tmp_path: Path, model: FakeModel) -> None:
     with DaemonProcess(tmp_path / "home", config=routes_to(model)) as daemon:
         cli = Cli(daemon)
+        refused = cli.json("tokens", "create", "bob", code=4)
+        assert refused["code"] == "first_token_not_admin"
+        assert cli.json("tokens", "list")["items"] == []
         token = cli("tokens", "create", "ann", "--role", "admin").stdout.strip()
 
         assert "UNDERSTUDY_TOKEN" in cli("status", code=4).stderr
         assert cli.json("doctor", code=1)["ok"] is False
         assert cli.json("status", "--token", token)["ready"] is True
+        assert "unknown or was deleted" in cli("status", "--token", "und_no", code=4).stderr
+        assert cli("tokens", "create", "bob", code=4).stderr.startswith("error: a bearer token")
         cli.environment["UNDERSTUDY_TOKEN"] = token
         (listed,) = cli.json("tokens", "list")["items"]
         assert listed["user_id"] == "ann"
         assert token not in json.dumps(listed)
+        cli("tokens", "create", "bob")
+
+
+def test_a_first_token_without_an_admin_can_be_insisted_on(
+    tmp_path: Path, model: FakeModel
+) -> None:
+    with DaemonProcess(tmp_path / "home", config=routes_to(model)) as daemon:
+        cli = Cli(daemon)
+
+        assert "--role admin" in cli("tokens", "create", "bob", code=4).stderr
+        token = cli("tokens", "create", "bob", "--yes").stdout.strip()
+
+        assert cli.json("status", "--token", token)["ready"] is True
+        cli("tokens", "list", "--token", token, code=4)
 
 
 def test_a_daemon_that_cannot_serve_says_why_in_one_line(cli_house: House, cli: Cli) -> None:

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.e2e.conftest import routes_to
@@ -65,3 +66,31 @@ def test_two_daemons_share_the_work_and_keep_the_order(
             events = journal_of(second, session)
             check_journal(events, [run for run in labels if labels[run].startswith(session)])
     assert {run["status"] for run in runs.values()} == {"completed"}
+
+
+def test_a_daemon_that_only_lost_its_heartbeat_keeps_its_runs(
+    tmp_path: Path, model: FakeModel, make_database: MakeDatabase
+) -> None:
+    url = make_database()
+    config = routes_to(model)
+    with (
+        DaemonProcess(tmp_path / "one", database_url=url, config=config) as first,
+        DaemonProcess(tmp_path / "two", database_url=url, config=config),
+    ):
+        first.post("/v1/sessions", {"session_id": "s1"})
+        model.hold()
+        run_id = first.submit("s1", "hello")
+        model.wait_for_requests(1)
+        with psycopg.connect(url, autocommit=True) as connection:
+            for _ in range(2):
+                # Locks that stand for executors have one key of 64 bits, all others two of 32.
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+                    " AND objsubid = 1 AND granted AND database ="
+                    " (SELECT oid FROM pg_database WHERE datname = current_database())"
+                )
+                time.sleep(2.5)
+        assert len(model.requests) == 1
+        model.release()
+        assert first.wait_for_run(run_id)["status"] == "completed"
+        assert len(model.requests) == 1

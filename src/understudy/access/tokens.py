@@ -118,12 +118,14 @@ class TokenService:
     def authenticate(self, token: str | None, *, act_for: str | None = None) -> Principal:
         """Who is calling; an admin may act for somebody else."""
         principal = self._principal(token)
-        if act_for is None or act_for == principal.user_id:
+        if act_for is None:
             return principal
         if principal.role is not Role.ADMIN:
             raise Rejected(
                 "forbidden", domain="auth", detail="only an admin may act for another user"
             )
+        if act_for == principal.user_id:
+            return principal
         check_caller_id(act_for, field="X-Understudy-User-Id", domain="auth")
         return Principal(user_id=act_for, role=principal.role, acting_admin=principal.user_id)
 

@@ -1,7 +1,9 @@
 """Debug capture: provider requests as they were sent, scrubbed before they are stored."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any
 
 from understudy.agent.history import message_data
@@ -11,6 +13,7 @@ from understudy.providers.base import (
     Message,
     ModelReply,
     ModelRequest,
+    OnSend,
     ToolMessage,
     UserMessage,
 )
@@ -31,25 +34,37 @@ class Captures:
     clock: Clock
     scrub: ScrubJson
 
-    async def sent(self, execution: Execution, step: int, request: ModelRequest) -> None:
-        """Keep a request, before it is sent."""
-        if execution.run.debug_level is DebugLevel.OFF:
-            return
-        capture = DebugRequest(
-            run_id=execution.run.run_id,
-            step=step,
-            attempt=execution.run.attempt,
-            at_ms=self.clock.now_ms(),
-            request=self.scrub({"route_id": execution.run.route.route_id, **request_json(request)}),
-        )
-        await execution.steps.write((), capture=capture)
+    def keeper(self, execution: Execution, step: int) -> OnSend | None:
+        """What keeps each request of a step before it is sent; None where none is kept."""
+        run = execution.run
+        if run.debug_level is DebugLevel.OFF:
+            return None
+        tries = count(1)
+
+        async def keep(request: ModelRequest) -> None:
+            sent = {
+                "route_id": run.route.route_id,
+                "try": next(tries),
+                **request_json(request),
+            }
+            capture = DebugRequest(
+                run_id=run.run_id,
+                step=step,
+                attempt=run.attempt,
+                at_ms=self.clock.now_ms(),
+                # A long history takes a while to look through.
+                request=await asyncio.to_thread(self.scrub, sent),
+            )
+            await execution.steps.write((), capture=capture)
+
+        return keep
 
     async def answered(self, execution: Execution, step: int, reply: ModelReply) -> None:
         """Keep the reply as well, at the level `full`."""
         if execution.run.debug_level is not DebugLevel.FULL:
             return
         run = execution.run
-        response = self.scrub(message_data(step, reply))
+        response = await asyncio.to_thread(self.scrub, message_data(step, reply))
         await patiently(self._answer, run.run_id, step, run.attempt, response)
 
     def _answer(self, run_id: str, step: int, attempt: int, response: dict[str, Any]) -> None:

@@ -18,6 +18,8 @@ from understudy.providers.base import (
     Message,
     ModelReply,
     ModelRequest,
+    OnDelta,
+    OnSend,
     Provider,
     ProviderError,
     ToolSpec,
@@ -151,7 +153,6 @@ class AgentLoop:
         if done is not None:
             return reply_of(done.data)
         request = self._request(execution, turn, messages)
-        await self.captures.sent(execution, turn.step, request)
         try:
             reply = await self._ask(execution, provider, turn, request)
             announced: list[NewEvent] = []
@@ -170,12 +171,14 @@ class AgentLoop:
         run_id, kind = execution.run.run_id, self._provider_kind(execution.run)
         self.deltas.begin(run_id, turn.step)
         try:
-            async with self.slots:
-                reply = await execution.stop.guard(
-                    provider.complete(
-                        request, on_delta=lambda piece: self.deltas.say(run_id, piece)
-                    )
+            reply = await execution.stop.guard(
+                self._complete(
+                    provider,
+                    request,
+                    on_delta=lambda piece: self.deltas.say(run_id, piece),
+                    on_send=self.captures.keeper(execution, turn.step),
                 )
+            )
         except ProviderError:
             self.observer.model_called(kind, outcome="error")
             raise
@@ -185,6 +188,17 @@ class AgentLoop:
             input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
         )
         return reply
+
+    async def _complete(
+        self,
+        provider: Provider,
+        request: ModelRequest,
+        *,
+        on_delta: OnDelta,
+        on_send: OnSend | None,
+    ) -> ModelReply:
+        async with self.slots:
+            return await provider.complete(request, on_delta=on_delta, on_send=on_send)
 
     def _request(
         self, execution: Execution, turn: Turn, messages: Sequence[Message]

@@ -1,7 +1,7 @@
 """Running the tool calls of one reply: checked, side by side, each a durable step."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -21,6 +21,8 @@ log = structlog.get_logger()
 
 MAX_RESULT_CHARS: Final = 64 * 1024
 TIMEOUT_S: Final = 120.0
+MAX_CALLS: Final = 128
+TOO_MANY_CALLS: Final = f"not run: a reply may ask for at most {MAX_CALLS} calls; ask again for it"
 UNKNOWN_OUTCOME: Final = (
     "outcome unknown: the daemon stopped while this call was under way, and it is not repeated by "
     "itself. Check what it did before you call it again."
@@ -114,6 +116,8 @@ class Toolbox:
         self, execution: Execution, call: ToolCall, names: Collection[str], begin: NewEvent
     ) -> Outcome:
         try:
+            if begin.data["index"] >= MAX_CALLS:
+                return Outcome(status="error", content=TOO_MANY_CALLS, executed=False)
             _check_offered(call, names)
             arguments = self.registry.validate(call.name, call.arguments)
         except ToolError as problem:
@@ -121,14 +125,23 @@ class Toolbox:
         is_once = self._is_once(call)
         if is_once and execution.steps.find(begin.key or "") is not None:
             return Outcome(status="unknown", content=UNKNOWN_OUTCOME, executed=True)
-        tool = self.registry.get(call.name)
-        async with self.slots:
-            execution.stop.check()
-            if is_once:
-                # Written before the tool runs, so that a crash cannot hide that it was begun; and
-                # not before it may run, or a call that only waited would count as begun.
-                await execution.steps.write([begin])
-            return await execution.stop.guard(self._call(tool, arguments, execution, call))
+        work = self._call(self.registry.get(call.name), arguments, execution, call)
+        return await execution.stop.guard(
+            self._in_turn(execution, work, begin if is_once else None)
+        )
+
+    async def _in_turn(
+        self, execution: Execution, work: Coroutine[Any, Any, Outcome], begin: NewEvent | None
+    ) -> Outcome:
+        try:
+            async with self.slots:
+                if begin is not None:
+                    # Written before the tool runs, so that a crash cannot hide that it was begun;
+                    # and not before it may run, or a call that only waited would count as begun.
+                    await execution.steps.write([begin])
+                return await work
+        finally:
+            work.close()
 
     def _is_once(self, call: ToolCall) -> bool:
         names = self.registry.names()
@@ -179,6 +192,7 @@ def _call_event(execution: Execution, step: int, index: int, call: ToolCall) -> 
     key = f"{execution.run.run_id}:call:{step}:{index}"
     data = {
         "step": step,
+        "index": index,
         "call_id": call.call_id,
         "name": call.name,
         "arguments": call.arguments,

@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 
 from understudy.api.envelope import Envelope
 from understudy.api.limits import BodyLimit
+from understudy.api.methods import Methods
 from understudy.api.openapi import TITLE, VERSION, document_of
 from understudy.api.parts import AppParts
 from understudy.api.refusals import answer_error
@@ -43,6 +44,7 @@ def create_app(parts: AppParts) -> FastAPI:
     app.user_middleware += [
         Middleware(Envelope, metrics=parts.metrics),
         Middleware(BodyLimit),
+        Middleware(Methods, router=app.router),
     ]
     return app
 

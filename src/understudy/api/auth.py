@@ -42,7 +42,7 @@ def refuse_web_pages(request: Request) -> None:
     request from another page shows in `Sec-Fetch-Site` or `Origin`.
     """
     host = request.headers.get("host", "")
-    if host and not is_loopback_name(urlsplit(f"//{host}").hostname or ""):
+    if host and not is_loopback_name(_host_name(host)):
         raise Rejected(
             "host_not_allowed", domain="auth", detail="use a token to call by this host name"
         )
@@ -50,10 +50,26 @@ def refuse_web_pages(request: Request) -> None:
         return
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "none")
-    if site not in SAME_SITE or (origin is not None and urlsplit(origin).netloc != host):
+    if site not in SAME_SITE or (origin is not None and _origin_host(origin) != host):
         raise Rejected(
             "cross_site_request", domain="auth", detail="a page of another site may not call this"
         )
+
+
+def _host_name(host: str) -> str:
+    """The name in a `Host` header; empty when the header is malformed."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _origin_host(origin: str) -> str | None:
+    """The host and port of an `Origin` header; None when the header is malformed."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def is_loopback_name(name: str) -> bool:

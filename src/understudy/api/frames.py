@@ -12,6 +12,7 @@ from understudy.api.views.runs import event_body
 from understudy.core.errors import Invalid
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire import events as wire
+from understudy.wire.showable import showable
 
 MAX_NUMBER: Final = 2**62
 STEP_EVENTS: Final[Mapping[EventKind, str]] = {
@@ -31,7 +32,8 @@ class Frame:
 
     def encode(self) -> bytes:
         """The event as it is sent; JSON in ASCII, so that no text can break a line."""
-        return format_sse_event(event=self.event, data_str=json.dumps(self.data), id=self.id)
+        data = json.dumps(showable(self.data))
+        return format_sse_event(event=self.event, data_str=data, id=self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +76,9 @@ class Position:
         return (self.offset, self.step, self.take, self.chars)
 
 
-def digest_of(text: str) -> int:
-    """A checksum of a text."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+def digest_of(text: str, before: int = 0) -> int:
+    """A checksum of a text, or of a text that goes on from one with the checksum `before`."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
 def frame_of(event: JournalEvent, *, event_id: str) -> Frame | None:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from understudy.api.auth import identify
 from understudy.api.idempotency import answer_once, claim_of
+from understudy.api.methods import without_stream
 from understudy.api.operations import SAFE_METHODS, Operation, operation_named
 from understudy.api.parts import AppParts, parts_of
 from understudy.api.strict import StrictRequest, check_text
@@ -36,7 +37,7 @@ class GatedRoute(APIRoute):
             await _read_body(strict)
             claim = claim_of(strict, operation_id)
             if claim is None:
-                return await inner(strict)
+                return without_stream(request.scope, await inner(strict))
             return await answer_once(parts, claim, lambda: inner(strict))
 
         return handle

@@ -2,7 +2,7 @@
 
 Submitting a run keeps its receipt in the run's own transaction. Everywhere else the answer is
 stored after the act, so a crash in between lets a repeat act again; a key that was left behind
-that way is free after a minute.
+that way is free after a minute. A user has one space of keys for both.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from understudy.api.operations import OPERATIONS, canonical
 from understudy.api.parts import AppParts, principal_of
 from understudy.api.ports import StoredResponse
 from understudy.core.errors import Conflict
+from understudy.core.principal import Principal
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
 
 HEADER: Final = "Idempotency-Key"
@@ -46,7 +47,8 @@ def claim_of(request: Request, operation_id: str) -> Claim | None:
         return None
     asked = {
         "path": dict(request.path_params),
-        "query": str(request.url.query),
+        # Not from `request.url`, which fails on a query that is not UTF-8.
+        "query": request.scope["query_string"].decode("latin-1"),
         "body": getattr(request.state, "body", None),
     }
     return Claim(
@@ -81,7 +83,7 @@ async def _take(parts: AppParts, claim: Claim) -> StoredResponse | None:
         if known is None:
             return None
         if known.fingerprint != claim.fingerprint:
-            raise _conflict("this idempotency key was used for another request")
+            raise _used()
         if known.status is not None:
             return known
         if asyncio.get_running_loop().time() > deadline:
@@ -92,11 +94,24 @@ async def _take(parts: AppParts, claim: Claim) -> StoredResponse | None:
 def _claim(parts: AppParts, claim: Claim) -> StoredResponse | None:
     now = parts.clock.now_ms()
     with parts.units.write() as unit:
+        if unit.receipts.get(claim.key_hash) is not None:
+            raise _used()
         known = unit.responses.claim(claim.key_hash, claim.fingerprint, now)
         if known is not None and _is_over(known, now):
             unit.responses.abandon(claim.key_hash)
             return unit.responses.claim(claim.key_hash, claim.fingerprint, now)
         return known
+
+
+def refuse_used_key(parts: AppParts, principal: Principal, key: str | None) -> None:
+    """Refuse to submit a run under a key that something else was asked for under."""
+    if key is None:
+        return
+    key_hash = hash_key(principal.user_id, check_idempotency_key(key))
+    with parts.units.read() as unit:
+        known = unit.responses.get(key_hash)
+    if known is not None and not _is_over(known, parts.clock.now_ms()):
+        raise _used()
 
 
 def _is_over(known: StoredResponse, now: int) -> bool:
@@ -117,6 +132,10 @@ def _abandon(parts: AppParts, claim: Claim) -> None:
 def _storable(response: Response, secret: tuple[str, ...]) -> Any:
     body = json.loads(bytes(response.body))
     return {name: value for name, value in body.items() if name not in secret}
+
+
+def _used() -> Conflict:
+    return _conflict("this idempotency key was used for another request")
 
 
 def _conflict(detail: str) -> Conflict:

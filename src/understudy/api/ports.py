@@ -25,6 +25,10 @@ class StoredResponse(Protocol):
 class ResponseStore(Protocol):
     """Answers given under an idempotency key; old ones are swept by the daemon."""
 
+    def get(self, key_hash: str) -> StoredResponse | None:
+        """What is known of the request under a key."""
+        ...
+
     def claim(self, key_hash: str, fingerprint: str, now_ms: int) -> StoredResponse | None:
         """Take the key; when somebody has it already, what is known of their request."""
         ...

@@ -1,5 +1,6 @@
 """Errors become answers, and refused changes become audit entries."""
 
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -7,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from understudy.api.methods import allow_header
 from understudy.api.operations import OPERATIONS, SAFE_METHODS, action_of, canonical
 from understudy.api.parts import AppParts, parts_of
 from understudy.api.problems import Refusal, refusal_of
@@ -16,6 +18,7 @@ from understudy.core.request import current_request_id
 
 log = structlog.get_logger()
 
+METHOD_NOT_ALLOWED: Final = 405
 AUDITED: Final = frozenset({400, 401, 403, 409, 413, 429})
 NOBODY: Final = "anonymous"
 MAX_ID_CHARS: Final = 400
@@ -24,6 +27,9 @@ MAX_ID_CHARS: Final = 400
 async def answer_error(request: Request, error: Exception) -> Response:
     """The problem that an error is, after writing down that a change was refused."""
     refusal = refusal_of(error)
+    if refusal.status == METHOD_NOT_ALLOWED:
+        allowed = allow_header(request.app.router, request.scope) or ""
+        refusal = replace(refusal, headers={**refusal.headers, "Allow": allowed})
     entry = refused_entry(request, error, refusal)
     if entry is not None:
         await run_in_threadpool(_record, parts_of(request), entry)

@@ -16,6 +16,15 @@ def default_route(parts: AppParts, revision: Revision) -> str:
 def changes_of(parts: AppParts, body: ChangeRuntime) -> dict[str, Any]:
     """The settings a caller changes, checked."""
     given = body.model_dump(exclude={"expected_revision"}, exclude_none=True)
+    pointer = "/route_id" if "route_id" in given else "/default_route"
+    named = given.pop("route_id", None)
+    if named is not None and given.setdefault("default_route", named) != named:
+        raise Invalid(
+            "route_ambiguous",
+            domain="runtime",
+            pointer=pointer,
+            detail="route_id is another name of default_route; give one of them",
+        )
     if not given:
         raise Invalid(
             "runtime_change_empty", domain="runtime", detail="name at least one setting to change"
@@ -25,7 +34,7 @@ def changes_of(parts: AppParts, body: ChangeRuntime) -> dict[str, Any]:
         raise Invalid(
             "route_not_found",
             domain="routes",
-            pointer="/default_route",
+            pointer=pointer,
             detail=f"there is no route {route!r}",
         )
     return given
@@ -43,6 +52,7 @@ def runtime_view(parts: AppParts, revision: Revision) -> RuntimeView:
         setting=revision.setting,
         rollback_of_revision=revision.rollback_of_revision,
         default_route=route_id,
+        route_id=route_id,
         provider=route.provider if route else None,
         model=route.model if route else None,
         debug_level=level,

@@ -1,23 +1,27 @@
 """Server-sent events: no gap, no repeat, nothing piled up for a slow reader."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from understudy.agent.stream import delta_topic
-from understudy.api.frames import Position, frame_of
+from understudy.agent.stream import Spoken, delta_topic
+from understudy.api.frames import Frame, Position, frame_of
 from understudy.api.parts import AppParts
 from understudy.api.telling import RunTelling
+from understudy.api.views.runs import step_of
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.service import require_run
 from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.wire.events import DELTA
 
 BATCH: Final = 200
 POLL_S: Final = 1.0
+# After a delta, more text is collected for this long unless the journal has news.
+BREATH_S: Final = 0.05
 HEARTBEAT_S: Final = 15.0
 HEARTBEAT: Final = b": heartbeat\n\n"
 HEADERS: Final = {"X-Accel-Buffering": "no"}
@@ -64,47 +68,86 @@ class Pulse:
         return asyncio.get_running_loop().time() - self.last_sent >= HEARTBEAT_S
 
 
+@dataclass(slots=True)
+class RunJournal:
+    """The journal of one run, read when there is reason to: a delta alone is none.
+
+    Every delta wakes every reader of a run, and a hundred of them must not ask the database.
+    """
+
+    parts: AppParts
+    run_id: str
+    topic: str
+    # How often the session had rung, which step was being said, and when, at the last look.
+    rung: int = -1
+    step: int = 0
+    looked_at: float = 0.0
+    is_behind: bool = True
+
+    async def news(
+        self, spoken: Spoken | None, seen: dict[str, int], after_offset: int
+    ) -> tuple[bool, Sequence[JournalEvent]]:
+        """Whether the run has ended, and its next events; `spoken` was looked at before.
+
+        When the text belongs to a step that is new here, the journal has everything before that
+        step, whether its bell was heard yet or not.
+        """
+        step = self.step if spoken is None else spoken.step
+        now = asyncio.get_running_loop().time()
+        is_due = now - self.looked_at >= POLL_S
+        if not (self.is_behind or is_due or step != self.step or seen[self.topic] != self.rung):
+            return False, ()
+        self.rung, self.step, self.looked_at = seen[self.topic], step, now
+        has_ended, events = await asyncio.to_thread(self._read, after_offset)
+        self.is_behind = len(events) == BATCH or (has_ended and bool(events))
+        return has_ended, events
+
+    def _read(self, after_offset: int) -> tuple[bool, Sequence[JournalEvent]]:
+        # In this order: of a run that has ended, the last event is there too.
+        with self.parts.units.read() as unit:
+            has_ended = require_run(unit, self.run_id).status in TERMINAL
+            events = unit.journal.read(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
+        return has_ended, events
+
+
 async def tell_run(
     parts: AppParts, run_id: str, session_id: str, telling: RunTelling
 ) -> AsyncIterator[bytes]:
     """A run from where the reader stands to its end."""
-    pulse = Pulse(parts, (f"session:{session_id}", delta_topic(run_id)))
+    topic = f"session:{session_id}"
+    journal = RunJournal(parts, run_id, topic)
+    pulse = Pulse(parts, (topic, delta_topic(run_id)))
     pulse.sent()
     while pulse.is_open:
         seen = pulse.counts()
-        # The text is looked at before the journal: when it belongs to a later step, the journal
-        # has everything before that step.
         spoken = parts.deltas.current(run_id)
-        has_ended, events = await asyncio.to_thread(
-            _read_run, parts, run_id, telling.position.offset
-        )
-        for event in events:
-            for frame in telling.journal(event):
-                yield frame.encode()
-            if telling.is_over:
-                return
-        if spoken is not None and len(events) < BATCH:
-            for frame in telling.spoken(spoken):
-                pulse.sent()
-                yield frame.encode()
-        if events:
+        has_ended, events = await journal.news(spoken, seen, telling.position.offset)
+        has_spoken = False
+        for frame in _told(telling, events, spoken):
             pulse.sent()
-        elif has_ended:
+            has_spoken = frame.event == DELTA
+            yield frame.encode()
+        if telling.is_over or (has_ended and not journal.is_behind):
             return
+        if journal.is_behind:
+            continue
+        if has_spoken:
+            await parts.bell.wait({topic: seen[topic]}, timeout_s=BREATH_S)
         elif await pulse.wait(seen):
             pulse.sent()
             yield HEARTBEAT
 
 
-def _read_run(
-    parts: AppParts, run_id: str, after_offset: int
-) -> tuple[bool, Sequence[JournalEvent]]:
-    """Whether the run has ended, and then its next events: the last one is among them if it has."""
-    with parts.units.read() as unit:
-        has_ended = require_run(unit, run_id).status in TERMINAL
-    with parts.units.read() as unit:
-        events = unit.journal.read(run_id=run_id, after_offset=after_offset, limit=BATCH)
-    return has_ended, events
+def _told(
+    telling: RunTelling, events: Sequence[JournalEvent], spoken: Spoken | None
+) -> Iterator[Frame]:
+    """What to send of new events, and then of the text if nothing of the journal is missing."""
+    for event in events:
+        yield from telling.journal(event)
+        if telling.is_over:
+            return
+    if spoken is not None and len(events) < BATCH:
+        yield from telling.spoken(spoken)
 
 
 def start_telling(
@@ -117,8 +160,8 @@ def start_telling(
         newest = unit.journal.read_back(
             session_id, before_offset=position.offset + 1, kinds=(EventKind.MESSAGE,), limit=1
         )
-    own = [int(event.data["step"]) for event in newest if event.run_id == run_id]
-    return RunTelling(position=position, finished_step=max(own, default=0))
+    own = (step_of(event) for event in newest if event.run_id == run_id)
+    return RunTelling(position=position, finished_step=max((s for s in own if s), default=0))
 
 
 async def follow_session(parts: AppParts, session_id: str, after: int) -> AsyncIterator[bytes]:

@@ -30,7 +30,7 @@ def submission_of(body: SubmitInput) -> Submission:
         ),
         attachments=tuple(body.attachments),
         provider=body.provider,
-        generation=body.generation or {},
+        generation=body.generation.settings() if body.generation else {},
         metadata=body.metadata,
         reply_targets=_reply_targets(body),
         max_tool_iterations=body.max_tool_iterations,

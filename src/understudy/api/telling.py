@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from understudy.agent.stream import Spoken
 from understudy.api.frames import Frame, Position, digest_of, frame_of
+from understudy.api.views.runs import step_of
 from understudy.runs.lifecycle import TERMINAL
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.events import DELTA, DELTA_RESET
@@ -26,7 +27,7 @@ class RunTelling:
     def journal(self, event: JournalEvent) -> Iterator[Frame]:
         """What to send for the next event of the journal."""
         if event.kind is EventKind.MESSAGE:
-            yield from self._message(int(event.data["step"]), str(event.data.get("text", "")))
+            yield from self._message(step_of(event), str(event.data.get("text", "")))
         elif event.kind is EventKind.RUN and event.data.get("status") in TERMINAL:
             yield from self._void(self.position.step)
             self.is_over = True
@@ -39,15 +40,20 @@ class RunTelling:
             yield frame
 
     def spoken(self, spoken: Spoken) -> Iterator[Frame]:
-        """What to send of the text that the model is saying now."""
+        """What to send of the text that the model is saying now.
+
+        A call that is tried again often says the same, so what was sent is void only when the new
+        text is long enough to show that it differs.
+        """
         if spoken.step <= self.finished_step:
             return
-        is_new_take = self._has_part_of(spoken.step) and spoken.take != self.position.take
-        if is_new_take or not self._goes_on(spoken.step, spoken.text):
+        if not self._goes_on(spoken.step, spoken.text):
             yield from self._void(spoken.step)
         yield from self._rest(spoken)
 
-    def _message(self, step: int, text: str) -> Iterator[Frame]:
+    def _message(self, step: int | None, text: str) -> Iterator[Frame]:
+        if step is None:
+            return
         cut_short = len(text) < self.position.chars
         if self._has_part_of(step) and (cut_short or not self._goes_on(step, text)):
             yield from self._void(step)
@@ -65,7 +71,7 @@ class RunTelling:
             step=spoken.step,
             take=spoken.take,
             chars=known + len(piece),
-            digest=digest_of(spoken.text),
+            digest=digest_of(piece, self.position.digest if known else 0),
         )
         data = {"text": piece, "step": spoken.step}
         yield Frame(event=DELTA, data=data, id=str(self.position))

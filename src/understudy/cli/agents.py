@@ -51,7 +51,8 @@ def create(
     ctx: typer.Context,
     agent_id: AgentId,
     agent_type: Annotated[
-        str, typer.Option("--type", help="`predefined` is shared, `open` is per user.")
+        str,
+        typer.Option("--type", help="`predefined` is shared; `open` is meant for files per user."),
     ] = "predefined",
     name: Name = None,
     route: Route = None,

@@ -1,10 +1,14 @@
 """Arguments and options that several commands take."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
+TARGET_HELP: Final = (
+    "Where the output goes: `local:NAME`, or a webhook's URL (kept as pending: nothing sends it"
+    " yet)."
+)
 SessionId: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 RunId: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 PersonaId: TypeAlias = Annotated[str, typer.Argument(metavar="PERSONA", help="The persona's id.")]

@@ -12,7 +12,7 @@ from understudy.cli import inputs
 from understudy.cli.connection import Connection, connect
 from understudy.cli.conversation import Conversation
 from understudy.cli.options import shared
-from understudy.cli.output import ExitCode, note, problem_lines, problem_of
+from understudy.cli.output import ExitCode, error_lines, note
 from understudy.cli.runs import finish
 from understudy.cli.sessions import show_session
 
@@ -36,6 +36,7 @@ def chat(
     session: Annotated[str | None, typer.Option(help="Go on in this session, or make it.")] = None,
     agent: Annotated[str | None, typer.Option(help="Who answers.")] = None,
     persona: Annotated[str | None, typer.Option(help="The persona to bind.")] = None,
+    route: Annotated[str | None, typer.Option(help="The route of what is said here.")] = None,
 ) -> None:
     """Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave."""
     from understudy.client.calls import given
@@ -48,9 +49,9 @@ def chat(
     with connect(ctx) as daemon:
         wanted = CreateSession(**fields)
         if text is None:
-            _talk(daemon, wanted)
+            _talk(daemon, wanted, route)
         else:
-            _say_once(daemon, wanted, text)
+            _say_once(daemon, wanted, route, text)
 
 
 def _one_shot(message: str | None) -> str | None:
@@ -62,21 +63,20 @@ def _one_shot(message: str | None) -> str | None:
     return text
 
 
-def _say_once(daemon: Connection, wanted: "CreateSession", text: str) -> None:
+def _say_once(daemon: Connection, wanted: "CreateSession", route: str | None, text: str) -> None:
     session = daemon.client.sessions.create(wanted)
+    conversation = Conversation(daemon.client, session, route_id=route)
     if daemon.as_json:
-        run = daemon.client.runs.submit(session.session_id, text)
+        run = daemon.client.runs.submit(session.session_id, conversation.input(text))
         finish(daemon, daemon.client.runs.wait(run.run_id))
         return
-    conversation = Conversation(daemon.client, session)
     conversation.introduce()
     if conversation.say(text) != "completed":
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _talk(daemon: Connection, wanted: "CreateSession") -> None:
-    conversation = Conversation(daemon.client, daemon.client.sessions.create(wanted))
-    conversation.introduce()
+def _talk(daemon: Connection, wanted: "CreateSession", route: str | None) -> None:
+    conversation = _begin(daemon, wanted, route)
     note("/help lists what you can type beside messages")
     while (line := _prompt()) is not None:
         if line.startswith("/"):
@@ -84,7 +84,7 @@ def _talk(daemon: Connection, wanted: "CreateSession") -> None:
                 return
             conversation = _command(daemon, conversation, wanted, line)
         elif line:
-            _attempt(partial(conversation.say, line))
+            _attempt(daemon, partial(conversation.say, line))
 
 
 def _prompt() -> str | None:
@@ -107,26 +107,29 @@ def _command(
         "/status": lambda: show_session(daemon, client.sessions.get(session_id)),
     }
     if line == "/new":
-        return _attempt(lambda: _new(daemon, wanted)) or conversation
-    _attempt(commands.get(line, lambda: note(f"{line} is not known; /help lists what is")))
+        fresh = wanted.model_copy(update={"session_id": None})
+        return (
+            _attempt(daemon, lambda: _begin(daemon, fresh, conversation.route_id)) or conversation
+        )
+    _attempt(daemon, commands.get(line, lambda: note(f"{line} is not known; /help lists what is")))
     return conversation
 
 
-def _new(daemon: Connection, wanted: "CreateSession") -> Conversation:
-    fresh = wanted.model_copy(update={"session_id": None})
-    conversation = Conversation(daemon.client, daemon.client.sessions.create(fresh))
+def _begin(daemon: Connection, wanted: "CreateSession", route: str | None) -> Conversation:
+    session = daemon.client.sessions.create(wanted)
+    conversation = Conversation(daemon.client, session, route_id=route)
     conversation.introduce()
     return conversation
 
 
-def _attempt(do: Callable[[], T]) -> T | None:
+def _attempt(daemon: Connection, do: Callable[[], T]) -> T | None:
     """Do it; what goes wrong is said, and the conversation goes on."""
     from understudy.client import ClientError
 
     try:
         return do()
     except ClientError as problem:
-        for text in problem_lines(problem_of(problem)):
+        for text in error_lines(problem, has_token=daemon.has_token):
             note(text)
     except KeyboardInterrupt:
         print()

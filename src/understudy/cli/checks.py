@@ -13,6 +13,15 @@ GET_KEY: Final = (
     "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
     " and start the daemon again"
 )
+TO_GET_IN: Final = (
+    "give a token with --token or UNDERSTUDY_TOKEN; an admin makes one with"
+    " `understudy tokens create USER`. With no admin's token left, start the daemon with"
+    " UNDERSTUDY_ADMIN_TOKEN set, and with that token `understudy tokens create me --role admin`"
+)
+TO_KEEP_OTHERS_OUT: Final = (
+    "everybody on this machine is admin until the first token is made:"
+    " `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +54,7 @@ class Findings:
 
     url: str
     client_version: str
+    has_token: bool = False
     # Why no daemon answered.
     unreachable: str | None = None
     ready: bool | None = None
@@ -72,7 +82,7 @@ def check_readiness(found: Findings) -> Iterator[Check]:
     """It takes work."""
     if found.ready:
         yield Check(code="readiness", severity="info", message="the daemon takes work")
-    elif found.ready is False:
+    elif found.ready is False and (found.refused is None or found.refused[0] == 503):
         yield Check(
             code="readiness",
             severity="error",
@@ -88,7 +98,7 @@ def check_auth(found: Findings) -> Iterator[Check]:
             code="auth",
             severity="error",
             message=f"the daemon refuses the caller: {found.refused[1]}",
-            fix="give a valid token with --token or UNDERSTUDY_TOKEN",
+            fix=TO_GET_IN,
         )
     elif found.refused is not None:
         yield Check(
@@ -97,8 +107,11 @@ def check_auth(found: Findings) -> Iterator[Check]:
             message=f"the daemon does not tell its status: {found.refused[1]}",
             fix="read the daemon's log",
         )
+    elif found.status is not None and found.has_token:
+        yield Check(code="auth", severity="info", message="the daemon accepts the token")
     elif found.status is not None:
-        yield Check(code="auth", severity="info", message="the daemon accepts the caller")
+        message = "the daemon accepts callers without a token"
+        yield Check(code="auth", severity="info", message=message, fix=TO_KEEP_OTHERS_OUT)
 
 
 def check_version(found: Findings) -> Iterator[Check]:

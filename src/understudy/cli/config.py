@@ -7,8 +7,9 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.arguments import Bind, ConfigFile, DatabaseUrl, Home, Workspace
+from understudy.cli.local_settings import settings_or_exit
 from understudy.cli.options import Commands, shared
-from understudy.cli.output import ExitCode, note, print_json
+from understudy.cli.output import print_json
 
 if TYPE_CHECKING:
     from understudy.settings import Settings
@@ -26,16 +27,12 @@ def show(
     workspace: Workspace = None,
 ) -> None:
     """Show each setting and where it came from; secrets are never shown."""
-    from understudy.settings import Flags, SettingsError, load_settings
+    from understudy.settings import Flags
 
     flags = Flags(
         home=home, bind=bind, database_url=database_url, config=config, workspace=workspace
     )
-    try:
-        settings = load_settings(flags)
-    except SettingsError as problem:
-        note(f"understudy: {problem}")
-        raise typer.Exit(ExitCode.FAILED) from None
+    settings = settings_or_exit(flags)
     values, routes = setting_rows(settings), route_rows(settings)
     if shared(ctx).json:
         print_json({"settings": values, "routes": routes})

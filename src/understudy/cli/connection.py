@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from understudy.cli.local_settings import client_settings_or_exit
 from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, client_problem, note, print_json, report
 
@@ -20,6 +21,7 @@ class Connection:
         from understudy.client import Client
 
         self.as_json = as_json
+        self.has_token = bool(where.token)
         self.answer: Any = None
         self.client: Client = Client(where.url, where.token, on_answer=self._keep)
 
@@ -53,24 +55,18 @@ def connect(ctx: typer.Context) -> Iterator[Connection]:
         with connection.client:
             yield connection
     except ClientError as problem:
-        raise typer.Exit(report(problem, as_json=as_json)) from None
+        raise typer.Exit(report(problem, as_json=as_json, has_token=bool(where.token))) from None
     except ValidationError as problem:
         raise typer.Exit(_report_invalid(problem.errors()[0], as_json=as_json)) from None
 
 
 def destination(ctx: typer.Context) -> "ClientSettings":
     """Which daemon to talk to, and as whom: options first, then the environment."""
-    from understudy.settings import ClientSettings, SettingsError, client_settings
+    from understudy.settings import ClientSettings
 
     options = shared(ctx)
-    try:
-        found = client_settings()
-    except SettingsError as problem:
-        if not options.url:
-            note(f"error: {problem}")
-            raise typer.Exit(ExitCode.FAILED) from None
-        found = ClientSettings(url=options.url)
-    return ClientSettings(url=options.url or found.url, token=options.token or found.token)
+    found = client_settings_or_exit(options.url)
+    return ClientSettings(url=found.url, token=options.token or found.token)
 
 
 def _report_invalid(error: Any, *, as_json: bool) -> ExitCode:

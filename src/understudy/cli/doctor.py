@@ -2,6 +2,8 @@
 
 import shutil
 import stat
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,9 +17,9 @@ from understudy.cli.output import ExitCode, print_json
 from understudy.cli.screen import printable
 
 if TYPE_CHECKING:
-    from understudy.client import Client
     from understudy.settings import ClientSettings
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MARKS = {"info": "ok", "warning": "warning", "error": "error"}
 
 
@@ -40,35 +42,40 @@ def look(where: "ClientSettings") -> Findings:
     from understudy.client import Client, ClientError, Retries, UnreachableError
     from understudy.client.errors import ProblemError
 
-    url, version, home = where.url, __version__, local_home(where.url)
+    base = Findings(
+        url=where.url,
+        client_version=__version__,
+        has_token=bool(where.token),
+        home=local_home(where.url),
+    )
     try:
-        with Client(url, where.token, retries=Retries(delays_s=())) as client:
+        with Client(where.url, where.token, retries=Retries(delays_s=())) as client:
             ready = client.daemon.is_ready()
             try:
-                return _ask(client, ready=ready, home=home)
-            except ProblemError as problem:
-                return Findings(
-                    url=url,
-                    client_version=version,
+                return replace(
+                    base,
                     ready=ready,
-                    refused=(problem.status, problem.detail),
-                    home=home,
+                    status=client.status().model_dump(),
+                    routes=[route.model_dump() for route in client.routes.list()],
                 )
+            except ProblemError as problem:
+                return replace(base, ready=ready, refused=(problem.status, problem.detail))
     except UnreachableError as problem:
         reason = problem.reason
     except ClientError as problem:
         reason = str(problem)
-    return Findings(url=url, client_version=version, unreachable=reason, home=home)
+    return replace(base, unreachable=reason)
 
 
 def local_home(url: str) -> Home | None:
-    """The home that a daemon started here would use, if it is there."""
+    """The home of the daemon at `url`, if that is where one started here would listen."""
     from understudy.settings import Flags, SettingsError, load_settings
 
-    if urlsplit(url).hostname not in ("127.0.0.1", "::1", "localhost"):
-        return None
     try:
-        path = load_settings(Flags()).home
+        settings = load_settings(Flags())
+        if not _is_here(url, settings.port):
+            return None
+        path = settings.home
         return Home(
             path=str(path),
             mode=stat.S_IMODE(path.stat().st_mode),
@@ -78,15 +85,12 @@ def local_home(url: str) -> Home | None:
         return None
 
 
-def _ask(client: "Client", *, ready: bool, home: Home | None) -> Findings:
-    return Findings(
-        url=client.url,
-        client_version=__version__,
-        ready=ready,
-        status=client.status().model_dump(),
-        routes=[route.model_dump() for route in client.routes.list()],
-        home=home,
-    )
+def _is_here(url: str, port: int) -> bool:
+    """Whether a URL leads to this machine, at the port of a daemon that is started here."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        return parts.hostname in LOOPBACK and parts.port == port
+    return False
 
 
 def _print(check: Check) -> None:

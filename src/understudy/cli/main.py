@@ -98,9 +98,9 @@ def understudy(
         ),
     ] = False,
 ) -> None:
-    """Run agents that learn on the job, under review.
+    """Run agents in durable sessions.
 
-    `serve` runs the daemon; all other commands talk to a running one.
+    `serve` runs the daemon; most other commands talk to a running one.
     """
 
 

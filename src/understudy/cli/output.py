@@ -37,8 +37,9 @@ BY_STATUS: Final[Mapping[int, ExitCode]] = {
     504: ExitCode.UNREACHABLE,
 }
 HINTS: Final[Mapping[str, str]] = {
-    "daemon_unreachable": "start one with `understudy serve`, or name another with --url",
+    "unreachable": "start one with `understudy serve`, or name another with --url",
     "unauthorized": "give a token with --token or UNDERSTUDY_TOKEN",
+    "unknown_token": "this token is unknown or was deleted; give another with --token or UNDERSTUDY_TOKEN",
     "session_busy": "queue it instead with `understudy runs submit`",
     "session_not_idle": "wait until its runs have ended, or stop them with `sessions interrupt`",
 }
@@ -67,20 +68,21 @@ def problem_of(error: "ClientError") -> dict[str, Any]:
         case errors.ProblemError():
             return error.problem
         case errors.UnreachableError():
-            return client_problem("daemon_unreachable", "Daemon unreachable", str(error))
+            return client_problem("unreachable", "Daemon unreachable", str(error), status=503)
         case errors.InvalidCall():
             return client_problem("invalid_call", "Invalid call", str(error))
         case errors.WaitTimeout():
-            return client_problem("wait_timeout", "Waited long enough", str(error))
+            return client_problem("wait_timeout", "Waited long enough", str(error), status=504)
         case _:
-            return client_problem("answer_not_understood", "Unknown answer", str(error))
+            return client_problem("answer_not_understood", "Unknown answer", str(error), status=502)
 
 
-def client_problem(code: str, title: str, detail: str) -> dict[str, Any]:
-    """A problem that arose on this side of the wire."""
+def client_problem(code: str, title: str, detail: str, *, status: int = 400) -> dict[str, Any]:
+    """A problem that arose on this side of the wire, with the status a daemon would give it."""
     return {
-        "type": f"/problems/{code}",
+        "type": f"urn:understudy:problem:{code}",
         "title": title,
+        "status": status,
         "detail": detail,
         "code": code,
         "domain": "client",
@@ -99,17 +101,25 @@ def note(text: str) -> None:
     print(printable(text), file=sys.stderr, flush=True)
 
 
-def report(error: "ClientError", *, as_json: bool) -> ExitCode:
+def report(error: "ClientError", *, as_json: bool, has_token: bool = False) -> ExitCode:
     """Say what went wrong, and answer the exit code."""
-    problem = problem_of(error)
     if as_json:
-        print_json(problem)
-    for line in problem_lines(problem):
+        print_json(problem_of(error))
+    for line in error_lines(error, has_token=has_token):
         note(line)
     return exit_code(error)
 
 
-def problem_lines(problem: Mapping[str, Any]) -> list[str]:
+def error_lines(error: "ClientError", *, has_token: bool = False) -> list[str]:
+    """An error in words, with what is worth knowing about this very call."""
+    from understudy.client.errors import UnauthorizedError
+
+    is_unknown = has_token and isinstance(error, UnauthorizedError)
+    notes = [f"  {text}" for text in getattr(error, "__notes__", ())]
+    return [*problem_lines(problem_of(error), "unknown_token" if is_unknown else None), *notes]
+
+
+def problem_lines(problem: Mapping[str, Any], hint_for: str | None = None) -> list[str]:
     """A problem in words: what, where, and what to do about it."""
     code, domain = problem.get("code"), problem.get("domain")
     detail = problem.get("detail") or problem.get("title") or "the daemon refused"
@@ -118,6 +128,6 @@ def problem_lines(problem: Mapping[str, Any]) -> list[str]:
         words = field.get("detail", "")
         if words and words != detail:
             lines.append(f"  {field.get('pointer', '')}: {words}")
-    if hint := HINTS.get(str(code)):
+    if hint := HINTS.get(hint_for or str(code)):
         lines.append(f"  {hint}")
     return lines

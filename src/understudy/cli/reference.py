@@ -13,7 +13,7 @@ SHARED: Final = ("--url", "--token", "--json")
 EXIT_MEANINGS: Final = {
     ExitCode.DONE: "done",
     ExitCode.FAILED: "failed; also when a run that was waited for did not complete",
-    ExitCode.USAGE: "the command line, or a value in it, is wrong",
+    ExitCode.USAGE: "the command line, a value in it, or a setting is wrong",
     ExitCode.NOT_FOUND: "there is no such thing",
     ExitCode.REFUSED: "refused: a token, a role, or the state of the thing forbids it",
     ExitCode.UNREACHABLE: "no daemon answers, or it is starting or draining",

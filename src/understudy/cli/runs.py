@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit, RunId, SessionId, Text, TextFile
+from understudy.cli.arguments import (
+    TARGET_HELP,
+    Cursor,
+    Key,
+    Limit,
+    RunId,
+    SessionId,
+    Text,
+    TextFile,
+)
 from understudy.cli.connection import Connection, connect
 from understudy.cli.options import Commands
 from understudy.cli.output import ExitCode, note, print_json
@@ -29,18 +38,10 @@ def list_runs(
         page = daemon.client.runs.page(
             session_id=session, status=status, limit=limit, cursor=cursor
         )
-        rows = [
-            (
-                run.run_id,
-                run.session_id,
-                _state(run),
-                screen.ago(run.submitted_at_ms),
-                screen.lasted(run.started_at_ms, run.finished_at_ms),
-                run.request.text_preview or "",
-            )
-            for run in page.items
-        ]
-        columns = ("run", "session", "status", "submitted", "took", "input")
+        # Whoever asked for one session knows which it is.
+        rows = [_row(run, with_session=session is None) for run in page.items]
+        between = () if session else ("session",)
+        columns = ("run", "status", "submitted", "took", *between, "input")
         empty = "No runs yet. `understudy runs submit SESSION TEXT` makes one."
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)
@@ -69,7 +70,7 @@ def submit(
         str | None, typer.Option(help="Keep provider requests: off, requests or full.")
     ] = None,
     reply_target: Annotated[
-        list[str] | None, typer.Option(help="Where the output goes; repeatable.")
+        list[str] | None, typer.Option(metavar="TARGET", help=f"{TARGET_HELP} Repeatable.")
     ] = None,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the run.")] = None,
     key: Key = None,
@@ -123,9 +124,10 @@ def watch(
     from understudy.cli.transcript import Transcript
     from understudy.wire.events import RunUpdated
 
-    transcript, status = Transcript(), ""
-    with connect(ctx) as daemon:
-        for event in daemon.client.runs.stream(run_id, last_event_id=after):
+    status = ""
+    with connect(ctx) as daemon, Transcript(run_id) as transcript:
+        stream = daemon.client.runs.stream
+        for event in stream(run_id, last_event_id=after, on_away=transcript.show_away):
             if daemon.as_json:
                 print_json({"id": event.id, "event": event.name, "data": event.raw})
             else:
@@ -180,6 +182,17 @@ def finish(daemon: Connection, run: "RunView") -> None:
 def _print_outputs(run: "RunView") -> None:
     for output in run.outputs:
         print(screen.printable(output.text))
+
+
+def _row(run: "RunView", *, with_session: bool) -> tuple[str, ...]:
+    return (
+        run.run_id,
+        _state(run),
+        screen.ago(run.submitted_at_ms),
+        screen.lasted(run.started_at_ms, run.finished_at_ms),
+        *((run.session_id,) if with_session else ()),
+        run.request.text_preview or "",
+    )
 
 
 def _state(run: "RunView") -> str:

@@ -2,13 +2,11 @@
 
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from typing import Final
 
 # What models and tools say may hold escape sequences and text that reorders what follows.
 UNPRINTABLE: Final = re.compile(
@@ -16,6 +14,8 @@ UNPRINTABLE: Final = re.compile(
 )
 LOCATIONS: Final = frozenset({"agent_id", "run_id", "session_id", "timestamp_ms"})
 NEVER_CUT: Final = 10_000
+GAP: Final = 2
+LEAST_LAST_COLUMN: Final = 12
 UNITS: Final = ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
 
 
@@ -55,16 +55,14 @@ def lasted(start_ms: int | None, end_ms: int | None) -> str:
     return f"{minutes}m {rest}s"
 
 
-def console() -> "Console":
-    """Where results are printed; lines are cut on a terminal only."""
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() else NEVER_CUT
-    return Console(width=width, highlight=False, markup=False, emoji=False)
+def count(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 event` or `2 events`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """Rows under headings; the last column gives way when the terminal is narrow."""
+    """Rows under headings; the last column gives way on a narrow terminal, the others never do."""
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -72,13 +70,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
     if not lines:
         print(empty)
         return
-    grid = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns[:-1]:
-        grid.add_column(column.upper(), no_wrap=True)
-    grid.add_column(columns[-1].upper(), no_wrap=True, overflow="ellipsis")
+    headings = [Text(column.upper(), style="bold") for column in columns]
+    *widths, last = (
+        max(cell.cell_len for cell in cells) for cells in zip(headings, *lines, strict=True)
+    )
+    kept = sum(widths) + GAP * len(widths)
+    room = max(_width() - kept, LEAST_LAST_COLUMN)
+    grid = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
+    for heading, width in zip(headings, [*widths, min(last, room)], strict=True):
+        grid.add_column(heading, no_wrap=True, overflow="ellipsis", width=width)
     for line in lines:
         grid.add_row(*line)
-    out = console()
+    # As wide as the table: what does not fit is wrapped by the terminal, and can still be copied.
+    out = Console(width=kept + room, highlight=False, markup=False, emoji=False)
     with out.capture() as captured:
         out.print(grid)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
@@ -123,6 +127,10 @@ def summary(data: Mapping[str, object], limit: int = 160) -> str:
     """What an event says, short enough for a line; where it happened is left out."""
     said = {name: value for name, value in data.items() if name not in LOCATIONS}
     return one_line(printable(" ".join(_part(name, said[name]) for name in said)), limit)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else NEVER_CUT
 
 
 def _part(name: str, value: object) -> str:

@@ -3,7 +3,7 @@
 import typer
 
 from understudy.cli.arguments import Bind, ConfigFile, DatabaseUrl, Home, Workspace
-from understudy.cli.output import ExitCode, note
+from understudy.cli.local_settings import settings_or_exit
 
 
 def serve(
@@ -14,16 +14,12 @@ def serve(
     workspace: Workspace = None,
 ) -> None:
     """Run the daemon until a signal stops it: the first one drains, a second one ends it."""
-    from understudy.settings import Flags, SettingsError, load_settings
+    from understudy.settings import Flags
 
     flags = Flags(
         home=home, bind=bind, database_url=database_url, config=config, workspace=workspace
     )
-    try:
-        settings = load_settings(flags)
-    except SettingsError as problem:
-        note(f"understudy: {problem}")
-        raise typer.Exit(ExitCode.FAILED) from None
+    settings = settings_or_exit(flags)
     # Everything the daemon is made of; only after the settings are known to be good.
     from understudy.daemon.serve import serve as run
 

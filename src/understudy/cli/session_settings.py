@@ -1,19 +1,22 @@
 """`understudy sessions set-…` and `clear-…`: what a session is bound to."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
 from understudy.cli import inputs
-from understudy.cli.arguments import Allow, Deny, SessionId
+from understudy.cli.arguments import TARGET_HELP, Allow, Deny, SessionId
 from understudy.cli.connection import connect
 from understudy.cli.options import Commands
 from understudy.cli.sessions import show_session
 
 commands = Commands("What a session is bound to.")
 
-CAPABILITY_KINDS: Final = ("skill", "mcp_server", "mcp_tool")
-CREDENTIAL_KINDS: Final = ("route", "connector", "connector_credential", "mcp_server")
+ScopeName = Literal["capability", "credential"]
+KINDS: Final[dict[ScopeName, tuple[str, ...]]] = {
+    "capability": ("skill", "mcp_server", "mcp_tool"),
+    "credential": ("route", "connector", "connector_credential", "mcp_server"),
+}
 Clear = Annotated[bool, typer.Option("--clear", help="Take the session's own scope away.")]
 
 
@@ -78,13 +81,7 @@ def set_capability_scope(
     clear: Clear = False,
 ) -> None:
     """Set what an idle session may see: KIND is skill, mcp_server or mcp_tool."""
-    lists = _scope(allow, deny, clear=clear, kinds=CAPABILITY_KINDS)
-    with connect(ctx) as daemon:
-        sessions = daemon.client.sessions
-        if clear:
-            show_session(daemon, sessions.clear_capability_scope(session_id))
-        else:
-            show_session(daemon, sessions.set_capability_scope(session_id, lists))
+    _set_scope(ctx, session_id, "capability", _lists("capability", allow, deny, clear=clear))
 
 
 @commands("set-credential-scope")
@@ -96,22 +93,14 @@ def set_credential_scope(
     clear: Clear = False,
 ) -> None:
     """Set which credentials an idle session may use: KIND is route, connector and the like."""
-    lists = _scope(allow, deny, clear=clear, kinds=CREDENTIAL_KINDS)
-    with connect(ctx) as daemon:
-        sessions = daemon.client.sessions
-        if clear:
-            show_session(daemon, sessions.clear_credential_scope(session_id))
-        else:
-            show_session(daemon, sessions.set_credential_scope(session_id, lists))
+    _set_scope(ctx, session_id, "credential", _lists("credential", allow, deny, clear=clear))
 
 
 @commands("set-reply-targets")
 def set_reply_targets(
     ctx: typer.Context,
     session_id: SessionId,
-    targets: Annotated[
-        list[str], typer.Argument(metavar="TARGET...", help="`local:NAME`, or a webhook's URL.")
-    ],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help=TARGET_HELP)],
 ) -> None:
     """Set where the outputs of future runs go."""
     from understudy.wire.replies import ReplyTarget
@@ -129,10 +118,23 @@ def clear_reply_targets(ctx: typer.Context, session_id: SessionId) -> None:
         show_session(daemon, daemon.client.sessions.clear_reply_targets(session_id))
 
 
-def _scope(
-    allow: list[str] | None, deny: list[str] | None, *, clear: bool, kinds: tuple[str, ...]
+def _lists(
+    name: ScopeName, allow: list[str] | None, deny: list[str] | None, *, clear: bool
 ) -> dict[str, list[str]]:
-    lists = inputs.scope_lists(allow or (), deny or (), kinds)
+    """The lists of a scope; none of them clears it."""
+    lists = inputs.scope_lists(allow or (), deny or (), KINDS[name])
     if clear == bool(lists):
         raise typer.BadParameter("give --allow and --deny, or --clear alone")
     return lists
+
+
+def _set_scope(
+    ctx: typer.Context, session_id: str, name: ScopeName, lists: dict[str, list[str]]
+) -> None:
+    with connect(ctx) as daemon:
+        sessions = daemon.client.sessions
+        change, clear = {
+            "capability": (sessions.set_capability_scope, sessions.clear_capability_scope),
+            "credential": (sessions.set_credential_scope, sessions.clear_credential_scope),
+        }[name]
+        show_session(daemon, change(session_id, lists) if lists else clear(session_id))

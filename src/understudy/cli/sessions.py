@@ -185,7 +185,7 @@ def _fields(view: "SessionView") -> list[tuple[str, object]]:
         ("effective", screen.compact(view.effective_capability_scope)),
         ("credential scope", screen.compact(view.credential_scope)),
         ("reply targets", [f"{to.plugin}:{to.address}" for to in view.reply_targets or []]),
-        ("journal", f"{view.snapshot.journal_length} events"),
+        ("journal", screen.count(view.snapshot.journal_length, "event")),
         ("created", screen.ago(view.created_at_ms)),
         ("changed", screen.ago(view.updated_at_ms)),
     ]

@@ -95,7 +95,7 @@ ROUTE_FIELDS: Final = {
     "base_url": "where the provider is, when it is not the usual place",
     "api_key_env": "the environment variable that holds the key",
     "context_window": "how many tokens the model takes",
-    "fallback_model": "the model to ask when the first one is overloaded",
+    "fallback_model": "tried once when the route's model cannot answer",
     "timeout_s": "how long a model call may take",
     "max_attempts": "how often a model call is tried",
     "script": "for `scripted`: a file to answer from",

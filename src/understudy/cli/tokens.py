@@ -1,16 +1,20 @@
 """`understudy tokens`: who may call."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from understudy.cli import screen
 from understudy.cli.arguments import Cursor, Key, Limit
-from understudy.cli.connection import connect
+from understudy.cli.connection import Connection, connect
 from understudy.cli.options import Commands
-from understudy.cli.output import note
+from understudy.cli.output import ExitCode, client_problem, note, print_json
 
 commands = Commands("Tokens: who may call, and in which role.")
+
+LOCK_OUT: Final = (
+    "this would be the first token: from then on every call needs one, and nobody could administer"
+)
 
 
 @commands("create")
@@ -19,12 +23,17 @@ def create(
     user_id: Annotated[str, typer.Argument(metavar="USER", help="Who the token stands for.")],
     role: Annotated[str, typer.Option(help="`viewer`, `operator` or `admin`.")] = "operator",
     key: Key = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Make the first token even if it is not an admin's.")
+    ] = False,
 ) -> None:
     """Make a token; it is shown once. From the first one on, every call needs a token."""
     from understudy.wire.access import CreateToken
 
     with connect(ctx) as daemon:
         wanted = CreateToken.model_validate({"user_id": user_id, "role": role})
+        if wanted.role != "admin" and not yes:
+            _refuse_to_lock_out(daemon)
         created = daemon.client.tokens.create(wanted.user_id, wanted.role, key=key)
         daemon.show(lambda: print(created.token or ""))
         if not daemon.as_json:
@@ -60,3 +69,22 @@ def delete(
     with connect(ctx) as daemon:
         daemon.client.tokens.delete(token_id)
         daemon.show(lambda: note(f"token {token_id} is deleted"))
+
+
+def _refuse_to_lock_out(daemon: Connection) -> None:
+    """Stop before a token that ends the time without tokens and leaves nobody in charge."""
+    # Whoever gets in with a token has one that goes on working.
+    if daemon.has_token or daemon.client.tokens.page(limit=1).items:
+        return
+    if daemon.as_json:
+        print_json(
+            client_problem(
+                "first_token_not_admin", "First token is not an admin's", LOCK_OUT, status=409
+            )
+        )
+    note(f"error: {LOCK_OUT}")
+    note(
+        "  first make one for yourself with `understudy tokens create me --role admin`, or start the"
+        " daemon with UNDERSTUDY_ADMIN_TOKEN set; --yes does it all the same"
+    )
+    raise typer.Exit(ExitCode.REFUSED)

@@ -2,10 +2,12 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from understudy.cli.output import note
 from understudy.cli.screen import aside, one_line, printable
+from understudy.cli.waiting import Waiting
 
 if TYPE_CHECKING:
     from understudy.client.streams import StreamEvent
@@ -15,20 +17,43 @@ WAITING = {
     "waiting_for_approval": "the run waits for an approval",
     "waiting_for_user_question": "the run waits for an answer to its question",
 }
+MODEL = "the model"
 
 
 class Transcript:
-    """Prints the events of one run."""
+    """Prints the events of one run; on leaving it, the line that was begun is ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_id: str, *, waiting: Waiting | None = None) -> None:
+        self._run_id = run_id
         self._said = ""  # the text of the model call in progress, as far as it is printed
         self._step: int | None = None
+        self._is_mid_line = False
+        self._is_void = False  # whether the text printed last was taken back
+        self._waiting = waiting or Waiting()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        from understudy.client.errors import UnavailableError, UnreachableError
+
+        self._waiting.end()
+        self.end_line()
+        if isinstance(problem, UnreachableError | UnavailableError):
+            back = f"understudy runs watch {self._run_id}"
+            problem.add_note(f"the run goes on when the daemon is back: {back}")
 
     def show(self, event: "StreamEvent") -> None:
         """Print one event."""
         from understudy.client import streams
         from understudy.wire import events
 
+        self._waiting.end()
         match event.data:
             case events.Delta(text=text, step=step):
                 self._say(text, step)
@@ -36,8 +61,10 @@ class Transcript:
                 self._void()
             case streams.ToolCalled(name=name, arguments=arguments):
                 self._beside(f"→ {name} {_compact(arguments)}")
+                self._waiting.begin(name)
             case streams.ToolAnswered(name=name, status=status, content=content):
                 self._beside(f"← {name} {status}: {_compact(content)}")
+                self._waiting.begin(MODEL)
             case streams.OutputSaid(text=text):
                 self._output(text)
             case events.RunUpdated() as update:
@@ -45,45 +72,68 @@ class Transcript:
             case _:
                 pass
 
+    def show_away(self) -> None:
+        """Tell that the daemon does not answer at the moment."""
+        self._waiting.end()
+        self.end_line()
+        aside("the daemon is away; waiting…")
+
     def end_line(self) -> None:
         """Finish the line that is being written."""
-        if self._said and not self._said.endswith("\n"):
+        if self._is_mid_line:
             print(flush=True)
-        self._said = ""
+        self._is_mid_line = False
 
     def _say(self, text: str, step: int) -> None:
         if step != self._step:
             self.end_line()
-            self._step = step
+            self._said, self._step = "", step
+        self._start_over()
         self._said += text
-        sys.stdout.write(printable(text))
-        sys.stdout.flush()
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        if text:
+            sys.stdout.write(printable(text))
+            sys.stdout.flush()
+            self._is_mid_line = not text.endswith("\n")
 
     def _void(self) -> None:
-        if self._said:
-            self.end_line()
+        self.end_line()
+        self._is_void = self._is_void or bool(self._said)
+        self._said = ""
+        self._waiting.begin(MODEL)
+
+    def _start_over(self) -> None:
+        """Tell that what is printed was taken back, once something comes in its place."""
+        if self._is_void:
+            self._is_void = False
             aside("↻ the model starts this reply over")
 
     def _output(self, text: str) -> None:
         if self._said.strip() != text.strip():
             self.end_line()
-            self._said = text
-            sys.stdout.write(printable(text))
+            self._start_over()
+            self._write(text)
         self.end_line()
+        self._said = ""
 
     def _beside(self, line: str) -> None:
         self.end_line()
+        self._start_over()
         aside(line)
 
     def _update(self, update: "RunUpdated") -> None:
         if update.status in WAITING:
             self._beside(WAITING[update.status])
+        elif update.status == "running" and not self._is_mid_line:
+            self._waiting.begin(MODEL)
+        elif update.status == "completed":
+            self.end_line()
         elif update.status in ("failed", "interrupted", "cancelled"):
             self.end_line()
             error = update.event.get("error")
             note(f"run {update.status}" + (f": {one_line(str(error))}" if error else ""))
-        elif update.status == "completed":
-            self.end_line()
 
 
 def _compact(value: object) -> str:

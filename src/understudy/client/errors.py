@@ -120,8 +120,9 @@ def problem_of(status: int, content: bytes) -> ProblemError:
         body = json.loads(content)
     except ValueError:
         body = None
-    if not isinstance(body, dict):
-        body = {"status": status, "detail": f"the daemon answered with status {status}"}
+    if not isinstance(body, dict) or "code" not in body:
+        detail = f"the answer is {status} and no problem document; is that an Understudy daemon?"
+        body = {"status": status, "detail": detail}
     return BY_STATUS.get(status, ProblemError)(status, body)
 
 

@@ -84,25 +84,30 @@ def follow(
     last_event_id: str | None,
     sleep: Callable[[float], None],
     is_over: Callable[[], bool] = lambda: False,
+    on_away: Callable[[], None] = lambda: None,
 ) -> Iterator[StreamEvent]:
     """The events of a stream, without gaps over lost connections, until the caller has enough.
 
-    A connection that ends without an event asks `is_over` whether there will be more.
+    A connection that ends without an event asks `is_over` whether there will be more. `on_away`
+    hears of it, once, when the daemon cannot be reached.
     """
-    failures = 0
+    failures, is_away = 0, False
     reader = EventReader(last_event_id=last_event_id)
     while True:
         said_something = False
         try:
             with open_stream(reader.last_event_id) as chunks:
                 for event in _events(reader, chunks):
-                    failures, said_something = 0, True
+                    failures, said_something, is_away = 0, True, False
                     yield event
             if not said_something and is_over():
                 return
         except (UnreachableError, UnavailableError):
             if failures == len(RECONNECT_DELAYS_S):
                 raise
+            if not is_away:
+                is_away = True
+                on_away()
         reader = EventReader(last_event_id=reader.last_event_id, retry_ms=reader.retry_ms)
         sleep(_delay(failures, reader.retry_ms))
         failures = min(failures + 1, len(RECONNECT_DELAYS_S))

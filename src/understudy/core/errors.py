@@ -10,7 +10,8 @@ UnderstudyError              code, domain, params; no HTTP status
 ├── Invalid                  a value is wrong; carries a JSON pointer
 ├── LimitExceeded            size, budget, rate
 └── Unavailable              provider, tool; retrying may help
-    └── DatabaseUnavailable  gone, full or locked: nothing was changed
+    ├── DatabaseUnavailable  gone, full or locked: nothing was changed
+    └── DamagedRecord        this one cannot be read; the others can
 """
 
 from collections.abc import Mapping
@@ -78,6 +79,10 @@ class Unavailable(UnderstudyError):
 
 class DatabaseUnavailable(Unavailable):
     """The database is gone, full or locked; nothing was changed."""
+
+
+class DamagedRecord(Unavailable):
+    """A stored record that cannot be read; the others still can."""
 
 
 class Invalid(UnderstudyError):

@@ -49,8 +49,8 @@ class Page(Generic[T]):
     @classmethod
     def cut(cls, items: Sequence[T], request: PageRequest) -> "Page[T]":
         """A page of a list that is in memory anyway; the cursor is a position in it."""
-        (start,) = request.after or (0,)
-        if type(start) is not int or not 0 <= start <= len(items):
+        start, *more_keys = request.after or (0,)
+        if more_keys or type(start) is not int or not 0 <= start <= len(items):
             raise not_ours()
         end = start + request.limit
         more = end < len(items)

@@ -9,15 +9,18 @@ from understudy import __version__
 from understudy.settings import DEFAULT_BIND, Settings
 
 
-def banner(settings: Settings, address: Any, program: str) -> str:
-    """A few lines for the terminal; `program` is how a person calls us here."""
+def banner(settings: Settings, address: Any, program: str, *, not_ready: str | None) -> str:
+    """A few lines for the terminal; `program` is how a person calls us here.
+
+    `not_ready` tells why the default route cannot answer, where it cannot.
+    """
     host, port = address[0], address[1]
     url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
     lines = [
         f"Understudy {__version__} is ready at {url}",
         f"  home      {settings.home}",
         f"  database  {'SQLite, embedded' if settings.is_sqlite else 'PostgreSQL'}",
-        f"  model     {_model(settings)}",
+        f"  model     {_model(settings)}" + (f" (NOT READY: {not_ready})" if not_ready else ""),
         "",
         "Try, in another terminal:",
         *(f"  {command}" for command in _commands(url, program)),

@@ -28,6 +28,7 @@ from understudy.telemetry.logs import configure_logging
 log = structlog.get_logger()
 
 STREAM_GRACE_S: Final = 3
+LISTEN_BACKLOG: Final = 2048
 DATABASE_ERRORS: Final = (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error)
 
 
@@ -70,13 +71,20 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _stop_or_quit, stop)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        _say(banner(settings, listener.getsockname(), program_name(sys.argv[0])))
+        _greet(daemon, listener)
         await _until_stopped(stop, serving)
         await daemon.drain()
         server.should_exit = True
         await serving
     finally:
         await daemon.stop()
+
+
+def _greet(daemon: Daemon, listener: socket.socket) -> None:
+    route = daemon.routes.find(daemon.defaults().route_id)
+    reason = "there is no such route" if route is None else route.reason
+    name = program_name(sys.argv[0])
+    _say(banner(daemon.settings, listener.getsockname(), name, not_ready=reason))
 
 
 def _say(text: str) -> None:
@@ -154,9 +162,12 @@ def _listen(settings: Settings) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(address)
+            # Only now is the port ours: another daemon may have bound it at the same moment.
+            listener.listen(LISTEN_BACKLOG)
         except OSError as problem:
             raise CannotServe(
-                f"cannot listen on {settings.host}:{settings.port}: {problem.strerror}"
+                f"cannot listen on {settings.host}:{settings.port}: {problem.strerror}; "
+                "stop what listens there, or use another --bind"
             ) from None
         yield listener
 

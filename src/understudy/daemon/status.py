@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from understudy import __version__
 from understudy.core.clock import Clock
+from understudy.runs.model import RunStatus
 from understudy.runs.ports import RouteCatalogue, RunUnit
+from understudy.runs.service import RuntimeDefaults
 from understudy.sessions.ports import Units
 from understudy.settings import Settings
 
@@ -23,6 +25,7 @@ class StatusReport:
     clock: Clock
     routes: RouteCatalogue
     settings: Settings
+    defaults: Callable[[], RuntimeDefaults]
     state: Callable[[], str]
 
     def __call__(self) -> dict[str, Any]:
@@ -31,6 +34,8 @@ class StatusReport:
         with self.units.read() as unit:
             sessions = unit.sessions.count()
             runs = unit.runs.counts()
+            last_sequence = unit.journal.last_sequence()
+        defaults = self.defaults()
         warnings = [*self._route_warnings(), *self._disk_warnings()]
         return {
             "snapshot_at_ms": began,
@@ -38,13 +43,18 @@ class StatusReport:
             "process_id": os.getpid(),
             "status": self.state(),
             "ready": self.state() == "ready",
+            "runtime": {
+                "route_id": defaults.route_id,
+                "debug_level": str(defaults.debug_level),
+            },
+            "events": {"last_sequence": last_sequence},
             "storage": {"kind": "sqlite" if self.settings.is_sqlite else "postgresql"},
             "provider_readiness": [
                 {"route_id": route.route_id, "ready": route.ready, "reason": route.reason}
                 for route in self.routes.all()
             ],
             "sessions": {"total": sessions},
-            "runs": {str(status): count for status, count in runs.items()},
+            "runs": {str(status): runs.get(status, 0) for status in RunStatus},
             "health": {
                 "ok": all(warning["severity"] != "error" for warning in warnings),
                 "warnings": warnings,

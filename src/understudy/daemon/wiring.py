@@ -3,10 +3,11 @@
 import asyncio
 import os
 import socket
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -26,12 +27,13 @@ from understudy.daemon.status import StatusReport
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat, Reaper
 from understudy.providers.registry import Routes
-from understudy.redaction.scrub import scrub_json
+from understudy.redaction.scrub import scrub, scrub_json
 from understudy.runs.execute import RunExecutor
 from understudy.runs.model import DebugLevel
 from understudy.runs.ports import RunUnit
 from understudy.runs.service import RunService, RuntimeDefaults
 from understudy.runs.stops import StopSignals, watch_stop_requests
+from understudy.runs.upkeep import Upkeep
 from understudy.runtime.service import RuntimeService
 from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
@@ -48,8 +50,9 @@ from understudy.tools.registry import ToolRegistry
 log = structlog.get_logger()
 
 LOCAL_EXECUTOR: Final = "local"
-DRAIN_S: Final = 10.0
+DRAIN_S: Final = 5.0
 STOP_LOOK_S: Final = 0.5
+STRANDED_LOOK_S: Final = 5.0
 SWEEP_EVERY_S: Final = 3600.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
@@ -70,7 +73,7 @@ class Daemon:
         self.deltas = DeltaHub(self.bell)
         self.tools = ToolRegistry([ReadFile(), WriteFile(), ListFiles()])
         self.metrics = Metrics(self.tools.names())
-        self.providers = Routes(settings)
+        self.providers = Routes(settings, scrub=partial(scrub, literals=settings.secrets))
         self.routes = ConfiguredRoutes(settings, self.providers)
         self.database = open_engine(settings.database_url)
         is_sqlite = settings.is_sqlite
@@ -84,10 +87,10 @@ class Daemon:
             bell=self.bell,
         )
         self._tasks: list[asyncio.Task[None]] = []
-        self._helpers: list[EventListener | Heartbeat] = []
+        self._listeners: list[EventListener | Heartbeat] = []
         if not is_sqlite:
             url = settings.database_url
-            self._helpers = [
+            self._listeners = [
                 EventListener(url, lambda session_id: self.units.ring({session_id})),
                 Heartbeat(url, self.engine.executor_id),
             ]
@@ -104,6 +107,9 @@ class Daemon:
             self.units, self.clock, self.routes, self.defaults, self.signals.request
         )
         self.sessions = SessionService(self.units, self.clock, self._route_exists)
+        self.upkeep = Upkeep(
+            self.units, self.clock, self.engine, self.signals, self.units.exclusively
+        )
 
     def migrate(self) -> None:
         """Bring the database up to date."""
@@ -113,23 +119,27 @@ class Daemon:
         """Begin to work: what was left under way goes on."""
         loop = asyncio.get_running_loop()
         self.bell.attach(loop)
-        for helper in self._helpers:
+        for helper in self._listeners:
             await asyncio.to_thread(helper.start)
         await asyncio.to_thread(self.agents.ensure_default)
         await self.engine.start(self._executor().execute)
-        await asyncio.to_thread(self._requeue_lost)
+        await asyncio.to_thread(self.upkeep.requeue_lost)
         self._keep("stop-watch", self._watch_stops)
+        self._keep("stranded-watch", self._watch_stranded)
         self._keep("sweep", self._sweep)
         if not self.settings.is_sqlite:
             self._keep("reaper", Reaper(self.settings.database_url, self.engine).run)
+        # Some providers take seconds to load; not at the cost of the first run.
+        threading.Thread(target=self.providers.warm, name="warm-up", daemon=True).start()
         self.state = "ready"
 
     async def drain(self) -> None:
         """Begin no new step, let those under way finish, and note that the rest is to go on."""
         self.state = "draining"
+        log.info("daemon.draining", runs=len(self.signals.active()))
         if not await self.slots.drain(timeout_s=DRAIN_S):
             log.warning("drain.incomplete", runs=len(self.signals.active()))
-        await asyncio.to_thread(self._park)
+        await asyncio.to_thread(self.upkeep.park)
         self.shutting_down.set()
 
     async def stop(self) -> None:
@@ -144,7 +154,7 @@ class Daemon:
         await self.engine.stop()
         await self.providers.close()
         # The engine took the thread pool with it; these only wait for their own threads.
-        for helper in reversed(self._helpers):
+        for helper in reversed(self._listeners):
             helper.stop()
         self.database.dispose()
 
@@ -167,7 +177,9 @@ class Daemon:
             bell=self.bell,
             deltas=self.deltas,
             readiness=lambda: None if self.state == "ready" else self.state,
-            status=StatusReport(self.units, self.clock, self.routes, self.settings, self._state),
+            status=StatusReport(
+                self.units, self.clock, self.routes, self.settings, self.defaults, self._state
+            ),
             shutting_down=self.shutting_down,
         )
 
@@ -212,14 +224,6 @@ class Daemon:
         disabled = unit.tool_switches.disabled()
         return tuple(name for name in self.tools.names() if name not in disabled)
 
-    def _stop_requests(self, run_ids: tuple[str, ...]) -> dict[str, Any]:
-        with self.units.read() as unit:
-            return unit.runs.stop_requests(run_ids)
-
-    def _park(self) -> None:
-        with self.units.write() as unit:
-            unit.runs.park(self.signals.active())
-
     async def _sweep(self) -> None:
         while True:
             await asyncio.to_thread(self._sweep_once)
@@ -234,21 +238,13 @@ class Daemon:
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
 
-    def _requeue_lost(self) -> None:
-        """Runs and queue are written together; should they ever disagree, no run waits for ever."""
-        with self.units.read() as unit:
-            unfinished = unit.runs.unfinished()
-        for run_id in self.engine.lost(unfinished):
-            # On a connection of the engine's own, so not within our transaction.
-            self.engine.forget([run_id])
-            with self.units.write() as unit:
-                run = unit.runs.get(run_id, lock=True)
-                if run is not None and run.finished_at_ms is None:
-                    log.warning("run.requeued", run_id=run_id)
-                    unit.enqueue(run)
+    async def _watch_stranded(self) -> None:
+        while self.state != "draining":
+            await asyncio.sleep(STRANDED_LOOK_S)
+            await asyncio.to_thread(self.upkeep.put_back_stranded)
 
     async def _watch_stops(self) -> None:
-        await watch_stop_requests(self.signals, self._stop_requests, every_s=STOP_LOOK_S)
+        await watch_stop_requests(self.signals, self.upkeep.stop_requests, every_s=STOP_LOOK_S)
 
     def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         self._tasks.append(asyncio.create_task(_keep_going(name, work)))

@@ -5,7 +5,8 @@ its journal, so the engine only has to call us again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig
 
 from understudy.engine.dispatch import LOOK_EVERY_S, Dispatcher
+from understudy.runs.model import Run
 
 APPLICATION: Final = "understudy"
 # A constant, not a hash of the code: an upgrade must take up what an older daemon left.
@@ -21,6 +23,7 @@ QUEUE: Final = "runs"
 WORKFLOW: Final = "run"
 NOTIFICATION_POLL_S: Final = 0.2
 BATCH: Final = 500
+MAX_THREADS: Final = 64
 
 Execute = Callable[[str], Awaitable[None]]
 
@@ -33,6 +36,8 @@ class DurableEngine:
         self.executor_id = executor_id
         self._client: DBOSClient | None = None
         self._dispatcher: Dispatcher | None = None
+        self._instance: DBOS | None = None
+        self._work = _work_table(database.dialect.name)
 
     async def start(self, execute: Execute) -> None:
         """Prepare the engine's tables, take up what was left, and begin to take runs."""
@@ -43,9 +48,11 @@ class DurableEngine:
             "executor_id": self.executor_id,
             "notification_listener_polling_interval_sec": NOTIFICATION_POLL_S,
             "enable_otlp": False,
+            # Becomes the pool of `asyncio.to_thread`; without a bound a burst makes a thousand threads.
+            "max_executor_threads": MAX_THREADS,
             "log_level": "WARNING",
         }
-        instance = DBOS(config=config)
+        self._instance = instance = DBOS(config=config)
 
         async def run(run_id: str) -> None:
             task = asyncio.current_task()
@@ -71,12 +78,14 @@ class DurableEngine:
 
     async def stop(self) -> None:
         """Stop taking runs; those under way are left for the next start."""
+        # That they are broken off is meant, and no news to anybody.
+        logging.getLogger("dbos").setLevel(logging.ERROR)
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.stop)
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
         self._client = None
 
-    def enqueue(self, connection: sa.Connection, run_id: str, session_id: str) -> None:
+    def enqueue(self, connection: sa.Connection, run: Run) -> None:
         """Queue a run within the caller's transaction."""
         if self._client is None:
             raise RuntimeError("the engine has not been started")
@@ -85,11 +94,13 @@ class DurableEngine:
             {
                 "queue_name": QUEUE,
                 "workflow_name": WORKFLOW,
-                "workflow_id": run_id,
-                "queue_partition_key": session_id,
+                "workflow_id": run.run_id,
+                "queue_partition_key": run.session_id,
+                # Our place in line; the engine's own order goes by clocks.
+                "priority": run.accepted_offset,
                 "app_version": APPLICATION_VERSION,
             },
-            run_id,
+            run.run_id,
         )
 
     def look(self) -> None:
@@ -99,17 +110,10 @@ class DurableEngine:
 
     def pending_executors(self) -> frozenset[str]:
         """Executors that have work under way, by the engine's records."""
-        table = sa.table(
-            "workflow_status",
-            sa.column("executor_id"),
-            sa.column("status"),
-            schema="dbos" if self._database.dialect.name == "postgresql" else None,
+        query = (
+            sa.select(self._work.c.executor_id).where(self._work.c.status == "PENDING").distinct()
         )
-        query: sa.Select[Any] = (
-            sa.select(table.c.executor_id).where(table.c.status == "PENDING").distinct()
-        )
-        with self._database.connect() as connection:
-            return frozenset(name for name in connection.execute(query).scalars() if name)
+        return self._scalars(query)
 
     def take_over(self, executor_id: str) -> None:
         """Put the work of a dead executor back into the queue; doing it twice changes nothing."""
@@ -135,6 +139,22 @@ class DurableEngine:
         """Drop the engine's records of these, so that they can be queued anew."""
         DBOS.delete_workflows(list(run_ids))
 
+    def stranded(self, held: Collection[str]) -> frozenset[str]:
+        """Work that is taken for being under way here, though nobody here holds it."""
+        query = sa.select(self._work.c.workflow_uuid).where(
+            self._work.c.status == "PENDING",
+            self._work.c.executor_id == self.executor_id,
+            self._work.c.name == WORKFLOW,
+        )
+        return self._scalars(query) - frozenset(held)
+
+    def put_back(self, run_id: str) -> None:
+        """Queue such work again; whoever held it may write nothing more."""
+        if self._instance is not None:
+            records = self._instance._sys_db  # noqa: SLF001 - there is no public way
+            records.reenqueue_for_recovery(run_id, [self.executor_id], QUEUE)
+        self.look()
+
     def sweep(self, *, finished_before_ms: int) -> int:
         """Delete the engine's records of work that ended before a time; ours stay."""
         before = datetime.fromtimestamp(finished_before_ms / 1000, tz=UTC).isoformat()
@@ -152,5 +172,21 @@ class DurableEngine:
             DBOS.delete_workflows([workflow.workflow_id for workflow in finished])
             deleted += len(finished)
 
+    def _scalars(self, query: sa.Select[Any]) -> frozenset[str]:
+        with self._database.connect() as connection:
+            return frozenset(value for value in connection.execute(query).scalars() if value)
+
     def _open_client(self) -> DBOSClient:
         return DBOSClient(system_database_engine=self._database, application_name=APPLICATION)
+
+
+def _work_table(dialect: str) -> sa.TableClause:
+    """The engine's own table of work, as far as we read it."""
+    return sa.table(
+        "workflow_status",
+        sa.column("workflow_uuid"),
+        sa.column("name"),
+        sa.column("status"),
+        sa.column("executor_id"),
+        schema="dbos" if dialect == "postgresql" else None,
+    )

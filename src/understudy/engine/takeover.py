@@ -17,6 +17,9 @@ from understudy.engine.durable import DurableEngine
 log = structlog.get_logger()
 
 LOOK_EVERY_S: Final = 1.0
+BEAT_EVERY_S: Final = 0.5
+# A lock that is free once may belong to a daemon that only lost its connection.
+LOOKS_TO_BE_SURE: Final = 3
 # A peer whose machine vanished is noticed by the server within about ten seconds.
 KEEPALIVE: Final = "-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
 
@@ -49,6 +52,7 @@ class Heartbeat:
         self._thread.join(timeout=5)
 
     def _hold(self) -> None:
+        failures = 0
         while not self._stopping.is_set():
             try:
                 with psycopg.connect(
@@ -56,11 +60,14 @@ class Heartbeat:
                 ) as connection:
                     connection.execute("SELECT pg_advisory_lock(%s)", (self._number,))
                     self._held.set()
-                    while not self._stopping.wait(LOOK_EVERY_S):
+                    failures = 0
+                    while not self._stopping.wait(BEAT_EVERY_S):
                         connection.execute("SELECT 1")
             except psycopg.Error as problem:
                 log.warning("heartbeat.lost", reason=type(problem).__name__)
-                self._stopping.wait(1)
+                # At once the first time: until it is back, others may take us for dead.
+                self._stopping.wait(min(failures, 5))
+                failures += 1
 
 
 class Reaper:
@@ -69,6 +76,7 @@ class Reaper:
     def __init__(self, url: str, engine: DurableEngine) -> None:
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         self._engine = engine
+        self._free_looks: dict[str, int] = {}
 
     async def run(self) -> None:
         """Look for ever."""
@@ -77,21 +85,22 @@ class Reaper:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def look(self) -> tuple[str, ...]:
-        """Take over from every dead executor; tells which."""
+        """Take over from every executor that is surely dead; tells which."""
         others = self._engine.pending_executors() - {self._engine.executor_id}
-        if not others:
-            return ()
-        taken = []
+        free = self._free(others) if others else ()
+        self._free_looks = {name: self._free_looks.get(name, 0) + 1 for name in free}
+        dead = tuple(name for name, looks in self._free_looks.items() if looks >= LOOKS_TO_BE_SURE)
+        for executor_id in dead:
+            log.warning("executor.taken_over", executor_id=executor_id)
+            self._engine.take_over(executor_id)
+        return dead
+
+    def _free(self, others: frozenset[str]) -> tuple[str, ...]:
         with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
-            for executor_id in sorted(others):
-                if self._is_dead(connection, executor_id):
-                    log.warning("executor.taken_over", executor_id=executor_id)
-                    self._engine.take_over(executor_id)
-                    taken.append(executor_id)
-        return tuple(taken)
+            return tuple(name for name in sorted(others) if self._is_free(connection, name))
 
     @staticmethod
-    def _is_dead(connection: psycopg.Connection, executor_id: str) -> bool:
+    def _is_free(connection: psycopg.Connection, executor_id: str) -> bool:
         number = lock_number(executor_id)
         row = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
         if row is None or not row[0]:

@@ -17,23 +17,32 @@ from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider as TheirProvider
 
 from understudy.providers.anthropic_plain import PlainOrStreamClient
-from understudy.providers.base import ModelReply, ModelRequest, OnDelta, ProviderError
+from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import TIMEOUT, open_client
-from understudy.providers.failures import Failures
+from understudy.providers.failures import Failures, Scrub, as_it_is
 from understudy.providers.mapping import add_response, to_messages, to_parameters, to_settings
 from understudy.providers.replies import ReplyParts
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 # What a body of the wrong shape makes the reader trip over.
-_WRONG_SHAPE: Final = (AttributeError, KeyError, TypeError, ValueError, AssertionError)
+_WRONG_SHAPE: Final = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AssertionError,
+    RecursionError,
+)
 
 
 class AnthropicProvider:
     """Answers from one server, reusing its connections; belongs to one event loop."""
 
-    def __init__(self, *, api_key: str | None, base_url: str | None) -> None:
+    def __init__(
+        self, *, api_key: str | None, base_url: str | None, scrub: Scrub = as_it_is
+    ) -> None:
         base = base_url or DEFAULT_BASE_URL
-        self._failures = Failures(api_key)
+        self._failures = Failures(api_key, scrub)
         self._client = anthropic.AsyncAnthropic(
             # Servers without keys exist behind a base URL; the client insists on one.
             api_key=api_key or "none",
@@ -46,9 +55,13 @@ class AnthropicProvider:
         self._provider = TheirProvider(anthropic_client=self._client)
         self._models: dict[str, AnthropicModel] = {}
 
-    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+    async def complete(
+        self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
+    ) -> ModelReply:
         """Answer, from a stream or from the plain body of a server that does not stream."""
-        parts = ReplyParts()
+        parts = ReplyParts(on_delta)
+        if on_send:
+            await on_send(request)
         try:
             async with model_request_stream(
                 self._model(request.model),
@@ -57,7 +70,7 @@ class AnthropicProvider:
                 model_request_parameters=to_parameters(request),
                 instrument=False,
             ) as stream:
-                await _listen(stream, parts, on_delta)
+                await _listen(stream, parts)
                 add_response(parts, stream.get())
         except (ModelAPIError, UnexpectedModelBehavior) as problem:
             raise self._failure(problem) from None
@@ -88,7 +101,7 @@ class AnthropicProvider:
         return self._failures.malformed(problem.message)
 
 
-async def _listen(stream: StreamedResponse, parts: ReplyParts, on_delta: OnDelta) -> None:
+async def _listen(stream: StreamedResponse, parts: ReplyParts) -> None:
     async for event in stream:
         said = ""
         if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
@@ -96,8 +109,7 @@ async def _listen(stream: StreamedResponse, parts: ReplyParts, on_delta: OnDelta
         elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
             said = event.delta.content_delta
         if said:
-            parts.text.append(said)
-            on_delta(said)
+            parts.say(said)
 
 
 def _message(body: object) -> str:

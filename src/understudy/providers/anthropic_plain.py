@@ -18,7 +18,7 @@ class PlainOrStreamClient(httpx2.AsyncClient):
             return response
         try:
             events = b"".join(_events(json.loads(await response.aread())))
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             # Not an answer at all: let the reader say so.
             return response
         headers = {"content-type": "text/event-stream"}

@@ -1,6 +1,6 @@
 """The contract between the agent loop and whatever answers as a model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -97,6 +97,9 @@ class ModelReply:
 # because the call is being tried again.
 OnDelta = Callable[[str | None], None]
 
+# Awaited before each request that goes out, tries and fallback included, with what goes out.
+OnSend = Callable[[ModelRequest], Awaitable[None]]
+
 
 class ProviderError(UnderstudyError):
     """A model call failed; `retryable` tells whether the same call may work later."""
@@ -112,8 +115,13 @@ class ProviderError(UnderstudyError):
 class Provider(Protocol):
     """Answers model requests of one route."""
 
-    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
-        """Answer, speaking through `on_delta` on the way; raises `ProviderError`."""
+    async def complete(
+        self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
+    ) -> ModelReply:
+        """Answer, speaking through `on_delta` on the way; raises `ProviderError`.
+
+        What `on_send` raises ends the call and passes through.
+        """
         ...
 
     async def close(self) -> None:

@@ -1,14 +1,17 @@
 """How a failed model call is put into words: clear, bounded and without the key."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from understudy.providers.base import ProviderError
+from understudy.providers.surrogates import clean
 
 MAX_DETAIL_CHARS: Final = 300
+# Far more than is shown, far less than would make scrubbing slow.
+_MAX_READ_CHARS: Final = 64 * 1024
 # A shorter key is a placeholder, and replacing it would make every message unreadable.
 _MIN_SECRET_CHARS: Final = 4
 _RETRYABLE_STATUS: Final = frozenset({408, 409, 425, 429})
@@ -20,6 +23,13 @@ _CODES: Final[Mapping[int, str]] = {
     429: "provider_rate_limited",
 }
 
+Scrub = Callable[[str], str]
+
+
+def as_it_is(text: str) -> str:
+    """The scrubbing of nothing."""
+    return text
+
 
 def bounded(detail: str) -> str:
     """The detail on one line, within the limit."""
@@ -29,18 +39,23 @@ def bounded(detail: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Makes the errors of one route, whose key must never show."""
+    """Makes the errors of one route; neither its key nor another secret may show in them."""
 
     api_key: str | None = field(default=None, repr=False)
+    scrub: Scrub = field(default=as_it_is, repr=False)
 
     def error(
         self, code: str, detail: str, *, retryable: bool = True, retry_after_s: float = 0
     ) -> ProviderError:
-        """A failure, scrubbed before it is cut so that no half of the key stays."""
+        """A failure, scrubbed before it is cut so that no half of a secret stays."""
+        detail = clean(detail[:_MAX_READ_CHARS])
         if self.api_key and len(self.api_key) >= _MIN_SECRET_CHARS:
             detail = detail.replace(self.api_key, "[key]")
         return ProviderError(
-            code, detail=bounded(detail), retryable=retryable, retry_after_s=retry_after_s
+            code,
+            detail=bounded(self.scrub(detail)),
+            retryable=retryable,
+            retry_after_s=retry_after_s,
         )
 
     def status(self, status: int, message: str, headers: Mapping[str, str]) -> ProviderError:

@@ -16,7 +16,7 @@ from understudy.providers.base import (
     Usage,
     UserMessage,
 )
-from understudy.providers.replies import CallParts, ReplyParts, valid_arguments
+from understudy.providers.replies import CallParts, ReplyParts, token_count, valid_arguments
 
 _SAME_NAME: Final = ("temperature", "top_p", "max_tokens", "seed")
 
@@ -85,15 +85,15 @@ def to_settings(generation: Mapping[str, object]) -> ModelSettings:
 def add_response(parts: ReplyParts, response: theirs.ModelResponse) -> None:
     """Add all but the text of a finished response; the text was collected as it arrived."""
     details = response.provider_details or {}
-    parts.model = response.model_name or ""
+    parts.model = str(response.model_name or "")
     parts.finish_reason = str(details.get("finish_reason") or response.finish_reason or "")
     parts.usage = Usage(
-        input_tokens=response.usage.input_tokens,
-        output_tokens=response.usage.output_tokens,
-        cache_read_tokens=response.usage.cache_read_tokens,
+        input_tokens=token_count(response.usage.input_tokens),
+        output_tokens=token_count(response.usage.output_tokens),
+        cache_read_tokens=token_count(response.usage.cache_read_tokens),
     )
     parts.calls = [
-        CallParts(call.tool_call_id, call.tool_name, [_raw(call.args)])
+        CallParts(str(call.tool_call_id), str(call.tool_name), [_raw(call.args)])
         for call in response.tool_calls
     ]
 

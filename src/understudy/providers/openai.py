@@ -12,9 +12,9 @@ from typing import Final
 
 import httpx2
 
-from understudy.providers.base import ModelReply, ModelRequest, OnDelta, ProviderError
+from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import open_client
-from understudy.providers.failures import Failures
+from understudy.providers.failures import Failures, Scrub, as_it_is
 from understudy.providers.openai_reader import AnswerReader, error_message
 from understudy.providers.openai_wire import request_body
 
@@ -27,10 +27,12 @@ _DRAIN_S: Final = 0.25
 class OpenAIProvider:
     """Answers from one server, reusing its connections; belongs to one event loop."""
 
-    def __init__(self, *, api_key: str | None, base_url: str | None) -> None:
+    def __init__(
+        self, *, api_key: str | None, base_url: str | None, scrub: Scrub = as_it_is
+    ) -> None:
         base = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._url = f"{base}/chat/completions"
-        self._failures = Failures(api_key)
+        self._failures = Failures(api_key, scrub)
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
@@ -39,26 +41,32 @@ class OpenAIProvider:
         self._max_tokens_field = "max_tokens" if base_url else "max_completion_tokens"
         self._asks_usage = True
 
-    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+    async def complete(
+        self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
+    ) -> ModelReply:
         """Answer, from a stream or from the plain body of a server that does not stream."""
         try:
-            return await self._attempt(request, on_delta)
+            return await self._attempt(request, on_delta, on_send)
         except ProviderError as refused:
             if not self._asks_usage or "stream_options" not in refused.detail:
                 raise
         # An older server that does not know the option: ask without it from now on.
         self._asks_usage = False
-        return await self._attempt(request, on_delta)
+        return await self._attempt(request, on_delta, on_send)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _attempt(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
+    async def _attempt(
+        self, request: ModelRequest, on_delta: OnDelta, on_send: OnSend | None
+    ) -> ModelReply:
         body = request_body(
             request, max_tokens_field=self._max_tokens_field, with_usage=self._asks_usage
         )
         reader = AnswerReader(self._failures, on_delta)
+        if on_send:
+            await on_send(request)
         async with self._post(json.dumps(body).encode()) as response:
             if not response.is_success:
                 raise await self._refusal(response)
@@ -89,7 +97,7 @@ class OpenAIProvider:
                 break
         try:
             message = error_message(json.loads(body))
-        except ValueError:
+        except (ValueError, RecursionError):
             message = ""
         return self._failures.status(response.status_code, message, response.headers)
 

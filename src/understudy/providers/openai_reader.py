@@ -20,8 +20,7 @@ class AnswerReader:
     def __init__(self, failures: Failures, on_delta: OnDelta) -> None:
         self.is_done = False
         self._failures = failures
-        self._on_delta = on_delta
-        self._parts = ReplyParts()
+        self._parts = ReplyParts(on_delta)
         self._parser = EventParser()
         self._is_plain: bool | None = None
         self._plain: list[bytes] = []
@@ -57,7 +56,7 @@ class AnswerReader:
             if event.strip() == _DONE:
                 self.is_done = True
             elif said := self._said(event):
-                self._on_delta(said)
+                self._parts.say(said)
 
     def _said(self, event: bytes) -> str:
         try:
@@ -65,9 +64,9 @@ class AnswerReader:
             if document.get("error"):
                 raise self._reported(document)
             return add_document(self._parts, document)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._failures.malformed("it is not valid JSON") from None
-        except (AttributeError, KeyError, TypeError):
+        except (AttributeError, LookupError, TypeError):
             raise self._failures.malformed("the JSON has an unexpected shape") from None
 
     def _reported(self, document: dict[str, Any]) -> ProviderError:

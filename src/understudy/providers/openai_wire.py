@@ -13,7 +13,7 @@ from understudy.providers.base import (
     Usage,
     UserMessage,
 )
-from understudy.providers.replies import CallParts, ReplyParts, valid_arguments
+from understudy.providers.replies import CallParts, ReplyParts, token_count, valid_arguments
 
 _PASSED_ON: Final = ("temperature", "top_p", "seed", "stop")
 
@@ -74,21 +74,19 @@ def _call(call: ToolCall) -> dict[str, object]:
 
 
 def add_document(parts: ReplyParts, document: Mapping[str, Any]) -> str:
-    """Add a chunk of a stream, or a whole answer, and return the text that it brought.
+    """Add all but the text of a chunk, or of a whole answer, and return the text that it brought.
 
-    Raises `KeyError`, `TypeError` or `AttributeError` when the document has another shape.
+    Raises `LookupError`, `TypeError` or `AttributeError` when the document has another shape.
     """
-    parts.model = document.get("model") or parts.model
-    if usage := document.get("usage"):
+    parts.model = str(document.get("model") or parts.model)
+    if usage := _mapping(document.get("usage")):
         parts.usage = _usage(usage)
     said = ""
     for choice in document.get("choices") or ():
-        parts.finish_reason = choice.get("finish_reason") or parts.finish_reason
+        parts.finish_reason = str(choice.get("finish_reason") or parts.finish_reason)
         message = choice.get("delta") or choice.get("message") or {}
         said += _text(message.get("content")) or message.get("refusal") or ""
         _add_calls(parts.calls, message.get("tool_calls") or ())
-    if said:
-        parts.text.append(said)
     return said
 
 
@@ -102,8 +100,8 @@ def _add_calls(calls: list[CallParts], fragments: Sequence[Mapping[str, Any]]) -
     for position, fragment in enumerate(fragments):
         call = _target(calls, fragment, position)
         function = fragment.get("function") or {}
-        call.call_id = fragment.get("id") or call.call_id
-        call.name = function.get("name") or call.name
+        call.call_id = str(fragment.get("id") or call.call_id)
+        call.name = str(function.get("name") or call.name)
         arguments = function.get("arguments")
         if arguments:
             # Some servers send an object where the wire wants its text.
@@ -125,9 +123,13 @@ def _target(calls: list[CallParts], fragment: Mapping[str, Any], position: int) 
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    details = usage.get("prompt_tokens_details") or {}
+    details = _mapping(usage.get("prompt_tokens_details"))
     return Usage(
-        input_tokens=usage.get("prompt_tokens") or 0,
-        output_tokens=usage.get("completion_tokens") or 0,
-        cache_read_tokens=details.get("cached_tokens") or 0,
+        input_tokens=token_count(usage.get("prompt_tokens")),
+        output_tokens=token_count(usage.get("completion_tokens")),
+        cache_read_tokens=token_count(details.get("cached_tokens")),
     )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -4,13 +4,18 @@ import threading
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import structlog
+
 from understudy.core.errors import NotFound
 from understudy.providers.base import Provider, ProviderError
+from understudy.providers.failures import Scrub, as_it_is, bounded
 from understudy.providers.readiness import Readiness, check_route, script_path
 from understudy.providers.retry import RetryingProvider
 from understudy.providers.script import load_script
 from understudy.providers.scripted import ScriptedProvider
 from understudy.settings import RouteConfig, Settings
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +32,16 @@ class RouteView:
 
 
 class Routes:
-    """Every route by its id."""
+    """Every route by its id; `scrub` takes secrets out of what a provider says in an error."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, scrub: Scrub = as_it_is) -> None:
         self._settings = settings
+        self._scrub = scrub
         self._providers: dict[str, Provider] = {}
-        # Loading a provider takes so long that a daemon may do it on a thread.
-        self._making = threading.Lock()
+        self._is_closed = False
+        # Loading a provider takes so long that a daemon does it on a thread, and that a run on
+        # another route should not wait for it.
+        self._making = {route_id: threading.Lock() for route_id in settings.routes}
 
     def config(self, route_id: str) -> RouteConfig:
         """The settings of a route; raises `NotFound`."""
@@ -47,14 +55,26 @@ class Routes:
     def get(self, route_id: str) -> Provider:
         """The provider of a route; raises `NotFound`, or `ProviderError` when it is not ready."""
         route = self.config(route_id)
-        with self._making:
+        with self._making[route_id]:
             if route_id not in self._providers:
                 readiness = self.readiness(route_id)
                 if not readiness.ready:
                     detail = f"route {route_id!r} is not ready: {readiness.reason}"
                     raise ProviderError("route_not_ready", detail=detail, retryable=False)
-                self._providers[route_id] = _make(route, self._settings)
+                self._providers[route_id] = _make(route, self._settings, self._scrub)
             return self._providers[route_id]
+
+    def warm(self) -> None:
+        """Make the providers of all ready routes, so that no call has to wait for it."""
+        for route_id in self._settings.routes:
+            if self._is_closed:
+                return
+            try:
+                if self.readiness(route_id).ready:
+                    self.get(route_id)
+            except Exception as problem:  # noqa: BLE001 - the call that needs it will tell
+                reason = bounded(self._scrub(f"{type(problem).__name__}: {problem}"))
+                log.warning("route.warm_up_failed", route_id=route_id, reason=reason)
 
     def readiness(self, route_id: str) -> Readiness:
         """Whether calls on a route can work; raises `NotFound`."""
@@ -66,6 +86,7 @@ class Routes:
 
     async def close(self) -> None:
         """Close every provider that was made."""
+        self._is_closed = True
         providers, self._providers = self._providers, {}
         for provider in providers.values():
             await provider.close()
@@ -83,7 +104,7 @@ class Routes:
         )
 
 
-def _make(route: RouteConfig, settings: Settings) -> Provider:
+def _make(route: RouteConfig, settings: Settings, scrub: Scrub) -> Provider:
     # The libraries behind take long to load, so only a route that is used loads its own.
     key = (settings.api_key(route) or "").strip() or None
     match route.provider:
@@ -93,12 +114,12 @@ def _make(route: RouteConfig, settings: Settings) -> Provider:
         case "openai":
             from understudy.providers.openai import OpenAIProvider
 
-            openai = OpenAIProvider(api_key=key, base_url=route.base_url)
+            openai = OpenAIProvider(api_key=key, base_url=route.base_url, scrub=scrub)
             return RetryingProvider(openai, route)
         case "anthropic":
             from understudy.providers.anthropic import AnthropicProvider
 
-            anthropic = AnthropicProvider(api_key=key, base_url=route.base_url)
+            anthropic = AnthropicProvider(api_key=key, base_url=route.base_url, scrub=scrub)
             return RetryingProvider(anthropic, route)
 
 

@@ -3,10 +3,15 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from understudy.core.ids import new_id
-from understudy.providers.base import ModelReply, ToolCall, Usage
+from understudy.providers.base import ModelReply, OnDelta, ToolCall, Usage
 from understudy.providers.failures import Failures
+from understudy.providers.surrogates import Speaker, clean
+
+# What every JSON reader takes for exact; no model reads more.
+MAX_TOKENS: Final = 2**53
 
 
 @dataclass(slots=True)
@@ -18,19 +23,26 @@ class CallParts:
     arguments: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
 class ReplyParts:
     """An answer while it arrives."""
 
-    text: list[str] = field(default_factory=list)
-    calls: list[CallParts] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    model: str = ""
-    finish_reason: str = ""
+    def __init__(self, on_delta: OnDelta) -> None:
+        self.calls: list[CallParts] = []
+        self.usage = Usage()
+        self.model = ""
+        self.finish_reason = ""
+        self._text: list[str] = []
+        self._speaker = Speaker(on_delta)
+
+    def say(self, piece: str) -> None:
+        """Add to the text, and let it be heard."""
+        self._speaker.say(piece)
+        self._text.append(piece)
 
     def finish(self, failures: Failures) -> ModelReply:
         """The complete reply; raises when there is nothing in it."""
-        text = "".join(self.text)
+        self._speaker.end()
+        text = clean("".join(self._text))
         if not self.calls and not text.strip():
             raise failures.empty(self.finish_reason)
         if any(not call.name for call in self.calls):
@@ -39,8 +51,8 @@ class ReplyParts:
             text=text,
             tool_calls=_with_unique_ids(self.calls),
             usage=self.usage,
-            model=self.model,
-            finish_reason=self.finish_reason or ("tool_calls" if self.calls else "stop"),
+            model=clean(self.model),
+            finish_reason=clean(self.finish_reason) or ("tool_calls" if self.calls else "stop"),
         )
 
 
@@ -49,11 +61,13 @@ def _with_unique_ids(calls: Iterable[CallParts]) -> tuple[ToolCall, ...]:
     taken: set[str] = set()
     finished = []
     for call in calls:
-        call_id = call.call_id if call.call_id and call.call_id not in taken else new_id("call")
+        call_id = clean(call.call_id)
+        if not call_id or call_id in taken:
+            call_id = new_id("call")
         taken.add(call_id)
         # Models leave the arguments out when a tool takes none.
-        arguments = "".join(call.arguments).strip() or "{}"
-        finished.append(ToolCall(call_id=call_id, name=call.name, arguments=arguments))
+        arguments = clean("".join(call.arguments).strip()) or "{}"
+        finished.append(ToolCall(call_id=call_id, name=clean(call.name), arguments=arguments))
     return tuple(finished)
 
 
@@ -62,6 +76,15 @@ def valid_arguments(call: ToolCall) -> str:
     try:
         if isinstance(json.loads(call.arguments), dict):
             return call.arguments
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return json.dumps({"invalid_arguments": call.arguments})
+
+
+def token_count(value: object) -> int:
+    """A count of the provider's as a whole number, or 0 when it cannot be one."""
+    try:
+        count = int(value) if isinstance(value, int | float | str) else 0
+    except (ValueError, OverflowError):
+        return 0
+    return count if 0 <= count <= MAX_TOKENS else 0

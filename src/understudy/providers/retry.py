@@ -6,7 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from understudy.providers.base import ModelReply, ModelRequest, OnDelta, Provider, ProviderError
+from understudy.providers.base import (
+    ModelReply,
+    ModelRequest,
+    OnDelta,
+    OnSend,
+    Provider,
+    ProviderError,
+)
 from understudy.providers.failures import bounded
 from understudy.settings import RouteConfig
 
@@ -50,13 +57,15 @@ class RetryingProvider:
         self._sleep = sleep
         self._jitter = jitter or random.SystemRandom().random
 
-    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+    async def complete(
+        self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
+    ) -> ModelReply:
         """Answer at the first try that succeeds; raises the last failure."""
         speech = _Speech(on_delta)
         models = self._models(request.model)
         for number, model in enumerate(models, start=1):
             try:
-                return await self._try(replace(request, model=model), speech)
+                return await self._try(replace(request, model=model), speech, on_send)
             except ProviderError as problem:
                 if not problem.retryable or number == len(models):
                     raise _final(problem, model, number) from None
@@ -75,11 +84,14 @@ class RetryingProvider:
         more = [fallback] if fallback and fallback != model else []
         return [model] * self._route.max_attempts + more
 
-    async def _try(self, request: ModelRequest, speech: _Speech) -> ModelReply:
+    async def _try(
+        self, request: ModelRequest, speech: _Speech, on_send: OnSend | None
+    ) -> ModelReply:
         limit = self._route.timeout_s
         try:
-            async with asyncio.timeout(limit):
-                return await self._inner.complete(request, on_delta=speech)
+            async with asyncio.timeout(limit) as deadline:
+                untimed = on_send and _untimed(on_send, deadline, limit)
+                return await self._inner.complete(request, on_delta=speech, on_send=untimed)
         except TimeoutError:
             detail = f"there was no complete answer within {limit:g} s"
             raise ProviderError("provider_timeout", detail=detail, retryable=True) from None
@@ -89,6 +101,17 @@ class RetryingProvider:
         # Half of the wait is random, so that many runs do not come back at the same moment.
         ours = longest * (0.5 + self._jitter() / 2)
         return max(ours, min(problem.retry_after_s, LONGEST_RETRY_AFTER_S))
+
+
+def _untimed(on_send: OnSend, deadline: asyncio.Timeout, limit: float) -> OnSend:
+    """The limit is the provider's: it begins when `on_send` has done its own work."""
+
+    async def send(request: ModelRequest) -> None:
+        deadline.reschedule(None)
+        await on_send(request)
+        deadline.reschedule(asyncio.get_running_loop().time() + limit)
+
+    return send
 
 
 def _final(problem: ProviderError, model: str, number: int) -> ProviderError:

@@ -11,6 +11,7 @@ from understudy.providers.base import (
     ModelReply,
     ModelRequest,
     OnDelta,
+    OnSend,
     ToolCall,
     ToolMessage,
     Usage,
@@ -35,8 +36,12 @@ class ScriptedProvider:
         self._pause_s = pause_s
         self._sleep = sleep
 
-    async def complete(self, request: ModelRequest, *, on_delta: OnDelta) -> ModelReply:
+    async def complete(
+        self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
+    ) -> ModelReply:
         """Answer with the next step of whatever fits the conversation."""
+        if on_send:
+            await on_send(request)
         step = self._next_step(request)
         for piece in _pieces(step.text):
             on_delta(piece)

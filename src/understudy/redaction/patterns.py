@@ -85,7 +85,7 @@ RULES: Final = (
     Rule(
         id="pem-private-key",
         kind="private-key",
-        pattern=re.compile(rf"{_PEM_BEGIN}(?:[^-]|-(?!----)){{0,{_MAX}}}+{_PEM_END}"),
+        pattern=re.compile(rf"{_PEM_BEGIN}(?>(?:[^-]|-(?!----)){{0,{_MAX}}}){_PEM_END}"),
         matches=(
             "-----BEGIN " + "PRIVATE KEY-----\n" + "MIIE" * 8 + "\n-----END " + "PRIVATE KEY-----",
             "-----BEGIN " + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + "q7" * 20
@@ -96,7 +96,7 @@ RULES: Final = (
     Rule(
         id="pem-private-key-truncated",
         kind="private-key",
-        pattern=re.compile(rf"{_PEM_BEGIN}(?:[A-Za-z0-9+/=\s\\:,>#|*]|-(?!----)){{0,{_MAX}}}+"),
+        pattern=re.compile(rf"{_PEM_BEGIN}(?>(?:[A-Za-z0-9+/=\s\\:,>#|*]|-(?!----)){{0,{_MAX}}})"),
         matches=("-----BEGIN " + "EC PRIVATE KEY-----\n" + "MHcC" * 12,),
         misses=("-----BEGIN CERTIFICATE-----\nMIIB",),
     ),
@@ -242,7 +242,7 @@ RULES: Final = (
         kind="secret",
         pattern=re.compile(
             rf"{_KEY}{_SEPARATOR}(?P<quote>\\{{0,3}}[\"'`])"
-            rf"(?P<secret>(?:(?!(?P=quote))(?:\\.|[^\n\\])){{4,{_MAX}}}+)(?P=quote)"
+            rf"(?P<secret>(?>(?:(?!(?P=quote))(?:\\.|[^\n\\])){{4,{_MAX}}}))(?P=quote)"
         ),
         matches=(
             '{"clientSecret": "' + "hunter2" * 2 + '"}',

@@ -14,14 +14,16 @@ from understudy.runs.lifecycle import RUN, TERMINAL
 from understudy.runs.model import Run, RunStatus, StopRequest, Usage
 from understudy.runs.patience import patiently
 from understudy.runs.ports import Ending, RunUnit, Worker
-from understudy.runs.steps import Steps, Superseded
-from understudy.runs.stops import Stopped, StopSignal, StopSignals
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.runs.steps import Steps
+from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
+from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.ports import Units, require_session
 
 log = structlog.get_logger()
 
 MAX_CRASHES: Final = 5
+# More than the longest run can have: 500 steps of 128 calls, each with two events.
+MAX_RUN_EVENTS: Final = 200_000
 STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
     StopRequest.CANCEL: RunStatus.CANCELLED,
     StopRequest.INTERRUPT: RunStatus.INTERRUPTED,
@@ -36,6 +38,10 @@ class Execution:
     steps: Steps
     stop: StopSignal
     snapshot: Mapping[str, Any]
+
+
+# A run that may be worked on, what it has done, and what its prompt is built from.
+Begun = tuple[Run, Steps, Mapping[str, Any]]
 
 
 class AsyncWorker(Worker, Protocol):
@@ -77,20 +83,20 @@ class RunExecutor:
             begun = await self._begin_or_fail(run_id)
             if begun is None:
                 return
-            run, steps = begun
+            run, steps, snapshot = begun
             if run.stop_request is not None:
                 stop.set(run.stop_request)
-            execution = Execution(run=run, steps=steps, stop=stop, snapshot=run.snapshot or {})
+            execution = Execution(run=run, steps=steps, stop=stop, snapshot=snapshot)
             ending = await self._work(execution)
             ended = await patiently(self._end, steps, ending)
             self._count(ended)
         except Superseded:
             log.warning("run.superseded", run_id=run_id)
         finally:
-            self.signals.close(run_id)
+            self.signals.close(run_id, stop)
             self.observer.run_left()
 
-    async def _begin_or_fail(self, run_id: str) -> tuple[Run, Steps] | None:
+    async def _begin_or_fail(self, run_id: str) -> Begun | None:
         try:
             return await patiently(self._begin, run_id)
         except UnderstudyError as problem:
@@ -113,9 +119,11 @@ class RunExecutor:
 
     def _count(self, run: Run) -> None:
         began, ended = run.started_at_ms or 0, run.finished_at_ms or 0
-        self.observer.run_ended(str(run.status), seconds=(ended - began) / 1000)
+        seconds = (ended - began) / 1000
+        self.observer.run_ended(str(run.status), seconds=seconds)
+        log.info("run.ended", run_id=run.run_id, status=str(run.status), seconds=seconds)
 
-    def _begin(self, run_id: str) -> tuple[Run, Steps] | None:
+    def _begin(self, run_id: str) -> Begun | None:
         with self.units.write() as unit:
             run = unit.runs.get(run_id, lock=True)
             if run is None or run.status in TERMINAL:
@@ -124,7 +132,7 @@ class RunExecutor:
                 run = self._start(unit, run)
                 done: tuple[JournalEvent, ...] = ()
             else:
-                done = unit.journal.read(run_id=run_id, limit=100_000)
+                done = unit.journal.read(run_id=run_id, limit=MAX_RUN_EVENTS)
                 run = self._take_up(unit, run, done)
             steps = Steps(units=self.units, clock=self.clock, run=run)
             steps.remember(done)
@@ -132,13 +140,11 @@ class RunExecutor:
                 reason = f"the daemon crashed {run.crashes} times in a row during this run"
                 self._finish(unit, run, Ending(status=RunStatus.INTERRUPTED, error=reason), done)
                 return None
-            return run, steps
+            return run, steps, unit.runs.snapshot(run_id)
 
     def _refuse(self, run_id: str, reason: str) -> None:
         with self.units.write() as unit:
-            run = unit.runs.get(run_id, lock=True)
-            if run is not None and run.status not in TERMINAL:
-                self._finish(unit, run, Ending(status=RunStatus.FAILED, error=reason), ())
+            fail_unread(unit, run_id, reason=reason, at_ms=self.clock.now_ms())
 
     def _start(self, unit: RunUnit, run: Run) -> Run:
         RUN.check(run.status, RunStatus.RUNNING)
@@ -157,7 +163,7 @@ class RunExecutor:
             run.session_id, (status_event(run), input_event(run)), at_ms=now
         )
         snapshot = self.worker.prepare(unit, run, session, input_offset=events[1].offset)
-        run = replace(run, snapshot=snapshot)
+        unit.runs.set_snapshot(run.run_id, snapshot)
         unit.runs.update(run)
         return run
 
@@ -204,6 +210,15 @@ class RunExecutor:
         more = {"error": ending.error} if ending.error else {}
         unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
         return run
+
+
+def fail_unread(unit: RunUnit, run_id: str, *, reason: str, at_ms: int) -> None:
+    """End a run that cannot be read or begun, so that its session does not wait for it for ever."""
+    session_id = unit.runs.close(run_id, RunStatus.FAILED, reason=reason, at_ms=at_ms)
+    if session_id is not None:
+        data = {"type": "failed", "status": str(RunStatus.FAILED), "error": reason}
+        event = NewEvent(kind=EventKind.RUN, run_id=run_id, data=data)
+        unit.journal.append(session_id, (event,), at_ms=at_ms)
 
 
 def _usage(done: tuple[JournalEvent, ...]) -> Usage:

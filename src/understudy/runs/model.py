@@ -147,5 +147,3 @@ class Run:
     progress: int = 0
     # Whether the daemon stopped in good order while the run was going on.
     parked: bool = False
-    # What the prompt was built from when the run started, so that a resume sees the same.
-    snapshot: Mapping[str, Any] | None = None

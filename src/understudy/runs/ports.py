@@ -42,6 +42,18 @@ class RunStore(Protocol):
         """Replace a run whose row this unit holds locked."""
         ...
 
+    def set_snapshot(self, run_id: str, snapshot: Mapping[str, Any]) -> None:
+        """Keep what the prompt of a run is built from; done once, when it starts."""
+        ...
+
+    def snapshot(self, run_id: str) -> Mapping[str, Any]:
+        """What the prompt of a run is built from."""
+        ...
+
+    def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
+        """End a run without reading it, for one that cannot be read; its session, if it was open."""
+        ...
+
     def owns(self, run_id: str, attempt: int) -> bool:
         """Whether that attempt is still the one allowed to write, held until the unit ends."""
         ...

@@ -156,7 +156,8 @@ class RunService:
         if current is None:
             return None
         detail = self._stop(principal, current.run_id, StopRequest.INTERRUPT, "runs.interrupt")
-        return detail.run
+        # It may have ended by itself between the two looks.
+        return None if detail.run.stop_request is None else detail.run
 
     def _stop(self, principal: Principal, run_id: str, how: StopRequest, action: str) -> RunDetail:
         with self.units.write() as unit:

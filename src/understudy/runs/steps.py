@@ -8,15 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
 from understudy.runs.ports import DebugRequest, RunUnit
-from understudy.sessions.journal import JournalEvent, NewEvent
+from understudy.runs.stops import Superseded
+from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.ports import Units
-
-
-class Superseded(Exception):
-    """Another execution of this run has begun; this one may write nothing more."""
 
 
 @dataclass(slots=True)
@@ -29,14 +27,26 @@ class Steps:
     done: dict[str, JournalEvent] = field(default_factory=dict)
 
     def find(self, key: str) -> JournalEvent | None:
-        """The event of a step that is done."""
-        return self.done.get(key)
+        """The event of a step that is done; `DamagedRecord` when it can no longer be read."""
+        event = self.done.get(key)
+        if event is not None and event.kind is EventKind.DAMAGED:
+            raise DamagedRecord(
+                "record_damaged", domain="runs", detail="the journal of this run is damaged"
+            )
+        return event
 
     async def write(
         self, events: Sequence[NewEvent], *, capture: DebugRequest | None = None
     ) -> tuple[JournalEvent, ...]:
         """Append events of this run, or raise `Superseded` when it is no longer ours."""
-        written = await patiently(self._write, events, capture)
+        tries = 0
+
+        def write() -> tuple[JournalEvent, ...]:
+            nonlocal tries
+            tries += 1
+            return self._write(events, capture, is_repeat=tries > 1)
+
+        written = await patiently(write)
         self.remember(written)
         return written
 
@@ -45,13 +55,20 @@ class Steps:
         self.done.update({event.key: event for event in events if event.key is not None})
 
     def _write(
-        self, events: Sequence[NewEvent], capture: DebugRequest | None
+        self, events: Sequence[NewEvent], capture: DebugRequest | None, *, is_repeat: bool
     ) -> tuple[JournalEvent, ...]:
         with self.units.write() as unit:
             if not unit.runs.owns(self.run.run_id, self.run.attempt):
                 raise Superseded(self.run.run_id)
+            # The first try may have been committed without our hearing of it.
+            if is_repeat and (stored := self._stored(unit, events)):
+                return stored
             if capture is not None:
                 unit.debug.add(capture)
             if not events:
                 return ()
             return unit.journal.append(self.run.session_id, events, at_ms=self.clock.now_ms())
+
+    def _stored(self, unit: RunUnit, events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
+        keys = [event.key for event in events if event.key is not None]
+        return unit.journal.by_keys(self.run.session_id, keys) if keys else ()

@@ -18,11 +18,16 @@ class Stopped(Exception):
         self.how = how
 
 
+class Superseded(Exception):
+    """Another execution of this run has begun; this one may write nothing more."""
+
+
 @dataclass(slots=True)
 class StopSignal:
     """Set once when a run should stop."""
 
     how: StopRequest | None = None
+    is_superseded: bool = False
     _event: asyncio.Event = field(default_factory=asyncio.Event)
 
     def set(self, how: StopRequest) -> None:
@@ -31,16 +36,23 @@ class StopSignal:
             self.how = how
             self._event.set()
 
+    def supersede(self) -> None:
+        """Let the execution give up without a word: a newer one of the same run has begun."""
+        self.is_superseded = True
+        self._event.set()
+
     def check(self) -> None:
-        """Raise `Stopped` if the stop was asked for."""
+        """Raise `Stopped` if the stop was asked for, `Superseded` if a newer execution has begun."""
+        if self.is_superseded:
+            raise Superseded
         if self.how is not None:
             raise Stopped(self.how)
 
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
         """Do the work; on a stop cancel it, wait until it has really ended, then raise."""
-        if self.how is not None:
+        if self._event.is_set():
             work.close()
-            raise Stopped(self.how)
+            self.check()
         task = asyncio.ensure_future(work)
         stop = asyncio.ensure_future(self._event.wait())
         try:
@@ -67,13 +79,18 @@ class StopSignals:
     _loop: asyncio.AbstractEventLoop | None = None
 
     def open(self, run_id: str) -> StopSignal:
-        """The signal of a run that begins here."""
+        """The signal of an execution that begins here; an older one of the same run gives up."""
         self._loop = asyncio.get_running_loop()
-        return self._signals.setdefault(run_id, StopSignal())
+        older = self._signals.get(run_id)
+        if older is not None:
+            older.supersede()
+        signal = self._signals[run_id] = StopSignal()
+        return signal
 
-    def close(self, run_id: str) -> None:
-        """Forget a run that has ended."""
-        self._signals.pop(run_id, None)
+    def close(self, run_id: str, signal: StopSignal) -> None:
+        """Forget an execution that has ended; a newer one of the same run stays."""
+        if self._signals.get(run_id) is signal:
+            del self._signals[run_id]
 
     def active(self) -> tuple[str, ...]:
         """The runs that this process executes."""

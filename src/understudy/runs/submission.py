@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from understudy.core.errors import Invalid
 from understudy.runs.model import DebugLevel, InputItem, RunInput, RunKind
@@ -15,6 +16,7 @@ from understudy.sessions.model import ReplyTarget
 MAX_KEY_BYTES: Final = 256
 MAX_ITERATIONS: Final = 500
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
+WEB_SCHEMES: Final = frozenset({"http", "https"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,26 @@ def check_reply_targets(targets: tuple[ReplyTarget, ...]) -> tuple[ReplyTarget, 
                 pointer=f"/reply_targets/{index}",
                 detail="a reply target has plugin local or http, and an address",
             )
+        if target.plugin == "http" and not _is_web_address(target.address):
+            raise Invalid(
+                "invalid_reply_target",
+                domain="sessions",
+                pointer=f"/reply_targets/{index}/address",
+                detail="the address of an http target is an http(s) URL with a host and no user",
+            )
     return targets
+
+
+def _is_web_address(address: str) -> bool:
+    """Whether an address is a URL that a webhook can be called by, without credentials in it."""
+    if any(char.isspace() or not char.isprintable() for char in address):
+        return False
+    try:
+        url = urlsplit(address)
+        named = bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
+    return named and url.scheme in WEB_SCHEMES and "@" not in url.netloc
 
 
 def check_idempotency_key(key: str) -> str:

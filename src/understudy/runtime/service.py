@@ -64,7 +64,9 @@ class RuntimeService:
     def revisions(self) -> tuple[Revision, ...]:
         """The kept revisions, newest first."""
         with self.units.read() as unit:
-            return unit.revisions.all() or (INITIAL,)
+            kept = unit.revisions.all()
+        # The first one is not stored: it is what every daemon begins with.
+        return (*kept, INITIAL) if not kept or kept[-1].revision == 2 else kept
 
     def change(
         self,

@@ -92,6 +92,10 @@ class JournalStore(Protocol):
         """The newest events before an offset, newest first."""
         ...
 
+    def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
+        """The events of a session that carry one of these keys, in order."""
+        ...
+
     def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
         """The output events of some runs, in order."""
         ...

@@ -35,9 +35,7 @@ class ProjectService:
             **fields,
         )
         with self.units.write() as unit:
-            checked = replace(project, members=())
-            for member in project.members:
-                checked = _joined(unit, checked, member)
+            checked = _checked(unit, project)
             if not unit.projects.add(checked):
                 raise Conflict(
                     "project_already_exists",
@@ -58,12 +56,13 @@ class ProjectService:
             return unit.projects.page(request)
 
     def update(self, principal: Principal, project_id: str, **fields: Any) -> Project:
-        """Change the given fields of a project."""
+        """Change the given fields of a project; members, if given, replace those there are."""
         if "display_name" in fields:
             fields["display_name"] = _named(fields["display_name"])
         with self.units.write() as unit:
             stored = _require(unit, project_id, lock=True)
-            return self._save(unit, principal, "projects.update", stored, replace(stored, **fields))
+            changed = _checked(unit, replace(stored, **fields))
+            return self._save(unit, principal, "projects.update", stored, changed)
 
     def delete(self, principal: Principal, project_id: str) -> None:
         """Delete a project; its sessions stay."""
@@ -122,6 +121,14 @@ def _require(unit: SessionUnit, project_id: str, *, lock: bool = False) -> Proje
     if project is None:
         raise NotFound("project_not_found", domain="projects", detail=f"no project {project_id!r}")
     return project
+
+
+def _checked(unit: SessionUnit, project: Project) -> Project:
+    """The project with each of its members checked as if it had just joined."""
+    checked = replace(project, members=())
+    for member in project.members:
+        checked = _joined(unit, checked, member)
+    return checked
 
 
 def _joined(unit: SessionUnit, project: Project, member: ProjectMember) -> Project:

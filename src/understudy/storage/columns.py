@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
-from understudy.core.errors import Unavailable
+from understudy.core.errors import DamagedRecord
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Json(sa.types.TypeDecorator[Any]):
             return None
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return DAMAGED
 
 
@@ -52,10 +52,6 @@ def optional_object(value: Any) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
         raise TypeError("not a JSON object")
     return value
-
-
-class DamagedRecord(Unavailable):
-    """A stored record that cannot be read; the others still can."""
 
 
 def read_record(row: Any, read: Callable[[Any], T], *, what: str) -> T:

@@ -21,14 +21,19 @@ class SqlDebug:
         self._connection.execute(sa.insert(debug_requests).values(asdict(capture)))
 
     def answer(self, run_id: str, *, step: int, attempt: int, response: Mapping[str, Any]) -> None:
-        """Add the reply to a captured request."""
-        self._connection.execute(
-            sa.update(debug_requests)
+        """Add the reply to the last request of a step: the tries before it got none."""
+        last = (
+            sa.select(sa.func.max(debug_requests.c.number))
             .where(
                 debug_requests.c.run_id == run_id,
                 debug_requests.c.step == step,
                 debug_requests.c.attempt == attempt,
             )
+            .scalar_subquery()
+        )
+        self._connection.execute(
+            sa.update(debug_requests)
+            .where(debug_requests.c.number == last)
             .values(response=dict(response))
         )
 

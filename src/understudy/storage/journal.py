@@ -74,6 +74,15 @@ class SqlJournal:
         )
         return tuple(_event(row) for row in self._connection.execute(query))
 
+    def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
+        """The events of a session that carry one of these keys, in order."""
+        query = (
+            sa.select(journal)
+            .where(journal.c.session_id == session_id, journal.c.key.in_(keys))
+            .order_by(journal.c.offset)
+        )
+        return tuple(_event(row) for row in self._connection.execute(query))
+
     def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
         """The output events of some runs, in order."""
         query = (
@@ -123,14 +132,15 @@ _INSERT = sa.insert(journal).returning(journal.c.sequence)
 
 
 def _event(row: Any) -> JournalEvent:
+    # An event that cannot be read must not hide those around it.
+    known = row.kind in EventKind.__members__.values() and isinstance(row.data, dict)
     return JournalEvent(
         sequence=row.sequence,
         offset=row.offset,
         session_id=row.session_id,
-        kind=EventKind(row.kind),
+        kind=EventKind(row.kind) if known else EventKind.DAMAGED,
         at_ms=row.at_ms,
         run_id=row.run_id,
         key=row.key,
-        # Text that no longer parses must not hide the events around it.
-        data=row.data if isinstance(row.data, dict) else {"damaged": True},
+        data=row.data if known else {},
     )

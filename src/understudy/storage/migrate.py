@@ -6,27 +6,21 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from understudy.storage.postgres import LOCK_SPACE, MIGRATION_LOCK
+from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
 VERSION_TABLE = "understudy_schema"
 
 
 def migrate(engine: sa.Engine) -> None:
     """Apply every migration that is missing; on PostgreSQL under a lock shared by all daemons."""
-    with engine.connect() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK_SPACE, MIGRATION_LOCK)))
-            connection.commit()
-        try:
-            command.upgrade(alembic_config(connection), "head")
-            connection.commit()
-        finally:
-            if engine.dialect.name == "postgresql":
-                connection.rollback()
-                connection.execute(
-                    sa.select(sa.func.pg_advisory_unlock(LOCK_SPACE, MIGRATION_LOCK))
-                )
-                connection.commit()
+    lock = hold_lock(engine, MIGRATION_LOCK) if _is_shared(engine) else engine.connect()
+    with lock as connection:
+        command.upgrade(alembic_config(connection), "head")
+        connection.commit()
+
+
+def _is_shared(engine: sa.Engine) -> bool:
+    return engine.dialect.name == "postgresql"
 
 
 def alembic_config(connection: sa.Connection) -> Config:

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import structlog
 
+from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest, encode_cursor, not_ours
-from understudy.storage.columns import DamagedRecord
 
 log = structlog.get_logger()
 

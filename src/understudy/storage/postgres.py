@@ -1,7 +1,8 @@
 """What is particular about PostgreSQL: many writers, advisory locks, notifications."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
@@ -15,6 +16,7 @@ CHANNEL: Final = "understudy_events"
 LOCK_SPACE: Final = 0x554E4453
 JOURNAL_LOCK: Final = 1
 MIGRATION_LOCK: Final = 2
+START_LOCK: Final = 3
 
 
 def open_postgres(url: str) -> sa.Engine:
@@ -24,9 +26,24 @@ def open_postgres(url: str) -> sa.Engine:
         pool_size=16,
         max_overflow=16,
         pool_timeout=60,
+        hide_parameters=True,
         pool_pre_ping=True,
         connect_args={"connect_timeout": 10, "application_name": "understudy"},
     )
+
+
+@contextmanager
+def hold_lock(engine: sa.Engine, number: int) -> Iterator[sa.Connection]:
+    """Hold an advisory lock that all daemons know, on a connection of its own."""
+    with engine.connect() as connection:
+        connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK_SPACE, number)))
+        connection.commit()
+        try:
+            yield connection
+        finally:
+            connection.rollback()
+            connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCK_SPACE, number)))
+            connection.commit()
 
 
 class PostgresDialect:

@@ -49,11 +49,15 @@ class SqlResponses:
     def claim(self, key_hash: str, fingerprint: str, now_ms: int) -> StoredResponse | None:
         """Take the key; when somebody has it already, what is known of their request."""
         row = {"key_hash": key_hash, "fingerprint": fingerprint, "created_at_ms": now_ms}
-        if insert_new(self._connection, responses, row):
-            return None
+        return None if insert_new(self._connection, responses, row) else self.get(key_hash)
+
+    def get(self, key_hash: str) -> StoredResponse | None:
+        """What is known of the request under a key."""
         found = self._connection.execute(
             sa.select(responses).where(responses.c.key_hash == key_hash)
-        ).one()
+        ).first()
+        if found is None:
+            return None
         return StoredResponse(
             key_hash=found.key_hash,
             fingerprint=found.fingerprint,

@@ -1,6 +1,6 @@
 """The run store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -37,7 +37,7 @@ class SqlRuns:
 
     def get(self, run_id: str, *, lock: bool = False) -> Run | None:
         """One run; `lock` holds its row until the unit ends."""
-        query = sa.select(runs).where(runs.c.run_id == run_id)
+        query = _RUNS.where(runs.c.run_id == run_id)
         row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
         return None if row is None else _read(row)
 
@@ -62,6 +62,34 @@ class SqlRuns:
             sa.update(runs).where(runs.c.run_id == run.run_id).values(_changing(run))
         )
 
+    def set_snapshot(self, run_id: str, snapshot: Mapping[str, Any]) -> None:
+        """Keep what the prompt of a run is built from; done once, when it starts."""
+        self._connection.execute(
+            sa.update(runs).where(runs.c.run_id == run_id).values(snapshot=snapshot)
+        )
+
+    def snapshot(self, run_id: str) -> Mapping[str, Any]:
+        """What the prompt of a run is built from."""
+        query = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == run_id)
+        row = self._connection.execute(query).one()
+        return read_record(row, _snapshot, what=f"snapshot of run {run_id}")
+
+    def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
+        """End a run without reading it, for one that cannot be read; its session, if it was open."""
+        statement = (
+            sa.update(runs)
+            .where(runs.c.run_id == run_id, runs.c.finished_at_ms.is_(None))
+            .values(
+                status=str(status),
+                attempt=runs.c.attempt + 1,
+                updated_at_ms=at_ms,
+                finished_at_ms=at_ms,
+                state=_state(error=reason),
+            )
+            .returning(runs.c.session_id)
+        )
+        return self._connection.execute(statement).scalar()
+
     def owns(self, run_id: str, attempt: int) -> bool:
         """Whether that attempt is still the one allowed to write, held until the unit ends."""
         values = {"owned": run_id, "by": attempt}
@@ -75,7 +103,7 @@ class SqlRuns:
         statuses: Sequence[RunStatus] = (),
     ) -> Page[Run]:
         """Runs, newest first."""
-        query = sa.select(runs)
+        query = _RUNS
         if session_id is not None:
             query = query.where(runs.c.session_id == session_id)
         if statuses:
@@ -106,8 +134,7 @@ class SqlRuns:
     def current(self, session_id: str) -> Run | None:
         """The run of a session that is running or waiting."""
         query = (
-            sa.select(runs)
-            .where(runs.c.session_id == session_id, runs.c.finished_at_ms.is_(None))
+            _RUNS.where(runs.c.session_id == session_id, runs.c.finished_at_ms.is_(None))
             .where(runs.c.status.in_(ACTIVE))
             .order_by(runs.c.accepted_offset)
             .limit(1)
@@ -142,13 +169,11 @@ class SqlRuns:
 
     def park(self, run_ids: Sequence[str]) -> None:
         """Note that the daemon stops in good order while these go on."""
-        for run_id in run_ids:
-            run = self.get(run_id, lock=True)
-            if run is not None and run.finished_at_ms is None:
-                state = {**_changing(run)["state"], "parked": True}
-                self._connection.execute(
-                    sa.update(runs).where(runs.c.run_id == run_id).values(state=state)
-                )
+        self._connection.execute(
+            sa.update(runs)
+            .where(runs.c.run_id.in_(run_ids), runs.c.finished_at_ms.is_(None))
+            .values(parked=True)
+        )
 
     def counts(self) -> dict[RunStatus, int]:
         """How many runs have each status."""
@@ -156,6 +181,8 @@ class SqlRuns:
         return {RunStatus(status): count for status, count in self._connection.execute(query)}
 
 
+# Everything but the snapshot: it can be long, and only who executes the run needs it.
+_RUNS = sa.select(*(column for column in runs.c if column.name != "snapshot"))
 # Asked before every step, so it is put together only once.
 _OWNED = sa.select(runs.c.run_id).where(
     runs.c.run_id == sa.bindparam("owned"),
@@ -183,16 +210,33 @@ def _changing(run: Run) -> dict[str, Any]:
         "updated_at_ms": run.updated_at_ms,
         "started_at_ms": run.started_at_ms,
         "finished_at_ms": run.finished_at_ms,
-        "snapshot": run.snapshot,
-        "state": {
-            "error": run.error,
-            "usage": asdict(run.usage),
-            "deliveries": [asdict(delivery) for delivery in run.deliveries],
-            "crashes": run.crashes,
-            "progress": run.progress,
-            "parked": run.parked,
-        },
+        "parked": run.parked,
+        "state": _state(
+            error=run.error,
+            usage=asdict(run.usage),
+            deliveries=[asdict(delivery) for delivery in run.deliveries],
+            crashes=run.crashes,
+            progress=run.progress,
+        ),
     }
+
+
+def _state(**known: Any) -> dict[str, Any]:
+    nothing: dict[str, Any] = {
+        "error": None,
+        "usage": {},
+        "deliveries": [],
+        "crashes": 0,
+        "progress": 0,
+    }
+    return {**nothing, **known}
+
+
+def _snapshot(row: Any) -> Mapping[str, Any]:
+    snapshot = optional_object(row.snapshot)
+    if snapshot is None:
+        raise TypeError("missing")
+    return snapshot
 
 
 def _read(row: Any) -> Run:
@@ -224,11 +268,10 @@ def _run(row: Any) -> Run:
         max_tool_iterations=wanted["max_tool_iterations"],
         debug_level=DebugLevel(wanted["debug_level"]),
         reply_targets=tuple(ReplyTarget(**target) for target in wanted["reply_targets"]),
-        snapshot=optional_object(row.snapshot),
         error=state["error"],
         usage=Usage(**state["usage"]),
         deliveries=tuple(Delivery(**delivery) for delivery in state["deliveries"]),
         crashes=state["crashes"],
         progress=state["progress"],
-        parked=state["parked"],
+        parked=row.parked,
     )

@@ -109,6 +109,7 @@ runs = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("stop_request", sa.Text),
+    sa.Column("parked", sa.Boolean, nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False),
     sa.Column("accepted_offset", sa.Integer, nullable=False),
     sa.Column("submitted_at_ms", Ms, nullable=False),
@@ -123,15 +124,16 @@ runs = sa.Table(
     sa.Column("state", Json, nullable=False),
     one_of("status", RunStatus),
     sa.Index("ix_runs_newest", "submitted_at_ms", "run_id"),
-    sa.Index("ix_runs_session", "session_id", "accepted_offset"),
+    sa.Index("ix_runs_session", "session_id", "submitted_at_ms", "run_id"),
+    # The line of a session, without all the runs that have ended.
     sa.Index(
         "ix_runs_unfinished",
         "session_id",
-        "status",
+        "accepted_offset",
         sqlite_where=sa.text("finished_at_ms IS NULL"),
         postgresql_where=sa.text("finished_at_ms IS NULL"),
     ),
-    sa.Index("ix_runs_status", "status"),
+    sa.Index("ix_runs_status", "status", "submitted_at_ms", "run_id"),
 )
 
 debug_requests = sa.Table(

@@ -15,6 +15,7 @@ def open_sqlite(url: str) -> sa.Engine:
         pool_size=16,
         max_overflow=16,
         pool_timeout=60,
+        hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000},
     )
     sa.event.listen(engine, "connect", _prepare)

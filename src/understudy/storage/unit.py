@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -15,6 +16,7 @@ from understudy.storage.debug import SqlDebug
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.journal import SqlJournal
 from understudy.storage.personas import SqlPersonas
+from understudy.storage.postgres import START_LOCK, hold_lock
 from understudy.storage.projects import SqlProjects
 from understudy.storage.receipts import SqlReceipts, SqlResponses
 from understudy.storage.revisions import SqlRevisions
@@ -24,7 +26,7 @@ from understudy.storage.tokens import SqlTokens
 from understudy.storage.tools import SqlToolSwitches
 
 # Hands a run to the durable engine within the caller's transaction.
-Enqueue = Callable[[sa.Connection, str, str], None]
+Enqueue = Callable[[sa.Connection, Run], None]
 
 
 class SqlUnit:
@@ -92,8 +94,17 @@ class SqlUnit:
 
     def enqueue(self, run: Run) -> None:
         """Hand the run to the engine; it starts once this unit has committed."""
-        self._enqueue(self.connection, run.run_id, run.session_id)
+        self._enqueue(self.connection, run)
         self.has_enqueued = True
+
+
+# Errors of the driver that say what we sent was wrong; all others are the database's own.
+OUR_FAULT: Final = (
+    sa.exc.IntegrityError,
+    sa.exc.DataError,
+    sa.exc.ProgrammingError,
+    sa.exc.NotSupportedError,
+)
 
 
 @contextmanager
@@ -101,7 +112,9 @@ def reachable() -> Iterator[None]:
     """Tell a database that cannot be used now from everything else that may go wrong."""
     try:
         yield
-    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as problem:
+    except OUR_FAULT:
+        raise
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as problem:
         raise DatabaseUnavailable(
             "database_unavailable", domain="storage", detail="the database cannot be used now"
         ) from problem
@@ -142,6 +155,15 @@ class SqlUnits:
         if unit.has_enqueued:
             self._enqueued()
         self.ring(unit.touched)
+
+    @contextmanager
+    def exclusively(self) -> Iterator[None]:
+        """Do something at start that only one daemon may do at a time."""
+        if self.engine.dialect.name == "postgresql":
+            with reachable(), hold_lock(self.engine, START_LOCK):
+                yield
+        else:
+            yield
 
     def ring(self, session_ids: set[str]) -> None:
         """Wake those who follow these sessions."""

@@ -1,7 +1,7 @@
 """What the fake model is asked and what it is told to say, independent of the wire."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +29,8 @@ class Answer:
     """One reply of the fake model, including the ways in which a reply can go wrong."""
 
     text: str = ""
+    # How a stream cuts the text; after every word when left out.
+    pieces: tuple[str, ...] = ()
     calls: tuple[FakeCall, ...] = ()
     finish_reason: str = ""
     input_tokens: int = 10
@@ -97,7 +99,9 @@ def call_id(fake: FakeCall, index: int, turns: int) -> str:
     return f"call_{turns}_{index}" if fake.call_id is None else fake.call_id
 
 
-def pieces(text: str) -> list[str]:
+def pieces(answer: Answer) -> Sequence[str]:
     """The text in the pieces a stream sends: words with the blank that follows them."""
-    words = text.split(" ")
+    if answer.pieces:
+        return answer.pieces
+    words = answer.text.split(" ")
     return [f"{word} " for word in words[:-1]] + ([words[-1]] if words[-1] else [])

@@ -62,7 +62,7 @@ def stream_events(answer: Answer, request: SeenRequest) -> Iterator[bytes]:
     first_call = 0
     if answer.text:
         first_call = 1
-        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(answer.text)]
+        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(answer)]
         yield from _block(0, {"type": "text", "text": ""}, deltas)
     for index, fake in enumerate(answer.calls):
         block = _tool_use(answer, index, request) | {"input": {}}

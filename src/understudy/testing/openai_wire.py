@@ -37,7 +37,7 @@ def plain_body(answer: Answer, request: SeenRequest) -> dict[str, object]:
 def stream_events(answer: Answer, request: SeenRequest) -> Iterator[bytes]:
     """The answer as server-sent events."""
     yield _chunk(request, {"role": "assistant", "content": ""})
-    for piece in pieces(answer.text):
+    for piece in pieces(answer):
         yield _chunk(request, {"content": piece})
     for index, call in enumerate(_tool_calls(answer, request)):
         text = call["function"]["arguments"]

@@ -69,11 +69,16 @@ class Tool(Protocol):
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do blocking work on a thread; who is cancelled leaves only when the work has ended."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as asked:
+            cancelled = asked
+    if cancelled is not None:
+        task.exception()  # looked at, so that nobody reports it as forgotten
+        raise cancelled
+    return task.result()
 
 
 def schema_of(tool: Tool) -> Mapping[str, object]:

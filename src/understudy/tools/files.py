@@ -205,7 +205,8 @@ def _write(workspace: Path, path: WorkspacePath, content: bytes) -> str:
         before = check_replaceable(folder, name)
         mode = stat.S_IMODE(before.st_mode) & 0o777 if before else None
         _replace(folder, name, content, mode=mode)
-    return f"{'replaced' if before else 'created'} {path} ({len(content)} bytes)"
+    size = "1 byte" if len(content) == 1 else f"{len(content)} bytes"
+    return f"{'replaced' if before else 'created'} {path} ({size})"
 
 
 def _replace(folder: int, name: str, content: bytes, *, mode: int | None) -> None:

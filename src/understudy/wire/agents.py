@@ -4,8 +4,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, Omitted, Request, View
-from understudy.wire.runs import Int32
+from understudy.wire.base import Int32, JsonObject, Omitted, Request, Update, View
 
 AgentType: TypeAlias = Literal["predefined", "open"]
 
@@ -27,9 +26,10 @@ class CreateAgent(AgentFields):
     agent_type: AgentType
 
 
-class UpdateAgent(AgentFields):
-    """Changes to an agent."""
+class UpdateAgent(AgentFields, Update):
+    """Changes to an agent; an id must be that of the path."""
 
+    agent_id: str | None = None
     agent_type: AgentType | None = None
 
 

@@ -2,14 +2,17 @@
 
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.settings import DebugLevel as DebugLevel
+from understudy.wire.showable import showable
 
 T = TypeVar("T")
 
 JsonObject: TypeAlias = dict[str, Any]
 ScopeLists: TypeAlias = dict[str, list[str]]
+# Numbers of this range fit every database.
+Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 RoleName: TypeAlias = Literal["viewer", "operator", "admin"]
 
 
@@ -22,15 +25,30 @@ Omitted: TypeAlias = Annotated[T | None, Field(exclude_if=_is_none)]
 
 
 class Request(BaseModel):
-    """What a caller sends; a field nobody reads is a mistake, so it is refused."""
+    """What a caller sends; a field nobody reads and a value of another type are mistakes, so they
+    are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Update(Request):
+    """Changes to a record. What the daemon decides may come back as it was shown: it is ignored."""
+
+    version: int | None = None
+    created_at_ms: int | None = None
+    updated_at_ms: int | None = None
+    actions: list[str] | None = None
 
 
 class View(BaseModel):
     """What the daemon answers; a client ignores fields it does not know yet."""
 
     model_config = ConfigDict(frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _showable(cls, given: Any) -> Any:
+        return showable(given)
 
 
 class Items(View, Generic[T]):

@@ -2,13 +2,20 @@
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, View
+from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, Update, View
 
 
 class DefaultSkill(Request):
     """A skill that a persona brings along."""
 
     name: str = Field(min_length=1, max_length=200)
+    args: Omitted[str] = None
+
+
+class DefaultSkillView(View):
+    """A skill that a persona brings along."""
+
+    name: str
     args: Omitted[str] = None
 
 
@@ -28,8 +35,10 @@ class CreatePersona(PersonaFields):
     persona_id: str | None = None
 
 
-class UpdatePersona(PersonaFields):
-    """Changes to a persona."""
+class UpdatePersona(PersonaFields, Update):
+    """Changes to a persona; an id must be that of the path."""
+
+    persona_id: str | None = None
 
 
 class PersonaView(View):
@@ -39,7 +48,7 @@ class PersonaView(View):
     display_name: str
     soul: str
     capability_scope: ScopeLists
-    default_skills: list[DefaultSkill]
+    default_skills: list[DefaultSkillView]
     metadata: JsonObject
     version: int
     created_at_ms: int

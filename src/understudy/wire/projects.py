@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, Omitted, Request, View
+from understudy.wire.base import JsonObject, Omitted, Request, Update, View
 
 ProjectStatus: TypeAlias = Literal["active", "paused", "completed", "archived"]
 MemberKind: TypeAlias = Literal["session", "human_actor"]
@@ -41,10 +41,12 @@ class CreateProject(ProjectFields):
     members: list[AddMember] = Field(default_factory=list, max_length=1000)
 
 
-class UpdateProject(ProjectFields):
-    """Changes to a project."""
+class UpdateProject(ProjectFields, Update):
+    """Changes to a project; an id must be that of the path, members replace those there are."""
 
+    project_id: str | None = None
     display_name: str | None = Field(default=None, max_length=200)
+    members: list[AddMember] | None = Field(default=None, max_length=1000)
 
 
 class MemberView(View):

@@ -12,6 +12,13 @@ class ReplyTarget(Request):
     address: str = Field(max_length=4096)
 
 
+class ReplyTargetView(View):
+    """Where an output is delivered."""
+
+    plugin: str
+    address: str
+
+
 class OutputView(View):
     """A text for the user."""
 

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.wire.base import DebugLevel, JsonObject, Omitted, Request, View
+from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
+from understudy.wire.generation import Generation
 from understudy.wire.replies import DeliveryView, OutputView, ReplyTarget
 
 RunStatus: TypeAlias = Literal[
@@ -20,8 +21,6 @@ RunStatus: TypeAlias = Literal[
 TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
     {"completed", "failed", "interrupted", "cancelled"}
 )
-# Numbers of this range fit every database.
-Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
 
 class TextItem(Request):
@@ -59,7 +58,7 @@ class SubmitInput(Request):
     input_items: list[InputItem] = Field(default_factory=list, max_length=256)
     attachments: list[str] = Field(default_factory=list, max_length=256)
     provider: str | None = None
-    generation: JsonObject | None = None
+    generation: Generation | None = None
     source_plugin: str | None = Field(default=None, max_length=200)
     source_kind: str | None = Field(default=None, max_length=200)
     actor_id: str | None = Field(default=None, max_length=200)

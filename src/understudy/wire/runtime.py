@@ -2,8 +2,7 @@
 
 from pydantic import ConfigDict, Field
 
-from understudy.wire.base import DebugLevel, JsonObject, Omitted, Request, View
-from understudy.wire.runs import Int32
+from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
 
 
 class RouteView(View):
@@ -23,6 +22,8 @@ class ChangeRuntime(Request):
     """Runtime settings to change; what is left out stays."""
 
     default_route: str | None = None
+    # Another name of `default_route`.
+    route_id: str | None = None
     debug_level: DebugLevel | None = None
     expected_revision: Int32 | None = None
 
@@ -54,6 +55,8 @@ class RuntimeView(View):
     setting: str
     rollback_of_revision: Omitted[int] = None
     default_route: str
+    # The same under its other name.
+    route_id: str
     provider: Omitted[str] = None
     model: Omitted[str] = None
     debug_level: DebugLevel

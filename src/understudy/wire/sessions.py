@@ -6,7 +6,8 @@ from pydantic import Field
 
 from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, View
 from understudy.wire.events import JournalEventView, RunEventView
-from understudy.wire.replies import OutputView, ReplyTarget
+from understudy.wire.generation import Generation
+from understudy.wire.replies import OutputView, ReplyTarget, ReplyTargetView
 
 SessionStatus: TypeAlias = Literal["active", "ended"]
 
@@ -44,8 +45,8 @@ class SetCredentialScope(Request):
 class RoutePolicy(Request):
     """Route and generation settings of future runs."""
 
-    provider: Omitted[str] = None
-    generation: Omitted[JsonObject] = None
+    provider: str | None = None
+    generation: Generation | None = None
 
 
 class SetRoutePolicy(Request):
@@ -70,7 +71,14 @@ class ReplyTargetsView(View):
     """The reply targets of a session."""
 
     session_id: str
-    reply_targets: list[ReplyTarget]
+    reply_targets: list[ReplyTargetView]
+
+
+class RoutePolicyView(View):
+    """Route and generation settings of future runs."""
+
+    provider: Omitted[str] = None
+    generation: Omitted[JsonObject] = None
 
 
 class BoundPersona(View):
@@ -112,13 +120,14 @@ class SessionView(View):
     thread_id: Omitted[str] = None
     parent_session_id: Omitted[str] = None
     ended_reason: Omitted[str] = None
-    route_policy: Omitted[RoutePolicy] = None
+    route_policy: Omitted[RoutePolicyView] = None
     capability_scope: Omitted[ScopeLists] = None
     effective_capability_scope: Omitted[ScopeLists] = None
     credential_scope: Omitted[ScopeLists] = None
     effective_credential_scope: Omitted[ScopeLists] = None
     persona: Omitted[BoundPersona] = None
-    reply_targets: Omitted[list[ReplyTarget]] = None
+    reply_targets: Omitted[list[ReplyTargetView]] = None
+    # The newest outputs of its runs, newest last; lists of sessions leave them out.
     outputs: list[OutputView] = Field(default_factory=list)
     actions: list[str] = Field(default_factory=list)
 

@@ -61,6 +61,9 @@ class Journal:
     def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
         raise NotImplementedError
 
+    def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
+        raise NotImplementedError
+
     def last_sequence(self) -> int:
         raise NotImplementedError
 
@@ -154,7 +157,7 @@ def test_an_input_shows_texts_as_they_were_and_assets_by_their_id() -> None:
 
 
 def test_a_damaged_event_does_not_hide_the_others() -> None:
-    events = [make_event(EventKind.MESSAGE, 1, data={"damaged": True}), said(2, "hi")]
+    events = [make_event(EventKind.DAMAGED, 1, data={}), said(2, "hi")]
 
     assert messages_of(events)[-1] == UserMessage(text="hi")
 

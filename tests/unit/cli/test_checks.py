@@ -1,11 +1,13 @@
 """What doctor makes of what it finds."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from understudy.cli.checks import Check, Findings, Home, examine, is_ok
+from understudy.cli.doctor import local_home
 
 REAL = {"route_id": "openai", "provider": "openai", "ready": True, "default": True}
 OFFLINE = {"route_id": "scripted", "provider": "scripted", "ready": True, "default": True}
@@ -88,6 +90,45 @@ def test_the_daemons_own_warnings_are_passed_on_with_a_fix() -> None:
     assert find(found, "disk_low").fix == "free some space"
     assert not is_ok(examine(found))
     assert "route_not_ready" not in {check.code for check in examine(found)}
+
+
+def test_something_that_is_no_daemon_is_not_said_to_be_starting() -> None:
+    found = replace(WELL, ready=False, status=None, refused=(404, "is that a daemon?"))
+
+    assert [check.code for check in examine(found) if check.severity == "error"] == ["status"]
+
+
+def test_an_open_daemon_says_how_to_make_the_first_token() -> None:
+    assert "--role admin" in (find(WELL, "auth").fix or "")
+    assert find(replace(WELL, has_token=True), "auth").fix is None
+
+
+def test_a_lost_admin_token_can_be_replaced() -> None:
+    locked = replace(WELL, status=None, refused=(401, "a bearer token is needed"))
+
+    assert "UNDERSTUDY_ADMIN_TOKEN" in (find(locked, "auth").fix or "")
+
+
+@pytest.mark.parametrize(
+    ("url", "is_ours"),
+    [
+        ("http://127.0.0.1:4711", True),
+        ("http://localhost:4711", True),
+        ("http://127.0.0.1:4600", False),
+        ("https://daemon.test:4711", False),
+        ("http://[::1", False),
+        ("http://localhost:none", False),
+    ],
+)
+def test_the_home_that_is_looked_at_is_that_of_the_daemon_asked(
+    url: str, is_ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path))
+    monkeypatch.setenv("UNDERSTUDY_BIND", "127.0.0.1:4711")
+
+    home = local_home(url)
+
+    assert (home is not None) == is_ours
 
 
 def test_a_check_without_a_fix_has_none_in_json() -> None:

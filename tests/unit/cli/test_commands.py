@@ -55,7 +55,7 @@ def test_no_daemon_is_its_own_exit_code_and_a_problem_in_json() -> None:
     result = RUNNER.invoke(build_app(), ["--url", "http://127.0.0.1:9", "status", "--json"])
 
     assert result.exit_code == 5
-    assert json.loads(result.stdout)["code"] == "daemon_unreachable"
+    assert json.loads(result.stdout)["code"] == "unreachable"
 
 
 def test_doctor_without_a_daemon_says_how_to_start_one() -> None:
@@ -68,12 +68,28 @@ def test_doctor_without_a_daemon_says_how_to_start_one() -> None:
     assert "understudy serve" in check["fix"]
 
 
-def test_bad_settings_are_one_line_and_a_failure() -> None:
-    result = RUNNER.invoke(build_app(), ["serve", "--bind", "nowhere"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["serve", "--bind", "nowhere"],
+        ["serve", "--bind", "127.0.0.1:99999"],
+        ["config", "show", "--bind", "nowhere"],
+    ],
+)
+def test_bad_settings_are_one_line_and_a_usage_error(line: list[str]) -> None:
+    result = RUNNER.invoke(build_app(), line)
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert "HOST:PORT" in result.stderr
+
+
+def test_a_bind_that_is_none_only_matters_when_it_names_the_daemon() -> None:
+    environment = {"UNDERSTUDY_BIND": "junk", "UNDERSTUDY_URL": ""}
+
+    assert RUNNER.invoke(build_app(), ["status"], env=environment).exit_code == 2
+    named = ["--url", "http://127.0.0.1:9", "status"]
+    assert RUNNER.invoke(build_app(), named, env=environment).exit_code == 5
 
 
 def test_a_value_that_no_model_takes_is_a_usage_error() -> None:

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from understudy.cli.output import BY_STATUS, ExitCode, exit_code, problem_lines, report
+from understudy.cli.output import (
+    BY_STATUS,
+    ExitCode,
+    error_lines,
+    exit_code,
+    problem_lines,
+    report,
+)
 from understudy.client import errors
 
 CODES = {
@@ -59,7 +66,14 @@ def test_an_unreachable_daemon_has_a_problem_too(capsys: pytest.CaptureFixture[s
     report(errors.UnreachableError("http://x", "refused"), as_json=True)
 
     problem = json.loads(capsys.readouterr().out)
-    assert (problem["code"], problem["domain"]) == ("daemon_unreachable", "client")
+    assert (problem["code"], problem["domain"]) == ("unreachable", "client")
+
+
+def test_whoever_gave_a_token_is_not_told_to_give_one() -> None:
+    error = errors.problem_of(401, b'{"code": "unauthorized", "domain": "auth"}')
+
+    assert "give a token" in error_lines(error)[-1]
+    assert "unknown or was deleted" in error_lines(error, has_token=True)[-1]
 
 
 def test_wrong_fields_are_named_once() -> None:

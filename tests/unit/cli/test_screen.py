@@ -1,10 +1,32 @@
 """Text for people."""
 
+import io
+import re
+
 import pytest
 
 from understudy.cli import screen
 
 NOW = 1_800_000_000_000
+RUN_ID = "run_01a1e18be774720c8d4023dc986be3ea"
+SESSION_ID = "ses_01a1e189df1a770d9eb0ab990e6976f1"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, width: int, columns: tuple[str, ...], *rows: tuple[str, ...]
+) -> list[str]:
+    terminal = Terminal()
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("sys.stdout", terminal)
+    screen.table(columns, rows, empty="")
+    return re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue()).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -48,6 +70,45 @@ def test_a_table_that_is_piped_is_not_cut(capsys: pytest.CaptureFixture[str]) ->
     assert lines[0] == "ID      ABOUT"
     assert lines[1] == f"run_1   {long}"
     assert lines[2] == "run_22  [red]no markup[/red]"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_on_a_terminal_the_last_column_takes_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    columns = ("run", "status", "submitted", "took", "input")
+    row = (RUN_ID, "completed", "52s ago", "2.3s", "a long question " * 10)
+
+    heading, line = shown_on_a_terminal(monkeypatch, width, columns, row)
+
+    assert heading.split() == ["RUN", "STATUS", "SUBMITTED", "TOOK", "INPUT"]
+    assert line.startswith(f"{RUN_ID}  completed  52s ago    2.3s  a long quest")
+    assert line.endswith("…")
+    assert len(line) == width
+
+
+@pytest.mark.parametrize("width", [20, 80, 100])
+def test_a_table_that_is_too_wide_goes_over_the_edge_and_keeps_its_ids(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    columns = ("run", "status", "submitted", "took", "session", "input")
+    row = (RUN_ID, "waiting for approval", "52s ago", "2.3s", SESSION_ID, "a long question")
+
+    _, line = shown_on_a_terminal(monkeypatch, width, columns, row)
+
+    assert line.split("  ")[0] == RUN_ID
+    assert f"waiting for approval  52s ago    2.3s  {SESSION_ID}  a long" in line
+    assert len(line.rpartition(SESSION_ID)[2].strip()) == screen.LEAST_LAST_COLUMN
+
+
+def test_characters_of_two_cells_keep_the_columns_in_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = shown_on_a_terminal(monkeypatch, 80, ("name", "about"), ("漢字", "x"), ("four", "y"))
+
+    assert lines[1:] == ["漢字  x", "four  y"]
+
+
+def test_one_of_a_thing_is_not_many() -> None:
+    assert [screen.count(n, "event") for n in (0, 1, 2)] == ["0 events", "1 event", "2 events"]
 
 
 def test_an_empty_table_says_how_to_fill_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,16 @@
 """A run in words: the reply on stdout, the rest beside it."""
 
+import io
 import json
+import re
+import time
 
 import pytest
 
+from understudy.cli.output import error_lines
 from understudy.cli.transcript import Transcript
+from understudy.cli.waiting import Waiting
+from understudy.client.errors import UnreachableError
 from understudy.client.sse import ServerSentEvent
 from understudy.client.streams import StreamEvent, read_event
 
@@ -24,9 +30,9 @@ def updated(status: str, **more: object) -> StreamEvent:
 
 
 def tell(capsys: pytest.CaptureFixture[str], *events: StreamEvent) -> tuple[str, str]:
-    transcript = Transcript()
-    for one in events:
-        transcript.show(one)
+    with Transcript("run_1") as transcript:
+        for one in events:
+            transcript.show(one)
     printed = capsys.readouterr()
     return printed.out, printed.err
 
@@ -77,6 +83,29 @@ def test_a_reply_that_starts_over_begins_on_its_own_line(
     assert "starts this reply over" in err
 
 
+def test_a_reply_that_starts_over_with_a_tool_says_so_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, err = tell(
+        capsys,
+        delta("Hi"),
+        event("delta_reset", step=1),
+        event("tool_call", call_id="c", name="list_files", arguments={}),
+    )
+
+    assert err.splitlines() == ["↻ the model starts this reply over", "→ list_files {}"]
+
+
+def test_a_reply_that_was_taken_back_for_good_does_not_start_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, err = tell(
+        capsys, delta("Hi"), event("delta_reset", step=1), updated("failed", error="no model")
+    )
+
+    assert (out, err) == ("Hi\n", "run failed: no model\n")
+
+
 def test_a_failed_run_says_why_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = tell(capsys, delta("Hm"), updated("failed", error="the model\nis gone"))
 
@@ -87,3 +116,72 @@ def test_a_run_that_waits_says_for_what(capsys: pytest.CaptureFixture[str]) -> N
     _, err = tell(capsys, updated("waiting_for_approval"))
 
     assert "waits for an approval" in err
+
+
+def test_a_daemon_that_is_away_for_a_moment_does_not_repeat_the_reply(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Transcript("run_1") as transcript:
+        transcript.show(delta("He"))
+        transcript.show_away()
+        transcript.show(delta("llo"))
+        transcript.show(event("output", text="Hello"))
+
+    printed = capsys.readouterr()
+    assert printed.out == "He\nllo\n"
+    assert printed.err == "the daemon is away; waiting…\n"
+
+
+def test_a_daemon_that_stays_away_ends_the_line_and_leaves_a_hint(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def follow() -> None:
+        with Transcript("run_1") as transcript:
+            transcript.show(delta("He"))
+            raise UnreachableError("http://x", "refused")
+
+    with pytest.raises(UnreachableError) as caught:
+        follow()
+
+    assert capsys.readouterr().out == "He\n"
+    last = error_lines(caught.value)[-1]
+    assert last == "  the run goes on when the daemon is back: understudy runs watch run_1"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def seen_after(monkeypatch: pytest.MonkeyPatch, patience_s: float, *events: StreamEvent) -> str:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Transcript("run_1", waiting=Waiting(patience_s)) as transcript:
+        for one in events:
+            transcript.show(one)
+        time.sleep(0.15)
+    return re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+
+
+def test_on_a_terminal_a_long_silence_names_what_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calling = event("tool_call", call_id="c", name="list_files", arguments={})
+
+    assert seen_after(monkeypatch, 0.01, updated("running")) == "waiting for the model…\n"
+    assert "waiting for list_files…" in seen_after(monkeypatch, 0.01, calling)
+
+
+def test_what_has_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert seen_after(monkeypatch, 0.1, updated("running"), delta("Hi")) == ""
+    assert seen_after(monkeypatch, 0.1, updated("running"), updated("completed")) == ""
+
+
+def test_a_pipe_hears_nothing_of_silence(capsys: pytest.CaptureFixture[str]) -> None:
+    with Transcript("run_1", waiting=Waiting(0)) as transcript:
+        transcript.show(updated("running"))
+        time.sleep(0.05)
+
+    assert capsys.readouterr().err == ""

@@ -100,8 +100,11 @@ def test_a_daemon_that_stays_away_ends_the_stream() -> None:
     handle, seen = answers(*[httpx2.ConnectError("refused")] * 20)
     client, _ = client_of(handle)
 
+    times_away: list[None] = []
+
     with pytest.raises(errors.UnreachableError):
-        list(client.runs.stream("run_1"))
+        list(client.runs.stream("run_1", on_away=lambda: times_away.append(None)))
+    assert len(times_away) == 1
     assert len(seen) == len(RECONNECT_DELAYS_S) + 1
 
 

@@ -110,6 +110,14 @@ def test_a_refusal_that_is_no_problem_document_is_still_an_error() -> None:
     assert (caught.value.status, caught.value.code) == (502, "http_502")
 
 
+def test_an_answer_that_no_daemon_gives_asks_whether_it_is_one() -> None:
+    handle, _ = answers(httpx2.Response(404, json={"detail": "Not Found"}))
+    client, _ = client_of(handle)
+
+    with pytest.raises(errors.NotFoundError, match="is that an Understudy daemon"):
+        client.status()
+
+
 @pytest.mark.parametrize("answer", [b"<html>hello</html>", b'{"run_id": 3}', b"[]"])
 def test_an_answer_of_another_shape_is_said_to_be_that(answer: bytes) -> None:
     handle, _ = answers(httpx2.Response(200, content=answer))

@@ -114,7 +114,7 @@ def test_pages_of_a_list_in_memory_follow_each_other() -> None:
     assert seen == list(range(7))
 
 
-@pytest.mark.parametrize("after", [(99,), (-1,), ("a",)])
+@pytest.mark.parametrize("after", [(99,), (-1,), ("a",), (0, 1)])
 def test_a_position_outside_the_list_is_no_cursor(after: tuple[int | str, ...]) -> None:
     with pytest.raises(Invalid) as refused:
         Page.cut([1, 2, 3], PageRequest(after=after))

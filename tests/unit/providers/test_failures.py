@@ -46,3 +46,14 @@ def test_retry_after_is_read_in_every_form(headers: dict[str, str], seconds: flo
 def test_retry_after_may_be_a_date() -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     assert 25 < retry_after({"retry-after": later}) <= 30
+
+
+def test_an_error_is_scrubbed_before_it_is_cut() -> None:
+    failures = Failures(scrub=lambda text: text.replace("hunter22" * 4, "***"))
+    detail = failures.status(500, "x" * 270 + "hunter22" * 4, {}).detail
+    assert "hunter" not in detail
+    assert "***" in detail
+
+
+def test_half_of_a_surrogate_pair_is_replaced() -> None:
+    assert Failures().malformed("a\ud83d b").detail.endswith("a\ufffd b")

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tests.unit.providers.asks import MakeProvider, ask, complete
-from understudy.providers.base import ProviderError
+from understudy.providers.base import ModelRequest, ProviderError
 from understudy.testing.answers import Answer, SeenRequest
 from understudy.testing.fake_model import FakeModel
 
@@ -102,6 +102,19 @@ async def test_a_server_that_does_not_know_stream_options_is_asked_without_them(
     provider = make_provider("openai")
     assert [(await complete(provider)).text for _ in range(2)] == ["fine", "fine"]
     assert len(fake.requests) == 3
+
+
+async def test_the_request_without_the_unknown_option_is_told_as_well(
+    fake: FakeModel, make_provider: MakeProvider
+) -> None:
+    told: list[ModelRequest] = []
+
+    async def on_send(request: ModelRequest) -> None:
+        told.append(request)
+
+    fake.queue(Answer(status=400, error="unknown field stream_options"), "fine")
+    await make_provider("openai").complete(ask(), on_delta=lambda _: None, on_send=on_send)
+    assert len(told) == len(fake.requests) == 2
 
 
 async def test_without_a_key_no_authorization_is_sent(

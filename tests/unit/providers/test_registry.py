@@ -2,15 +2,20 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.unit.providers.asks import KEY, complete
 from understudy.core.errors import NotFound
-from understudy.providers.base import ProviderError
+from understudy.providers import registry
+from understudy.providers.base import Provider, ProviderError
 from understudy.providers.registry import Routes
-from understudy.settings import Flags, load_settings
+from understudy.providers.scripted import ScriptedProvider
+from understudy.settings import Flags, RouteConfig, load_settings
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 
@@ -45,10 +50,13 @@ async def test_an_anthropic_route_speaks_the_other_wire(tmp_path: Path, fake: Fa
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        ('provider = "openai"\napi_key_env = "MY_KEY"', "MY_KEY is not set"),
-        ('provider = "openai"', "api_key_env is not set"),
-        ('provider = "openai"\nbase_url = "localhost:1"', "base_url must begin with http"),
-        ('provider = "anthropic"\napi_key_env = "ODD"', "ODD does not hold a key"),
+        ('provider = "openai"\nmodel = "m"\napi_key_env = "MY_KEY"', "MY_KEY is not set"),
+        ('provider = "openai"\nmodel = "m"', "api_key_env is not set"),
+        (
+            'provider = "openai"\nmodel = "m"\nbase_url = "localhost:1"',
+            "base_url must begin with http",
+        ),
+        ('provider = "anthropic"\nmodel = "m"\napi_key_env = "ODD"', "ODD does not hold a key"),
         ('provider = "scripted"\nscript = "none.toml"', "none.toml cannot be read"),
     ],
 )
@@ -102,3 +110,105 @@ def test_the_registry_loads_no_provider_library_before_a_route_needs_it() -> Non
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_what_a_provider_says_in_an_error_is_scrubbed(
+    tmp_path: Path, fake: FakeModel, provider: str
+) -> None:
+    config = f'[routes.main]\nprovider = "{provider}"\nmodel = "m"\nbase_url = "{fake.url}"'
+    (tmp_path / "config.toml").write_text(config)
+    settings = load_settings(Flags(home=tmp_path), {})
+    routes = Routes(settings, scrub=lambda text: text.replace("hunter22", "***"))
+    fake.queue(Answer(status=400, error="no hunter22 here"))
+    with pytest.raises(ProviderError, match=r"no \*\*\* here"):
+        await complete(routes.get("main"))
+    await routes.close()
+
+
+# Warming up
+
+
+async def test_warming_up_makes_the_providers_of_ready_routes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_notes(monkeypatch)
+    config = (
+        '[routes.dead]\nprovider = "openai"\nmodel = "m"\napi_key_env = "NOT_SET"\n'
+        '[routes.a]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n'
+        '[routes.b]\nprovider = "anthropic"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n'
+    )
+    routes = make_routes(tmp_path, config)
+    routes.warm()
+    assert made == ["openai", "anthropic"]
+    routes.get("a")
+    assert made == ["openai", "anthropic"]
+    await routes.close()
+
+
+async def test_a_failure_to_warm_up_is_logged_and_left_to_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explode(*_: object) -> Provider:
+        raise ImportError("no such library")
+
+    monkeypatch.setattr(registry, "_make", explode)
+    routes = make_routes(tmp_path)
+    with capture_logs() as logs:
+        routes.warm()
+    assert [(line["event"], line["route_id"]) for line in logs] == [
+        ("route.warm_up_failed", "scripted")
+    ]
+    assert "no such library" in logs[0]["reason"]
+    with pytest.raises(ImportError):
+        routes.get("scripted")
+
+
+async def test_after_the_end_nothing_is_warmed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_notes(monkeypatch)
+    routes = make_routes(tmp_path)
+    await routes.close()
+    routes.warm()
+    assert made == []
+
+
+def test_a_route_that_takes_long_to_make_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def make(route: RouteConfig, *_: object) -> Provider:
+        if route.model == "slow":
+            begun.set()
+            go_on.wait(10)
+        return ScriptedProvider()
+
+    monkeypatch.setattr(registry, "_make", make)
+    config = "".join(
+        f'[routes.{name}]\nprovider = "scripted"\nmodel = "{name}"\n' for name in ("slow", "fast")
+    )
+    routes = make_routes(tmp_path, config)
+    thread = threading.Thread(target=routes.warm)
+    thread.start()
+    try:
+        assert begun.wait(10)
+        other = threading.Thread(target=routes.get, args=("fast",))
+        other.start()
+        other.join(5)
+        assert not other.is_alive()
+    finally:
+        go_on.set()
+        thread.join()
+
+
+def make_notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    made: list[str] = []
+
+    def make(route: RouteConfig, *_: object) -> Provider:
+        made.append(route.provider)
+        return ScriptedProvider()
+
+    monkeypatch.setattr(registry, "_make", make)
+    return made

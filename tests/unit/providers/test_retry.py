@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.unit.providers.asks import Listener, MakeProvider, ask, complete
-from understudy.providers.base import ProviderError
+from understudy.providers.base import ModelRequest, ProviderError
 from understudy.providers.retry import LONGEST_RETRY_AFTER_S, RetryingProvider
 from understudy.settings import RouteConfig
 from understudy.testing.answers import Answer
@@ -161,3 +161,41 @@ async def test_a_cancel_during_the_wait_passes_through(fake: FakeModel, patient:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert len(fake.requests) == 1
+
+
+async def test_every_request_is_told_before_it_is_sent(fake: FakeModel, patient: Patient) -> None:
+    told: list[tuple[str, int]] = []
+
+    async def on_send(request: ModelRequest) -> None:
+        told.append((request.model, len(fake.requests)))
+
+    fake.fail(503, times=2)
+    provider = patient(max_attempts=2, fallback_model="fake-2")
+    await provider.complete(ask(), on_delta=Listener(), on_send=on_send)
+    assert told == [("fake-1", 0), ("fake-1", 1), ("fake-2", 2)]
+
+
+async def test_telling_takes_no_time_from_the_answer(fake: FakeModel, patient: Patient) -> None:
+    async def on_send(_: ModelRequest) -> None:
+        await asyncio.sleep(0.3)
+
+    provider = patient(timeout_s=0.2, max_attempts=1)
+    assert (await provider.complete(ask(), on_delta=Listener(), on_send=on_send)).text == "ok"
+    fake.hold()
+    with pytest.raises(ProviderError) as caught:
+        await provider.complete(ask(), on_delta=Listener(), on_send=on_send)
+    assert caught.value.code == "provider_timeout"
+
+
+@pytest.mark.parametrize("problem", [RuntimeError, ValueError])
+async def test_who_is_told_can_stop_the_call(
+    fake: FakeModel, wire: str, make_provider: MakeProvider, problem: type[Exception]
+) -> None:
+    async def on_send(_: ModelRequest) -> None:
+        raise problem("stop")
+
+    route = RouteConfig.model_validate({"provider": wire, "model": "fake-1"})
+    provider = RetryingProvider(make_provider(wire), route)
+    with pytest.raises(problem, match="stop"):
+        await provider.complete(ask(), on_delta=Listener(), on_send=on_send)
+    assert fake.requests == []

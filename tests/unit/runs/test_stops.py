@@ -130,20 +130,12 @@ async def test_a_stop_may_be_asked_for_from_any_thread() -> None:
 
 async def test_a_run_that_is_not_here_cannot_be_stopped_here() -> None:
     signals = StopSignals()
-    signals.open("r1")
-    signals.close("r1")
+    signals.close("r1", signals.open("r1"))
 
     signals.request("r1", CANCEL)
     signals.request("r2", CANCEL)
 
     assert signals.active() == ()
-
-
-async def test_opening_a_run_again_finds_the_same_signal() -> None:
-    signals = StopSignals()
-
-    assert signals.open("r1") is signals.open("r1")
-    assert signals.active() == ("r1",)
 
 
 async def test_stop_requests_of_other_processes_are_carried_over() -> None:
@@ -161,3 +153,17 @@ async def test_stop_requests_of_other_processes_are_carried_over() -> None:
     watching.cancel()
 
     assert set(asked) == {("r1",)}
+
+
+async def test_a_newer_execution_keeps_its_signal_when_the_older_one_leaves() -> None:
+    signals = StopSignals()
+    older = signals.open("r1")
+    newer = signals.open("r1")
+
+    signals.close("r1", older)
+    signals.request("r1", CANCEL)
+    await asyncio.sleep(0)
+
+    assert older.is_superseded
+    assert newer.how is CANCEL
+    assert signals.active() == ("r1",)

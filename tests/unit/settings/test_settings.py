@@ -122,14 +122,25 @@ def test_a_named_config_file_must_exist(load: Load) -> None:
         ("[routes.a]\n", "routes.a.provider"),
         ('[routes.a]\nprovider = "pigeon"\n', "routes.a.provider"),
         ('[routes.a]\nprovider = "openai"\nmodel = ""\n', "routes.a.model"),
-        ('[routes.a]\nprovider = "openai"\ncontext_window = 0\n', "routes.a.context_window"),
-        ('[routes.a]\nprovider = "openai"\nmax_attempts = 99\n', "routes.a.max_attempts"),
-        ('[routes.a]\nprovider = "openai"\nkey = "sk-1"\n', "routes.a.key"),
+        ('[routes.a]\nprovider = "openai"\n', "routes.a.model: is missing"),
+        ('defualt_route = "a"\n', "defualt_route: is not a setting; did you mean default_route?"),
+        (
+            '[routes.a]\nprovider = "openai"\nmodel = "m"\ncontext_window = 0\n',
+            "routes.a.context_window",
+        ),
+        (
+            '[routes.a]\nprovider = "openai"\nmodel = "m"\nmax_attempts = 99\n',
+            "routes.a.max_attempts",
+        ),
+        ('[routes.a]\nprovider = "openai"\nmodel = "m"\nkey = "sk-1"\n', "routes.a.key"),
         ("max_active_steps = 0", "max_active_steps"),
         ('debug_level = "loud"', "debug_level"),
         ('log_level = "loud"', "log_level"),
         ("history_retention_hours = 0", "history_retention_hours"),
-        (ROUTE + '\n[routes.b]\nprovider = "openai"\ntimeout_s = -1\n', "routes.b.timeout_s"),
+        (
+            ROUTE + '\n[routes.b]\nprovider = "openai"\nmodel = "m"\ntimeout_s = -1\n',
+            "routes.b.timeout_s",
+        ),
         ('default_route = "nowhere"\n' + ROUTE, "default_route"),
         ('bind = "here"', "bind"),
         ('database_url = "mysql://x"', "database_url"),
@@ -140,7 +151,9 @@ def test_a_bad_config_names_the_key(load: Load, config: str, named: str) -> None
 
 
 def test_a_secret_in_a_bad_config_is_not_repeated(load: Load) -> None:
-    assert "sk-1" not in load.problem('[routes.a]\nprovider = "openai"\nkey = "sk-1"\n')
+    assert "sk-1" not in load.problem(
+        '[routes.a]\nprovider = "openai"\nmodel = "m"\nkey = "sk-1"\n'
+    )
 
 
 def test_a_config_that_is_no_toml_is_said_to_be_none(load: Load) -> None:

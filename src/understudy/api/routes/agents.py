@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path
 
 from understudy.agents.model import AgentType
 from understudy.agents.service import AgentFields
+from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
@@ -56,6 +57,7 @@ def get(agent_id: AgentId, parts: Parts) -> AgentView:
 @router.put(ONE, operation_id="agents.update")
 def update(agent_id: AgentId, body: UpdateAgent, parts: Parts, caller: Caller) -> AgentView:
     """Merge the given fields into an agent."""
+    check_same_id("agent_id", body.agent_id, agent_id)
     return agent_view(parts.agents.update(caller, agent_id, _fields(body)))
 
 

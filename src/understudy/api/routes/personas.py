@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
+from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
@@ -19,9 +20,10 @@ ONE: Final = "/v1/personas/{persona_id}"
 
 
 @router.post("/v1/personas", operation_id="personas.create", status_code=201)
-def create(body: CreatePersona, parts: Parts, caller: Caller) -> PersonaView:
+def create(parts: Parts, caller: Caller, body: CreatePersona | None = None) -> PersonaView:
     """Create a persona."""
-    return persona_view(parts.personas.create(caller, body.persona_id, _fields(body)))
+    wanted = body or CreatePersona()
+    return persona_view(parts.personas.create(caller, wanted.persona_id, _fields(wanted)))
 
 
 @router.get("/v1/personas", operation_id="personas.list")
@@ -43,6 +45,7 @@ def get(persona_id: PersonaId, parts: Parts) -> PersonaView:
 @router.put(ONE, operation_id="personas.update")
 def update(persona_id: PersonaId, body: UpdatePersona, parts: Parts, caller: Caller) -> PersonaView:
     """Change a persona; the version rises only when something changed."""
+    check_same_id("persona_id", body.persona_id, persona_id)
     return persona_view(parts.personas.update(caller, persona_id, _fields(body)))
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path
 
+from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
@@ -49,8 +50,11 @@ def get(project_id: ProjectId, parts: Parts) -> ProjectView:
 
 @router.put(ONE, operation_id="projects.update")
 def update(project_id: ProjectId, body: UpdateProject, parts: Parts, caller: Caller) -> ProjectView:
-    """Change a project."""
+    """Change a project; members, if given, replace those there are."""
+    check_same_id("project_id", body.project_id, project_id)
     fields = _fields(body)
+    if body.members is not None:
+        fields["members"] = tuple(_member(member) for member in body.members)
     if body.display_name is not None:
         fields["display_name"] = body.display_name
     return project_view(parts.projects.update(caller, project_id, **fields))

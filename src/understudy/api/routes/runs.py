@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Path, Query, Request
 
 from understudy.api.gate import GatedRoute
+from understudy.api.idempotency import refuse_used_key
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.submissions import settled, submission_of
@@ -40,6 +41,7 @@ def submit(
 ) -> RunView:
     """Queue a run; it starts when the runs before it in the session have ended."""
     key = idempotency_key if idempotency_key is not None else body.idempotency_key
+    refuse_used_key(parts, caller, key)
     detail = parts.runs.submit(caller, session_id, submission_of(body), idempotency_key=key)
     return run_view(detail)
 
@@ -63,6 +65,7 @@ async def submit_inline(
 def _submit_idle(
     parts: AppParts, caller: Principal, session_id: str, body: SubmitInput, key: str | None
 ) -> RunDetail:
+    refuse_used_key(parts, caller, key)
     return parts.runs.submit(
         caller, session_id, submission_of(body), idempotency_key=key, needs_idle=True
     )

@@ -9,6 +9,7 @@ from understudy.api.operations import POST_TWIN
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.views.sessions import (
+    newest_outputs,
     reply_targets_view,
     session_events_view,
     session_view,
@@ -43,13 +44,15 @@ ONE: Final = "/v1/sessions/{session_id}"
 def _view(parts: AppParts, changed: Session) -> SessionView:
     """The session as it stands now: its journal grew with the change."""
     with parts.units.read() as unit:
-        return session_view(unit, require_session(unit, changed.session_id))
+        session = require_session(unit, changed.session_id)
+        return session_view(unit, session, outputs=newest_outputs(unit, session))
 
 
 @router.post("/v1/sessions", operation_id="sessions.create", status_code=201)
-def create(body: CreateSession, parts: Parts, caller: Caller) -> SessionView:
+def create(parts: Parts, caller: Caller, body: CreateSession | None = None) -> SessionView:
     """Create a session, or reuse the one of that id when nothing asked for differs."""
-    return _view(parts, parts.sessions.create(caller, NewSession(**body.model_dump())))
+    wanted = body or CreateSession()
+    return _view(parts, parts.sessions.create(caller, NewSession(**wanted.model_dump())))
 
 
 @router.get("/v1/sessions", operation_id="sessions.list")
@@ -125,7 +128,8 @@ def set_route_policy(
 ) -> SessionView:
     """Choose the route of future runs; runs already submitted keep theirs."""
     wanted = body.route_policy
-    policy = RoutePolicy(provider=wanted.provider, generation=wanted.generation or {})
+    settings = wanted.generation.settings() if wanted.generation else {}
+    policy = RoutePolicy(provider=wanted.provider, generation=settings)
     return _view(parts, parts.sessions.set_route_policy(caller, session_id, policy))
 
 

@@ -7,7 +7,7 @@ from understudy.runs.ports import RouteInfo
 from understudy.sessions.model import Persona, Project, ProjectMember
 from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
 from understudy.wire.agents import AgentView, FileSummary, FileVersionView, FileView
-from understudy.wire.personas import DefaultSkill, PersonaView
+from understudy.wire.personas import DefaultSkillView, PersonaView
 from understudy.wire.projects import MemberView, ProjectView
 from understudy.wire.runtime import RouteView
 
@@ -19,7 +19,7 @@ def persona_view(persona: Persona) -> PersonaView:
         display_name=persona.display_name,
         soul=persona.soul,
         capability_scope=dict(persona.capability_scope),
-        default_skills=[DefaultSkill(**skill) for skill in persona.default_skills],
+        default_skills=[DefaultSkillView(**skill) for skill in persona.default_skills],
         metadata=dict(persona.metadata),
         version=persona.version,
         created_at_ms=persona.created_at_ms,

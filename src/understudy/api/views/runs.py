@@ -1,10 +1,11 @@
 """Runs and their events as the wire shows them."""
 
+import math
 from dataclasses import asdict
 from typing import Any, Final
 
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run
+from understudy.runs.model import Delivery, Run
 from understudy.runs.ports import DebugRequest
 from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind, JournalEvent
@@ -35,9 +36,9 @@ def run_view(detail: RunDetail) -> RunView:
         input_attachments=[item.asset_id for item in run.input.items if item.asset_id],
         input_metadata=dict(run.input.metadata) if run.input.metadata else None,
         outputs=[output_view(event) for event in detail.outputs],
-        deliveries=[DeliveryView(**asdict(delivery)) for delivery in run.deliveries],
-        error=run.error,
-        usage=UsageView(**asdict(run.usage)),
+        deliveries=[_delivery(delivery) for delivery in run.deliveries],
+        error=None if run.error is None else str(run.error),
+        usage=UsageView(**{name: count(value) for name, value in asdict(run.usage).items()}),
         actions=[] if run.status in TERMINAL else ["cancel"],
     )
 
@@ -53,12 +54,38 @@ def _request(run: Run) -> RunRequestView:
     )
 
 
+def _delivery(delivery: Delivery) -> DeliveryView:
+    return DeliveryView(
+        plugin=str(delivery.plugin),
+        address=str(delivery.address),
+        status=str(delivery.status),
+        attempts=count(delivery.attempts),
+    )
+
+
+def count(value: object) -> int:
+    """A stored count as a whole number; what is none counts as nothing."""
+    match value:
+        case int():
+            return int(value)
+        case float() if math.isfinite(value):
+            return int(value)
+        case _:
+            return 0
+
+
+def step_of(event: JournalEvent) -> int | None:
+    """The step of a run that an event belongs to; None when that is damaged."""
+    step = event.data.get("step")
+    return step if type(step) is int else None
+
+
 def output_view(event: JournalEvent, *, run_id: str | None = None) -> OutputView:
     """A text for the user."""
     return OutputView(
         text=str(event.data.get("text", "")),
         at_ms=event.at_ms,
-        step=event.data.get("step"),
+        step=step_of(event),
         run_id=run_id,
     )
 

@@ -13,17 +13,18 @@ from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope
 from understudy.wire.events import JournalEventView
-from understudy.wire.replies import ReplyTarget
+from understudy.wire.replies import OutputView, ReplyTargetView
 from understudy.wire.sessions import (
     BoundPersona,
     LastRun,
     ReplyTargetsView,
-    RoutePolicy,
+    RoutePolicyView,
     SessionEventsView,
     SessionSnapshot,
     SessionView,
 )
 
+MAX_OUTPUTS: Final = 20
 ACTIONS: Final = {
     SessionStatus.ACTIVE: ("input", "runs", "interrupt", "end"),
     SessionStatus.ENDED: (),
@@ -31,7 +32,11 @@ ACTIONS: Final = {
 
 
 def session_view(
-    unit: ApiUnit, session: Session, *, inline: RunDetail | None = None
+    unit: ApiUnit,
+    session: Session,
+    *,
+    inline: RunDetail | None = None,
+    outputs: Sequence[OutputView] = (),
 ) -> SessionView:
     """A session with what it is doing right now; `inline` is the run just waited for."""
     return SessionView(
@@ -51,9 +56,20 @@ def session_view(
         effective_credential_scope=_scope(effective_credential_scope(session)),
         persona=_persona(session),
         reply_targets=_targets(session) or None,
-        outputs=[output_view(event) for event in inline.outputs] if inline else [],
+        outputs=[output_view(event) for event in inline.outputs] if inline else [*outputs],
         actions=list(ACTIONS[session.status]),
     )
+
+
+def newest_outputs(unit: ApiUnit, session: Session) -> list[OutputView]:
+    """What the runs of a session answered last, newest last."""
+    newest = unit.journal.read_back(
+        session.session_id,
+        before_offset=session.journal_length + 1,
+        kinds=(EventKind.OUTPUT,),
+        limit=MAX_OUTPUTS,
+    )
+    return [output_view(event, run_id=event.run_id) for event in reversed(newest)]
 
 
 def snapshot_view(
@@ -113,11 +129,11 @@ def journal_event_view(event: JournalEvent) -> JournalEventView:
     )
 
 
-def _route_policy(session: Session) -> RoutePolicy | None:
+def _route_policy(session: Session) -> RoutePolicyView | None:
     policy = session.route_policy
     if policy is None:
         return None
-    return RoutePolicy(provider=policy.provider, generation=dict(policy.generation) or None)
+    return RoutePolicyView(provider=policy.provider, generation=dict(policy.generation) or None)
 
 
 def _persona(session: Session) -> BoundPersona | None:
@@ -132,8 +148,8 @@ def _persona(session: Session) -> BoundPersona | None:
     )
 
 
-def _targets(session: Session) -> list[ReplyTarget]:
-    return [ReplyTarget(**asdict(target)) for target in session.reply_targets]
+def _targets(session: Session) -> list[ReplyTargetView]:
+    return [ReplyTargetView(**asdict(target)) for target in session.reply_targets]
 
 
 def _scope(scope: Scope | None) -> dict[str, list[str]] | None:

@@ -10,7 +10,6 @@ from understudy.client.transport import Transport
 from understudy.wire.base import Items
 
 T = TypeVar("T")
-MAX_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)

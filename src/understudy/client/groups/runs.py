@@ -1,7 +1,7 @@
 """Calls about runs."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from understudy.client.calls import at, get, given, post
@@ -78,14 +78,24 @@ class Runs(Resource):
         """All provider requests of a run, if its debug level kept them."""
         return every(lambda cursor: self.debug_page(run_id, cursor=cursor))
 
-    def stream(self, run_id: str, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
-        """What happens in a run, from its start or from after an event, until it has ended."""
+    def stream(
+        self,
+        run_id: str,
+        *,
+        last_event_id: str | None = None,
+        on_away: Callable[[], None] = lambda: None,
+    ) -> Iterator[StreamEvent]:
+        """What happens in a run, from its start or from after an event, until it has ended.
+
+        `on_away` is called when the daemon cannot be reached and will be asked again.
+        """
         path = at("runs", run_id, "stream")
         for event in follow(
             lambda last: self.transport.open_stream(path, last_event_id=last),
             last_event_id=last_event_id,
             sleep=self.transport.retries.sleep,
             is_over=lambda: self.get(run_id).status in TERMINAL_STATUSES,
+            on_away=on_away,
         ):
             yield event
             if event.ends_run:

@@ -227,6 +227,7 @@ def upgrade() -> None:
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("stop_request", sa.Text(), nullable=True),
+        sa.Column("parked", sa.Boolean(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("accepted_offset", sa.Integer(), nullable=False),
         sa.Column("submitted_at_ms", sa.BigInteger(), nullable=False),
@@ -247,11 +248,15 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("runs", schema=None) as batch_op:
         batch_op.create_index("ix_runs_newest", ["submitted_at_ms", "run_id"], unique=False)
-        batch_op.create_index("ix_runs_session", ["session_id", "accepted_offset"], unique=False)
-        batch_op.create_index("ix_runs_status", ["status"], unique=False)
+        batch_op.create_index(
+            "ix_runs_session", ["session_id", "submitted_at_ms", "run_id"], unique=False
+        )
+        batch_op.create_index(
+            "ix_runs_status", ["status", "submitted_at_ms", "run_id"], unique=False
+        )
         batch_op.create_index(
             "ix_runs_unfinished",
-            ["session_id", "status"],
+            ["session_id", "accepted_offset"],
             unique=False,
             sqlite_where=sa.text("finished_at_ms IS NULL"),
             postgresql_where=sa.text("finished_at_ms IS NULL"),

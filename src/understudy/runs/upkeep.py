@@ -1,0 +1,94 @@
+"""Looking after runs as a whole: at start, now and then, and when the daemon stops."""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, DatabaseUnavailable
+from understudy.runs.execute import fail_unread
+from understudy.runs.model import StopRequest
+from understudy.runs.ports import RunUnit
+from understudy.runs.stops import StopSignals
+from understudy.sessions.ports import Units
+
+log = structlog.get_logger()
+
+
+class EngineRecords(Protocol):
+    """What the durable engine knows of runs."""
+
+    def lost(self, run_ids: Sequence[str]) -> tuple[str, ...]:
+        """Which of these it has no work for."""
+        ...
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Drop its records of these, so that they can be queued anew."""
+        ...
+
+    def stranded(self, held: Collection[str]) -> frozenset[str]:
+        """Work that it takes for being under way here, though nobody here holds it."""
+        ...
+
+    def put_back(self, run_id: str) -> None:
+        """Queue such work again."""
+        ...
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """Keeps our records and the engine's in agreement."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    engine: EngineRecords
+    signals: StopSignals
+    # Held while several daemons start at once.
+    exclusively: Callable[[], AbstractContextManager[None]]
+    _stranded_before: frozenset[str] = field(default_factory=frozenset)
+
+    def requeue_lost(self) -> None:
+        """Runs and queue are written together; should they ever disagree, no run waits for ever."""
+        with self.exclusively():
+            with self.units.read() as unit:
+                unfinished = unit.runs.unfinished()
+            for run_id in self.engine.lost(unfinished):
+                # On a connection of the engine's own, so not within our transaction.
+                self.engine.forget([run_id])
+                self._requeue(run_id)
+
+    def put_back_stranded(self) -> None:
+        """Queue again what nobody has held on two looks in a row, such as after a failed claim."""
+        stranded = self.engine.stranded(self.signals.active())
+        for run_id in stranded & self._stranded_before:
+            log.warning("run.put_back", run_id=run_id)
+            self.engine.put_back(run_id)
+        self._stranded_before = stranded
+
+    def stop_requests(self, run_ids: tuple[str, ...]) -> dict[str, StopRequest]:
+        """Which of these runs somebody asked to stop, in whatever process."""
+        with self.units.read() as unit:
+            return unit.runs.stop_requests(run_ids)
+
+    def park(self) -> None:
+        """Note that the daemon stops in good order; without the database it counts as a crash."""
+        try:
+            with self.units.write() as unit:
+                unit.runs.park(self.signals.active())
+        except DatabaseUnavailable:
+            log.warning("drain.not_noted", runs=len(self.signals.active()))
+
+    def _requeue(self, run_id: str) -> None:
+        with self.units.write() as unit:
+            try:
+                run = unit.runs.get(run_id, lock=True)
+            except DamagedRecord as damaged:
+                log.warning("run.closed_unread", run_id=run_id)
+                fail_unread(unit, run_id, reason=damaged.detail, at_ms=self.clock.now_ms())
+                return
+            if run is not None and run.finished_at_ms is None:
+                log.warning("run.requeued", run_id=run_id)
+                unit.enqueue(run)

@@ -1,0 +1,33 @@
+"""Generation settings: what a model call may be told besides its messages."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from understudy.wire.base import Int32, Request
+
+
+def _word_or_words(value: Any) -> Any:
+    """Refuse anything else at once, so that one mistake is told as one."""
+    if not isinstance(value, str | list):
+        raise PydanticCustomError("stop_type", "Input should be a string or a list of strings")
+    return value
+
+
+Stop = Annotated[str | list[str], BeforeValidator(_word_or_words)]
+
+
+class Generation(Request):
+    """Settings of model calls; what is left out or null takes the route's own."""
+
+    model: str | None = Field(default=None, max_length=500, pattern=r"\S")
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, ge=0, le=1)
+    max_tokens: Int32 | None = Field(default=None, ge=1)
+    seed: int | None = None
+    stop: Stop | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that were given."""
+        return self.model_dump(exclude_none=True)

@@ -1,0 +1,32 @@
+"""Stored values as JSON can carry them: an answer never fails on what was kept."""
+
+import math
+import re
+from typing import Any, Final
+
+# Pydantic and many clients refuse what is nested much deeper.
+MAX_DEPTH: Final = 100
+TOO_DEEP: Final = "\N{HORIZONTAL ELLIPSIS}"
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
+def showable(value: Any, depth: int = 0) -> Any:
+    """The value with whole characters, finite numbers and a bounded depth."""
+    match value:
+        case str():
+            return whole(value)
+        case float() if not math.isfinite(value):
+            return None
+        case dict() | list() | tuple() if depth >= MAX_DEPTH:
+            return TOO_DEEP
+        case dict():
+            return {showable(key): showable(item, depth + 1) for key, item in value.items()}
+        case list() | tuple():
+            return [showable(item, depth + 1) for item in value]
+        case _:
+            return value
+
+
+def whole(text: str) -> str:
+    """The text with U+FFFD for each half of a character, which no encoding can carry."""
+    return text if text.isascii() else _HALF.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,48 @@
+"""A commit that happened although nobody heard of it must not happen twice, nor fail the run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.contract.conftest import House
+from tests.support.factories import make_run
+from understudy.core.clock import SystemClock
+from understudy.core.errors import DatabaseUnavailable
+from understudy.runs.model import RunStatus
+from understudy.runs.steps import Steps
+from understudy.sessions.journal import EventKind, NewEvent
+
+
+class DeafUnits:
+    """Units whose first commit is made, but reported as failed."""
+
+    def __init__(self, units: Any) -> None:
+        self._units = units
+        self._deaf = True
+
+    def read(self) -> Any:
+        return self._units.read()
+
+    @contextmanager
+    def write(self) -> Iterator[Any]:
+        with self._units.write() as unit:
+            yield unit
+        if self._deaf:
+            self._deaf = False
+            raise DatabaseUnavailable("database_unavailable", domain="storage")
+
+
+async def test_a_step_whose_commit_was_not_acknowledged_is_found_and_not_repeated(
+    house: House,
+) -> None:
+    run = make_run("s1", status=RunStatus.RUNNING, attempt=1)
+    with house.units.write() as unit:
+        unit.runs.add(run)
+    steps = Steps(units=DeafUnits(house.units), clock=SystemClock(), run=run)
+    event = NewEvent(kind=EventKind.MESSAGE, run_id=run.run_id, key="k", data={"text": "hi"})
+
+    (written,) = await steps.write([event])
+
+    assert written.data == {"text": "hi"}
+    with house.units.read() as unit:
+        assert len(unit.journal.read(run_id=run.run_id)) == 1
