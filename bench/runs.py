@@ -165,9 +165,9 @@ def _fill(units: SqlUnits, length: int) -> None:
 
 
 def _append_cost(units: SqlUnits, *, count: int) -> float:
-    """Seconds of CPU per event, each in a transaction of its own; the best of five rounds."""
+    """Seconds of CPU per event, each in a transaction of its own; the best of nine rounds."""
     rounds = []
-    for _ in range(5):
+    for _ in range(9):
         before = time.process_time()
         for _ in range(count):
             with units.write() as unit:

@@ -148,7 +148,7 @@ class Workshop:
         """Submit, execute, look."""
         return await self.execute(self.submit(content, **fields))
 
-    def begin(self, run_id: str) -> "asyncio.Task[None]":
+    def begin(self, run_id: str) -> "asyncio.Task[bool]":
         """Execute a run in the background; cancelling the task is this process's death."""
         return asyncio.create_task(self.executor.execute(run_id))
 
@@ -166,7 +166,7 @@ class Workshop:
         return [event.data for event in self.journal(run_id, EventKind.TOOL_RESULT)]
 
 
-async def die(*tasks: "asyncio.Task[None]") -> None:
+async def die(*tasks: "asyncio.Task[bool]") -> None:
     """Stop executing at once, with nothing written any more, as a killed process would."""
     for task in tasks:
         task.cancel()

@@ -41,6 +41,8 @@ class Dispatcher:
 
     def __init__(self, instance: DBOS, queue: Queue) -> None:
         self._nudge = Nudge()
+        # Its settings are ours and never change, so they need not be read again at every look.
+        queue.database_backed_queue = False
         arguments: tuple[Any, ...] = (self._nudge, instance, queue)
         self._thread = threading.Thread(
             target=queue_worker_thread, args=arguments, name="dispatcher", daemon=True

@@ -25,7 +25,8 @@ NOTIFICATION_POLL_S: Final = 0.2
 BATCH: Final = 500
 MAX_THREADS: Final = 64
 
-Execute = Callable[[str], Awaitable[None]]
+# Works on a run; tells whether its session may have another one waiting.
+Execute = Callable[[str], Awaitable[bool]]
 
 
 class DurableEngine:
@@ -37,6 +38,7 @@ class DurableEngine:
         self._client: DBOSClient | None = None
         self._dispatcher: Dispatcher | None = None
         self._instance: DBOS | None = None
+        self._looks = 0
         self._work = _work_table(database.dialect.name)
 
     async def start(self, execute: Execute) -> None:
@@ -55,11 +57,15 @@ class DurableEngine:
         self._instance = instance = DBOS(config=config)
 
         async def run(run_id: str) -> None:
+            more = await execute(run_id)
+            looks = self._looks
             task = asyncio.current_task()
             if task is not None:
                 # Done only when the engine has noted the end; then the session's next run may go.
-                task.add_done_callback(lambda _: self.look())
-            await execute(run_id)
+                # Looking is dear, so only if there is one, or one has come since.
+                task.add_done_callback(
+                    lambda _: self.look() if more or self._looks != looks else None
+                )
 
         DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(run)
         # The queue has a dispatcher of its own.
@@ -105,6 +111,7 @@ class DurableEngine:
 
     def look(self) -> None:
         """Say that there may be a run to take; may be called from any thread."""
+        self._looks += 1
         if self._dispatcher is not None:
             self._dispatcher.look()
 

@@ -74,27 +74,32 @@ class RunExecutor:
     # Lets a run begin, or holds it for the next start when the daemon is stopping.
     admit: Callable[[], Awaitable[None]]
 
-    async def execute(self, run_id: str) -> None:
-        """Work on a run until it has ended; returns at once when it already has."""
+    async def execute(self, run_id: str) -> bool:
+        """Work on a run until it has ended; tells whether its session may have another one waiting.
+
+        Returns at once when the run has already ended.
+        """
         await self.admit()
         stop = self.signals.open(run_id)
         self.observer.run_started()
         try:
             begun = await self._begin_or_fail(run_id)
             if begun is None:
-                return
+                return True
             run, steps, snapshot = begun
             if run.stop_request is not None:
                 stop.set(run.stop_request)
             execution = Execution(run=run, steps=steps, stop=stop, snapshot=snapshot)
             ending = await self._work(execution)
-            ended = await patiently(self._end, steps, ending)
+            ended, more = await patiently(self._end, steps, ending)
             self._count(ended)
         except Superseded:
             log.warning("run.superseded", run_id=run_id)
+            return True
         finally:
             self.signals.close(run_id, stop)
             self.observer.run_left()
+        return more
 
     async def _begin_or_fail(self, run_id: str) -> Begun | None:
         try:
@@ -185,12 +190,13 @@ class RunExecutor:
         unit.journal.append(run.session_id, (event,), at_ms=run.updated_at_ms)
         return run
 
-    def _end(self, steps: Steps, ending: Ending) -> Run:
+    def _end(self, steps: Steps, ending: Ending) -> tuple[Run, bool]:
         with self.units.write() as unit:
             run = unit.runs.get(steps.run.run_id, lock=True)
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
                 raise Superseded(steps.run.run_id)
-            return self._finish(unit, run, ending, tuple(steps.done.values()))
+            run = self._finish(unit, run, ending, tuple(steps.done.values()))
+            return run, unit.runs.unfinished_in(run.session_id) > 0
 
     def _finish(
         self, unit: RunUnit, run: Run, ending: Ending, done: tuple[JournalEvent, ...]
