@@ -251,9 +251,10 @@ def _split_bind(bind: str) -> tuple[str, int]:
 
 
 def _check_database_url(url: str) -> str:
-    if url.startswith("postgres://"):
-        url = "postgresql://" + url.removeprefix("postgres://")
-    if not url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+    for spelling in ("postgres://", "postgresql+psycopg://"):
+        if url.startswith(spelling):
+            url = "postgresql://" + url.removeprefix(spelling)
+    if not url.startswith(("sqlite:///", "postgresql://")):
         raise SettingsError("database_url must begin with sqlite:/// or postgresql://")
     return url
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 DEFAULT_AGENT_ID: Final = "default"
 DEFAULT_MAX_TOOL_ITERATIONS: Final = 20
+MAX_TOOL_ITERATIONS: Final = 500
 
 
 class AgentType(StrEnum):

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from understudy.agents.model import (
     CONTEXT_FILES,
     DEFAULT_AGENT_ID,
     DEFAULT_MAX_TOOL_ITERATIONS,
     MAX_CONTEXT_FILE_BYTES,
+    MAX_TOOL_ITERATIONS,
     Agent,
     AgentType,
     ContextFile,
@@ -21,8 +22,6 @@ from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
-
-MAX_ITERATIONS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,12 +241,12 @@ def _require(unit: AgentUnit, agent_id: str) -> Agent:
 
 def _with(agent: Agent, fields: AgentFields) -> Agent:
     limit = fields.max_tool_iterations
-    if limit is not None and not 1 <= limit <= MAX_ITERATIONS:
+    if limit is not None and not 1 <= limit <= MAX_TOOL_ITERATIONS:
         raise Invalid(
             "invalid_max_tool_iterations",
             domain="agents",
             pointer="/max_tool_iterations",
-            detail=f"max_tool_iterations must be 1 to {MAX_ITERATIONS}",
+            detail=f"max_tool_iterations must be 1 to {MAX_TOOL_ITERATIONS}",
         )
     # Only what is given is checked: a malformed value that is stored must not block its own repair.
     check_other_config(fields.other_config or {})

@@ -34,7 +34,7 @@ class Heartbeat:
     """Holds this daemon's lock on a connection of its own, and gets it back when that is lost."""
 
     def __init__(self, url: str, executor_id: str) -> None:
-        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._url = url
         self._number = lock_number(executor_id)
         self._stopping = threading.Event()
         self._held = threading.Event()
@@ -74,7 +74,7 @@ class Reaper:
     """Looks once a second for executors that died with work under way."""
 
     def __init__(self, url: str, engine: DurableEngine) -> None:
-        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._url = url
         self._engine = engine
         self._free_looks: dict[str, int] = {}
 

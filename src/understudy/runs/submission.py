@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.core.errors import Invalid
 from understudy.runs.model import DebugLevel, InputItem, RunInput, RunKind
 from understudy.sessions.journal import caller_metadata
 from understudy.sessions.model import ReplyTarget
 
 MAX_KEY_BYTES: Final = 256
-MAX_ITERATIONS: Final = 500
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
 
@@ -73,12 +73,12 @@ def input_of(submission: Submission) -> RunInput:
 def check_limits(submission: Submission) -> None:
     """Refuse numbers and targets that make no sense."""
     limit = submission.max_tool_iterations
-    if limit is not None and not 1 <= limit <= MAX_ITERATIONS:
+    if limit is not None and not 1 <= limit <= MAX_TOOL_ITERATIONS:
         raise Invalid(
             "invalid_max_tool_iterations",
             domain="runs",
             pointer="/max_tool_iterations",
-            detail=f"max_tool_iterations must be 1 to {MAX_ITERATIONS}",
+            detail=f"max_tool_iterations must be 1 to {MAX_TOOL_ITERATIONS}",
         )
     check_reply_targets(submission.reply_targets or ())
 

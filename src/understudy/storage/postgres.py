@@ -70,7 +70,7 @@ class EventListener:
     """Hears what other daemons announce, in a thread of its own."""
 
     def __init__(self, url: str, heard: Callable[[str], None]) -> None:
-        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._url = url
         self._heard = heard
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="event-listener", daemon=True)

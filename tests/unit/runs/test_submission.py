@@ -3,11 +3,11 @@
 import pytest
 
 from tests.support.factories import ODD_TEXTS, make_run
+from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.core.errors import Invalid
 from understudy.runs.events import input_event
 from understudy.runs.model import InputItem, RunInput
 from understudy.runs.submission import (
-    MAX_ITERATIONS,
     Submission,
     check_idempotency_key,
     check_limits,
@@ -86,14 +86,14 @@ def test_an_asset_that_is_not_there_is_named_by_its_place(submission: Submission
     assert problem.errors[0].pointer == "/input_items/1"
 
 
-@pytest.mark.parametrize("limit", [0, -1, MAX_ITERATIONS + 1])
+@pytest.mark.parametrize("limit", [0, -1, MAX_TOOL_ITERATIONS + 1])
 def test_a_budget_out_of_range_is_refused(limit: int) -> None:
     problem = refusal(Submission(content="hi", max_tool_iterations=limit))
 
     assert problem.code == "invalid_max_tool_iterations"
 
 
-@pytest.mark.parametrize("limit", [None, 1, MAX_ITERATIONS])
+@pytest.mark.parametrize("limit", [None, 1, MAX_TOOL_ITERATIONS])
 def test_a_budget_in_range_is_taken(limit: int | None) -> None:
     check_limits(Submission(content="hi", max_tool_iterations=limit))
 

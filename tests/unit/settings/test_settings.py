@@ -264,7 +264,7 @@ def test_a_bind_that_is_none_is_refused(load: Load, bind: str) -> None:
     [
         ("postgres://u@h/d", "postgresql://u@h/d"),
         ("postgresql://u@h/d", "postgresql://u@h/d"),
-        ("postgresql+psycopg://u@h/d", "postgresql+psycopg://u@h/d"),
+        ("postgresql+psycopg://u@h/d", "postgresql://u@h/d"),
     ],
 )
 def test_a_postgresql_url_may_be_written_in_every_usual_way(
