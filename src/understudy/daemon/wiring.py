@@ -119,8 +119,8 @@ class Daemon:
         """Begin to work: what was left under way goes on."""
         loop = asyncio.get_running_loop()
         self.bell.attach(loop)
-        for helper in self._listeners:
-            await asyncio.to_thread(helper.start)
+        for listener in self._listeners:
+            await asyncio.to_thread(listener.start)
         await asyncio.to_thread(self.agents.ensure_default)
         await self.engine.start(self._executor().execute)
         await asyncio.to_thread(self.upkeep.requeue_lost)
@@ -154,8 +154,8 @@ class Daemon:
         await self.engine.stop()
         await self.providers.close()
         # The engine took the thread pool with it; these only wait for their own threads.
-        for helper in reversed(self._listeners):
-            helper.stop()
+        for listener in reversed(self._listeners):
+            listener.stop()
         self.database.dispose()
 
     def parts(self) -> AppParts:

@@ -73,14 +73,6 @@ class Usage:
     output_tokens: int = 0
     cache_read_tokens: int = 0
 
-    def plus(self, other: "Usage") -> "Usage":
-        """The two together."""
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:

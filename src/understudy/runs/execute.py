@@ -134,11 +134,10 @@ class RunExecutor:
             if run is None or run.status in TERMINAL:
                 return None
             if run.status is RunStatus.QUEUED:
-                run = self._start(unit, run)
-                done: tuple[JournalEvent, ...] = ()
-            else:
-                done = unit.journal.read(run_id=run_id, limit=MAX_RUN_EVENTS)
-                run = self._take_up(unit, run, done)
+                run, snapshot = self._start(unit, run)
+                return run, Steps(units=self.units, clock=self.clock, run=run), snapshot
+            done = unit.journal.read(run_id=run_id, limit=MAX_RUN_EVENTS)
+            run = self._take_up(unit, run, done)
             steps = Steps(units=self.units, clock=self.clock, run=run)
             steps.remember(done)
             if run.crashes >= MAX_CRASHES:
@@ -151,7 +150,7 @@ class RunExecutor:
         with self.units.write() as unit:
             fail_unread(unit, run_id, reason=reason, at_ms=self.clock.now_ms())
 
-    def _start(self, unit: RunUnit, run: Run) -> Run:
+    def _start(self, unit: RunUnit, run: Run) -> tuple[Run, Mapping[str, Any]]:
         RUN.check(run.status, RunStatus.RUNNING)
         now = self.clock.now_ms()
         session = require_session(unit, run.session_id)
@@ -170,7 +169,7 @@ class RunExecutor:
         snapshot = self.worker.prepare(unit, run, session, input_offset=events[1].offset)
         unit.runs.set_snapshot(run.run_id, snapshot)
         unit.runs.update(run)
-        return run
+        return run, snapshot
 
     def _take_up(self, unit: RunUnit, run: Run, done: tuple[JournalEvent, ...]) -> Run:
         """Count the crash, if it was one: steps finished since the last one start the count anew."""
