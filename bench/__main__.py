@@ -2,9 +2,9 @@
 
 import argparse
 
-from bench import runs, steps
+from bench import runs, steps, waiting
 
-BENCHMARKS = {"runs": runs.main, "steps": steps.main}
+BENCHMARKS = {"runs": runs.main, "steps": steps.main, "waiting": waiting.main}
 
 
 def main() -> None:

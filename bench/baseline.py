@@ -2,13 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from understudy.agent.admission import Doorkeeper
 from understudy.agent.capture import Captures
+from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
@@ -16,14 +18,17 @@ from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.daemon.routes import ConfiguredRoutes
+from understudy.permissions.model import Decision, Level, Verdict
 from understudy.providers.registry import Routes
 from understudy.runs.execute import Execution
 from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
+from understudy.runs.ports import RunUnit
 from understudy.runs.steps import Steps
 from understudy.runs.stops import StopSignal
 from understudy.sessions.journal import JournalEvent, NewEvent
 from understudy.settings import Flags, Settings, load_settings
 from understudy.telemetry.metrics import Metrics
+from understudy.tools.base import Tool
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
 
@@ -37,6 +42,18 @@ class NoUnits:
         yield SimpleNamespace(journal=SimpleNamespace(read=lambda **_: ()))
 
     write = read
+
+
+class NoRules(Gatekeeper):
+    """Lets every call pass without a look at the database."""
+
+    def judge(
+        self, unit: RunUnit, run: Run, calls: Sequence[tuple[Tool, Mapping[str, Any]]]
+    ) -> tuple[Verdict, ...]:
+        """Yes to all."""
+        return tuple(
+            Verdict(decision=Decision.ALLOW, level=Level.TOOL, reason="no rules") for _ in calls
+        )
 
 
 class MemorySteps(Steps):
@@ -89,7 +106,8 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
         units=units,
         providers=providers.get,
         routes=ConfiguredRoutes(settings, providers),
-        toolbox=Toolbox(registry, workspace, slots, metrics),
+        toolbox=Toolbox(Doorkeeper(units, clock, NoRules()), workspace, slots, metrics),
+        registry=registry,
         enabled_tools=lambda _: registry.names(),
         captures=Captures(units, clock, lambda value: value),
         deltas=DeltaHub(Bell()),

@@ -19,8 +19,8 @@ def fresh_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated database to start from, made once."""
     daemon = Daemon(settings_at(tmp_path_factory.mktemp("fresh")))
     daemon.migrate()
-    daemon.agents.ensure_default()
-    daemon.database.dispose()
+    daemon.services.agents.ensure_default()
+    daemon.ground.database.dispose()
     return daemon.settings.home / "understudy.db"
 
 
@@ -38,7 +38,7 @@ def daemon(tmp_path: Path, fresh_database: Path) -> Iterator[Daemon]:
     """A daemon that works on nothing."""
     daemon = idle_daemon(tmp_path / "home", fresh_database)
     yield daemon
-    daemon.database.dispose()
+    daemon.ground.database.dispose()
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def guarded(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     daemon = idle_daemon(tmp_path / "guarded", fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
     with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
         yield client
-    daemon.database.dispose()
+    daemon.ground.database.dispose()
 
 
 # Not for the whole session: its threads use `random`, which hypothesis tests cannot bear.

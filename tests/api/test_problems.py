@@ -1,6 +1,7 @@
 """Every error is a problem with one shape."""
 
 import errno
+import json
 
 import pytest
 from sqlalchemy import exc as sql
@@ -38,6 +39,20 @@ FIELDS = {"type", "title", "status", "detail", "code", "domain", "instance"}
 )
 def test_the_nearest_ancestor_decides_the_status(error: Exception, status: int) -> None:
     assert refusal_of(error).status == status
+
+
+@pytest.mark.parametrize(
+    ("code", "title"),
+    [
+        ("mcp_server_not_found", "MCP server not found"),
+        ("invalid_url", "Invalid URL"),
+        ("run_not_found", "Run not found"),
+    ],
+)
+def test_a_title_is_the_code_in_words(code: str, title: str) -> None:
+    body = json.loads(bytes(refusal_of(errors.NotFound(code)).response().body))
+
+    assert body["title"] == title
 
 
 def test_what_nobody_foresaw_tells_nothing() -> None:
@@ -180,7 +195,7 @@ def test_an_odd_id_that_nothing_has_is_not_found(api: TestClient) -> None:
 def test_a_failing_database_is_unavailable_and_not_internal(
     api: TestClient, daemon: Daemon
 ) -> None:
-    with daemon.database.begin() as connection:
+    with daemon.ground.database.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE personas RENAME TO lost")
     answer = api.get("/v1/personas")
     assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")

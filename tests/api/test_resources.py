@@ -12,6 +12,7 @@ LISTS = (
     "/v1/projects",
     "/v1/agents",
     "/v1/agents/default/files",
+    "/v1/assets",
     "/v1/routes",
     "/v1/tools",
     "/v1/tokens",

@@ -9,9 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support import postgres
+from tests.support.desk import Desk, Guarded
 from tests.support.factories import make_agent, make_session
+from tests.support.troupe import Troupe, make_troupe
 from tests.support.workshop import Probe, Workshop, make_settings
 from understudy.core.bell import Bell
+from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
 from understudy.settings import Settings
 from understudy.storage.engine import open_engine
@@ -19,6 +22,7 @@ from understudy.storage.migrate import migrate
 from understudy.storage.schema import metadata
 from understudy.storage.unit import SqlUnits
 from understudy.testing.fake_model import FakeModel
+from understudy.tools.base import Approval, Effect
 
 
 @dataclass
@@ -124,8 +128,32 @@ def probe() -> Probe:
 
 
 @pytest.fixture
+async def troupe(house: House, settings: Settings) -> AsyncIterator[Troupe]:
+    """What executes runs and sidechains, with a queue that the test works off."""
+    troupe = make_troupe(house.units, house.queued, settings)
+    yield troupe
+    await troupe.shop.providers.close()
+
+
+@pytest.fixture
 async def shop(house: House, settings: Settings, probe: Probe) -> AsyncIterator[Workshop]:
     """What executes runs, without the queue."""
     shop = Workshop(house.units, settings, tools=(probe, Probe("other")))
     yield shop
     await shop.providers.close()
+
+
+@pytest.fixture
+def guarded(shop: Workshop, probe: Probe) -> Guarded:
+    probe.approval = Approval.ALWAYS
+    probe.effect = Effect.ONCE
+    asking = AskUser(shop.units, shop.clock)
+    again = Guarded(shop.units, shop.settings, tools=(probe, asking), clock=shop.clock)
+    again.providers = shop.providers
+    again.executor = again._executor()
+    return again
+
+
+@pytest.fixture
+def desk(guarded: Guarded) -> Desk:
+    return Desk(guarded)

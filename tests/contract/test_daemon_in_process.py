@@ -28,7 +28,7 @@ def is_running(detail: Any) -> bool:
 
 
 async def kinds(inside: Inside, run_id: str) -> list[str]:
-    events = await asyncio.to_thread(inside.daemon.runs.events, run_id)
+    events = await asyncio.to_thread(inside.daemon.services.runs.events, run_id)
     return [event.data.get("type", event.kind.value) for event in events]
 
 
@@ -109,7 +109,7 @@ def test_after_an_interrupt_the_next_run_starts_only_when_the_tool_has_stopped(
             first, second = await inside.submit("first"), await inside.submit("second")
             await tool.reached()
 
-            await asyncio.to_thread(inside.daemon.runs.interrupt, ALICE, "s1")
+            await asyncio.to_thread(inside.daemon.services.runs.interrupt, ALICE, "s1")
 
             assert (await inside.wait(second)).run.status is RunStatus.COMPLETED
             assert await inside.status(first) is RunStatus.INTERRUPTED
@@ -125,10 +125,10 @@ def test_a_cancelled_run_in_line_is_passed_over(settings: Settings, fake: FakeMo
             fake.hold()
             r1, r2, r3 = [await inside.submit(name) for name in ("one", "two", "three")]
             await asyncio.to_thread(fake.wait_for_requests, 1)
-            await asyncio.to_thread(inside.daemon.runs.cancel, ALICE, r2)
+            await asyncio.to_thread(inside.daemon.services.runs.cancel, ALICE, r2)
 
             assert (await inside.look(r3)).queued_position == 1
-            await asyncio.to_thread(inside.daemon.runs.cancel, ALICE, r1)
+            await asyncio.to_thread(inside.daemon.services.runs.cancel, ALICE, r1)
             fake.release()
 
             assert (await inside.wait(r3)).run.status is RunStatus.COMPLETED
@@ -148,7 +148,7 @@ def test_a_run_keeps_the_default_route_of_its_submission(
             ids = [await inside.submit() for _ in range(2)]
             await asyncio.to_thread(fake.wait_for_requests, 1)
             change = {"default_route": "b", "debug_level": "requests"}
-            await asyncio.to_thread(inside.daemon.runtime.change, ALICE, change)
+            await asyncio.to_thread(inside.daemon.services.runtime.change, ALICE, change)
             ids.append(await inside.submit())
             fake.release()
             for run_id in ids:
@@ -173,7 +173,7 @@ def test_the_key_of_a_route_is_never_captured(settings: Settings, fake: FakeMode
             )
             await inside.wait(run_id)
 
-            captures = await asyncio.to_thread(inside.daemon.runs.debug, run_id)
+            captures = await asyncio.to_thread(inside.daemon.services.runs.debug, run_id)
             assert len(captures) == 1
             assert "the key is" in str(captures)
             assert "plain-looking-words" not in str(captures)
@@ -262,7 +262,7 @@ def test_a_run_that_the_engine_lost_is_queued_again_at_start(
             fake.hold()
             run_id = await inside.submit("one")
             await asyncio.to_thread(fake.wait_for_requests, 1)
-            await asyncio.to_thread(inside.daemon.engine.forget, [run_id])
+            await asyncio.to_thread(inside.daemon.ground.engine.forget, [run_id])
             return run_id
 
     async def find_it_again(run_id: str) -> None:
@@ -281,12 +281,15 @@ def test_the_engines_history_is_swept_and_ours_stays(settings: Settings) -> None
             run_id = await inside.submit("one")
             await inside.wait(run_id)
             await asyncio.sleep(0.5)
-            later = inside.daemon.clock.now_ms() + 60_000
-            swept = await asyncio.to_thread(inside.daemon.engine.sweep, finished_before_ms=later)
+            later = inside.daemon.ground.clock.now_ms() + 60_000
+            swept = await asyncio.to_thread(
+                inside.daemon.ground.engine.sweep, finished_before_ms=later
+            )
             assert swept == 1
             assert await inside.status(run_id) is RunStatus.COMPLETED
             assert (
-                await asyncio.to_thread(inside.daemon.engine.sweep, finished_before_ms=later) == 0
+                await asyncio.to_thread(inside.daemon.ground.engine.sweep, finished_before_ms=later)
+                == 0
             )
 
     asyncio.run(scenario())
@@ -299,7 +302,7 @@ def test_a_damaged_run_costs_itself_and_not_the_start(settings: Settings, fake: 
             fake.hold()
             first, second = await inside.submit("one"), await inside.submit("two")
             await asyncio.to_thread(fake.wait_for_requests, 1)
-            with inside.daemon.database.begin() as connection:
+            with inside.daemon.ground.database.begin() as connection:
                 statement = sa.text("UPDATE runs SET wanted = '{' WHERE run_id = :run_id")
                 connection.execute(statement, {"run_id": second})
             return first, second
@@ -309,7 +312,7 @@ def test_a_damaged_run_costs_itself_and_not_the_start(settings: Settings, fake: 
             assert (await inside.wait(first)).run.status is RunStatus.COMPLETED
             third = await inside.submit("three")
             assert (await inside.wait(third)).run.status is RunStatus.COMPLETED
-            with inside.daemon.units.read() as unit:
+            with inside.daemon.ground.units.read() as unit:
                 assert unit.runs.unfinished_in("s1") == 0
                 types = [e.data.get("type") for e in unit.journal.read(run_id=second)]
             assert types[-1] == "failed"
@@ -341,16 +344,19 @@ def test_work_that_nobody_holds_is_put_back(settings: Settings, fake: FakeModel)
 
     async def scenario() -> None:
         async with running(settings) as inside:
-            upkeep = inside.daemon.upkeep
+            upkeep = inside.daemon.services.upkeep
             await inside.session()
             fake.hold()
             run_id = await inside.submit("one")
             await asyncio.to_thread(fake.wait_for_requests, 1)
             await asyncio.to_thread(upkeep.put_back_stranded)
             await asyncio.to_thread(upkeep.put_back_stranded)
-            assert inside.daemon.engine.stranded(inside.daemon.signals.active()) == frozenset()
-            assert inside.daemon.engine.stranded(()) == {run_id}
-            await asyncio.to_thread(inside.daemon.engine.put_back, run_id)
+            assert (
+                inside.daemon.ground.engine.stranded(inside.daemon.ground.signals.active())
+                == frozenset()
+            )
+            assert inside.daemon.ground.engine.stranded(()) == {run_id}
+            await asyncio.to_thread(inside.daemon.ground.engine.put_back, run_id)
             await asyncio.to_thread(fake.wait_for_requests, 2)
             fake.release()
             assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED

@@ -8,27 +8,55 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from tests.support.postgres import MakeDatabase
 from understudy.agents.model import AgentType
+from understudy.assets.model import ReferenceKind
 from understudy.core.audit import Outcome
+from understudy.core.bell import Bell
 from understudy.core.principal import Role
-from understudy.runs.model import RunStatus
+from understudy.deliveries.model import TryOutcome
+from understudy.mailboxes.model import MessageStatus
+from understudy.runs.model import DeliveryStatus, RunStatus
+from understudy.runs.requests import Audience, RequestKind, RequestState
+from understudy.runs.signals import SignalKind
+from understudy.schedules.model import (
+    ExecutionStatus,
+    MisfirePolicy,
+    OverlapPolicy,
+    ScheduleStatus,
+)
 from understudy.sessions.model import SessionStatus
+from understudy.sessions.tasks import TaskStatus
 from understudy.storage.engine import open_engine
-from understudy.storage.migrate import VERSION_TABLE, migrate
+from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
 from understudy.storage.schema import metadata
+from understudy.storage.unit import SqlUnits
 
 ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
 CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("agents", "agent_type", AgentType),
+    ("asset_references", "kind", ReferenceKind),
     ("sessions", "status", SessionStatus),
     ("runs", "status", RunStatus),
     ("tokens", "role", Role),
     ("audit", "outcome", Outcome),
+    ("deliveries", "status", DeliveryStatus),
+    ("delivery_tries", "outcome", TryOutcome),
+    ("requests", "kind", RequestKind),
+    ("requests", "audience", Audience),
+    ("requests", "state", RequestState),
+    ("schedules", "status", ScheduleStatus),
+    ("schedules", "overlap_policy", OverlapPolicy),
+    ("schedules", "misfire_policy", MisfirePolicy),
+    ("schedule_executions", "status", ExecutionStatus),
+    ("messages", "status", MessageStatus),
+    ("tasks", "status", TaskStatus),
+    ("signals", "kind", SignalKind),
 ]
 MIGRATE = """
 import sys
@@ -115,3 +143,71 @@ def test_daemons_that_migrate_at_once_all_succeed(make_database: MakeDatabase) -
     engine = open_engine(url)
     assert differences(engine) == []
     engine.dispose()
+
+
+# What the first release wrote: a run under way in a session of the built-in agent.
+FIRST_ROWS: dict[str, dict[str, object]] = {
+    "agents": {
+        "agent_id": "default",
+        "display_name": "Default",
+        "agent_type": "predefined",
+        "max_tool_iterations": 20,
+        "other_config": "{}",
+        "permissions": "{}",
+        "version": 1,
+        "created_at_ms": 1,
+        "updated_at_ms": 1,
+    },
+    "sessions": {
+        "session_id": "s1",
+        "agent_id": "default",
+        "owner_id": "alice",
+        "status": "active",
+        "reply_targets": "[]",
+        "journal_length": 0,
+        "version": 1,
+        "created_at_ms": 1,
+        "updated_at_ms": 1,
+    },
+    "runs": {
+        "run_id": "run_1",
+        "session_id": "s1",
+        "agent_id": "default",
+        "user_id": "alice",
+        "kind": "input",
+        "status": "running",
+        "parked": True,
+        "attempt": 1,
+        "accepted_offset": 1,
+        "submitted_at_ms": 1,
+        "updated_at_ms": 1,
+        "wanted": (
+            '{"request":{},"input":{"items":[{"type":"text","text":"hi"}],"metadata":null},'
+            '"route":{"route_id":"a","model":"m"},"max_tool_iterations":null,'
+            '"debug_level":"off","reply_targets":[]}'
+        ),
+        "snapshot": "{}",
+        "state": '{"error":null,"usage":{},"deliveries":[],"crashes":0,"progress":0}',
+    },
+}
+
+
+def test_what_the_first_release_wrote_can_be_read_after_every_migration(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), "0001")
+        for name, row in FIRST_ROWS.items():
+            table = sa.table(name, *(sa.column(column) for column in row))
+            connection.execute(sa.insert(table).values(row))
+        connection.commit()
+
+    migrate(engine)
+
+    with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).read() as unit:
+        run = unit.runs.get("run_1")
+        session = unit.sessions.get("s1")
+        assert run is not None
+        assert session is not None
+        assert (run.asleep, run.wakes, run.work_id) == (False, 0, "run_1")
+        assert run.input.text == "hi"
+        assert session.permissions is None
+        assert unit.runs.awake() == {"run_1": "run_1"}

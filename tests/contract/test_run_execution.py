@@ -199,20 +199,6 @@ async def test_earlier_runs_of_the_session_are_in_the_prompt_and_other_sessions_
     ]
 
 
-async def test_a_history_that_is_too_long_is_cut_at_an_input(
-    house: House, tmp_path: Path, fake: FakeModel
-) -> None:
-    settings = make_settings(tmp_path, fake.url)
-    small = settings.routes["a"].model_copy(update={"context_window": 4500})
-    shop = Workshop(house.units, replace(settings, routes={"a": small}))
-    fake.rule = lambda _: "y" * 3000
-    for number in range(4):
-        await shop.run(f"{number}" + "x" * 3000)
-    await shop.providers.close()
-
-    assert [text[0] for text in texts(fake)] == ["2", "y", "3"]
-
-
 async def test_a_run_sees_what_was_there_when_it_started_even_after_a_crash(
     shop: Workshop, fake: FakeModel
 ) -> None:

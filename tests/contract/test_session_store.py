@@ -30,6 +30,7 @@ FULL = make_session(
     ended_reason="over",
     capability_scope={"skill_allow": ["a"]},
     credential_scope={"route_deny": ["b"]},
+    permissions={"inherited": [{"tool": "*", "decision": "ask"}], "rules": []},
     route_policy=RoutePolicy(provider="a", generation={"temperature": 0.5}),
     reply_targets=(ReplyTarget(plugin="http", address="http://here"),),
     version=7,
@@ -201,7 +202,15 @@ def test_odd_characters_in_a_soul_and_in_settings_survive(units: SqlUnits, odd: 
 
 
 @pytest.mark.parametrize(
-    "column", ["reply_targets", "route_policy", "persona", "capability_scope", "credential_scope"]
+    "column",
+    [
+        "reply_targets",
+        "route_policy",
+        "persona",
+        "capability_scope",
+        "credential_scope",
+        "permissions",
+    ],
 )
 def test_a_damaged_session_is_skipped_in_lists_and_named_when_asked_for(
     house: House, column: str

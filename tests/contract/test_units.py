@@ -82,10 +82,21 @@ def test_a_failed_unit_does_not_spoil_the_next_one(units: SqlUnits) -> None:
 
 
 def test_a_reader_does_not_wait_for_a_writer(units: SqlUnits) -> None:
-    with units.write() as writing:
-        writing.personas.add(make_persona())
+    def look() -> object:
         with units.read() as reading:
-            assert reading.personas.get("helper") is None
+            return reading.personas.get("helper")
+
+    with units.write() as writing, ThreadPoolExecutor(1) as elsewhere:
+        writing.personas.add(make_persona())
+        assert elsewhere.submit(look).result(timeout=10) is None
+
+
+def test_a_unit_within_a_unit_is_refused(units: SqlUnits) -> None:
+    with units.write(), pytest.raises(RuntimeError, match="pass it on"), units.read():
+        pass
+
+    with units.read() as unit:
+        assert unit.personas.get("helper") is None
 
 
 def test_writers_of_one_row_take_turns(units: SqlUnits) -> None:

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from understudy import settings
-from understudy.cli.settings_reference import CLIENT, ROUTE_FIELDS, SETTINGS, WITHOUT_FILE
+from understudy.cli.settings_reference import (
+    CLIENT,
+    MCP_FIELDS,
+    ROUTE_FIELDS,
+    SETTINGS,
+    WITHOUT_FILE,
+)
 from understudy.settings import FileConfig, Flags, RouteConfig, load_settings
+from understudy.settings.mcp import McpServerConfig
 
 ROOT = Path(__file__).parents[2]
 VALUES = {
@@ -34,12 +41,14 @@ def test_the_reference_pages_are_current() -> None:
 def test_every_key_of_the_config_file_is_described() -> None:
     described = {setting.name for setting in SETTINGS if setting.in_file}
 
-    assert described == set(FileConfig.model_fields) - {"routes"}
+    assert described == set(FileConfig.model_fields) - {"routes", "mcp"}
     assert set(ROUTE_FIELDS) == set(RouteConfig.model_fields)
+    assert set(MCP_FIELDS) == set(McpServerConfig.model_fields)
 
 
 def test_every_environment_variable_is_described() -> None:
-    text = Path(settings.__file__).read_text()
+    files = Path(settings.__file__).parent.glob("*.py")
+    text = "".join(file.read_text() for file in files)
     read = set(re.findall(r'"((?:UNDERSTUDY|OPENAI|ANTHROPIC)_[A-Z_]+)"', text))
 
     described = {setting.variable for setting in SETTINGS if setting.variable}

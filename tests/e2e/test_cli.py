@@ -1,28 +1,21 @@
 """The command line against a real daemon."""
 
 import json
-import os
-import pty
-import select
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import House, routes_to
+from tests.support.cli import COMMAND, Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
-from tests.support.environment import without_settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.e2e
-COMMAND = [sys.executable, "-m", "understudy.cli.main"]
 
 
 @pytest.fixture(scope="module")
@@ -31,39 +24,6 @@ def cli_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
         yield House(daemon, fake)
         fake.release()
-
-
-def environment(daemon: DaemonProcess) -> dict[str, str]:
-    settings = {
-        "UNDERSTUDY_BIND": f"127.0.0.1:{daemon.port}",
-        "UNDERSTUDY_HOME": str(daemon.home),
-    }
-    return {**without_settings(os.environ), "TZ": "UTC", **settings}
-
-
-class Cli:
-    """Runs commands against one daemon."""
-
-    def __init__(self, daemon: DaemonProcess) -> None:
-        self.environment = environment(daemon)
-
-    def __call__(
-        self, *arguments: str, code: int = 0, stdin: str = ""
-    ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*COMMAND, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment,
-            timeout=60,
-        )
-        assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
-        return done
-
-    def json(self, *arguments: str, code: int = 0) -> Any:
-        return json.loads(self(*arguments, "--json", code=code).stdout)
 
 
 @pytest.fixture
@@ -207,50 +167,6 @@ def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_house: House) -> None:
     assert cli("chat", stdin="a message\nof two lines").stdout == "piped reply\n"
     assert cli_house.model.requests[-1].last_user == "a message\nof two lines"
     cli("chat", stdin="  ", code=2)
-
-
-class Terminal:
-    """A command that believes it talks to a person."""
-
-    def __init__(self, arguments: list[str], env: dict[str, str]) -> None:
-        self.screen = ""
-        self._ours, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [*COMMAND, *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**env, "TERM": "xterm", "COLUMNS": "100"},
-            start_new_session=True,
-        )
-        os.close(theirs)
-
-    def type(self, line: str) -> None:
-        self.screen = ""
-        os.write(self._ours, f"{line}\n".encode())
-
-    def wait_for(self, words: str, timeout: float = 20) -> None:
-        deadline = time.monotonic() + timeout
-        while words not in self.screen:
-            assert time.monotonic() < deadline, f"no {words!r} in {self.screen!r}"
-            self._read()
-
-    def wait_for_prompt(self, timeout: float = 20) -> None:
-        deadline = time.monotonic() + timeout
-        while not self.screen.endswith("> "):
-            assert time.monotonic() < deadline, f"no prompt in {self.screen!r}"
-            self._read()
-
-    def _read(self) -> None:
-        readable, _, _ = select.select([self._ours], [], [], 0.1)
-        if readable:
-            self.screen += os.read(self._ours, 65536).decode(errors="replace")
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self._ours)
 
 
 @pytest.fixture

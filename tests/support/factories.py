@@ -19,6 +19,7 @@ from understudy.runs.model import (
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.model import MemberKind, Persona, Project, ProjectMember, Session
 from understudy.sessions.persona import snapshot_of
+from understudy.sessions.tasks import Task
 
 NOW = 1_700_000_000_000
 ALICE = Principal(user_id="alice", role=Role.OPERATOR)
@@ -123,6 +124,19 @@ def make_run(session_id: str = "s1", **fields: Any) -> Run:
         "route": Route(route_id="a", model="model-a"),
     }
     return Run(session_id=session_id, **(values | fields))
+
+
+def make_task(number: int = 1, **fields: Any) -> Task:
+    """A pending task of the session s1."""
+    values: dict[str, Any] = {
+        "task_id": f"tsk_{number}",
+        "session_id": "s1",
+        "title": f"task {number}",
+        "created_by": "alice",
+        "created_at_ms": NOW,
+        "updated_at_ms": NOW,
+    }
+    return Task(number=number, **(values | fields))
 
 
 def make_token(token_id: str = "tok_1", **fields: Any) -> Token:

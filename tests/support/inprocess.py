@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.support.factories import ALICE
 from understudy.daemon.wiring import Daemon
+from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
-from understudy.runs.service import RunDetail
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession
 from understudy.settings import Settings
@@ -27,7 +27,7 @@ class Inside:
     async def session(self, session_id: str = "s1", **fields: Any) -> None:
         """Create a session, or find it."""
         wanted = NewSession(session_id=session_id, **fields)
-        await asyncio.to_thread(self.daemon.sessions.create, ALICE, wanted)
+        await asyncio.to_thread(self.daemon.services.sessions.create, ALICE, wanted)
 
     async def submit(
         self, content: str = "hello", *, session_id: str = "s1", key: str | None = None, **more: Any
@@ -35,13 +35,13 @@ class Inside:
         """Queue a run."""
         submission = Submission(content=content, **more)
         detail = await asyncio.to_thread(
-            self.daemon.runs.submit, ALICE, session_id, submission, idempotency_key=key
+            self.daemon.services.runs.submit, ALICE, session_id, submission, idempotency_key=key
         )
         return detail.run.run_id
 
     async def look(self, run_id: str) -> RunDetail:
         """A run as it is now."""
-        return await asyncio.to_thread(self.daemon.runs.get, run_id)
+        return await asyncio.to_thread(self.daemon.services.runs.get, run_id)
 
     async def status(self, run_id: str) -> RunStatus:
         """The status of a run."""
@@ -68,7 +68,7 @@ async def running(
     What it was doing ends with the event loop, so a crash needs an `asyncio.run` of its own.
     """
     daemon = Daemon(settings)
-    daemon.tools = ToolRegistry([ReadFile(), WriteFile(), ListFiles(), *tools])
+    daemon.services.tools = ToolRegistry([ReadFile(), WriteFile(), ListFiles(), *tools])
     daemon.migrate()
     await daemon.start()
     try:

@@ -10,7 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from tests.support.factories import ALICE
+from understudy.agent.admission import Doorkeeper
 from understudy.agent.capture import Captures
+from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop, Hook
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
@@ -19,9 +21,13 @@ from understudy.core.bell import Bell
 from understudy.daemon.routes import ConfiguredRoutes
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub_json
+from understudy.runs.detail import RunDetail
 from understudy.runs.execute import RunExecutor
+from understudy.runs.family import Family
+from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run
-from understudy.runs.service import RunDetail, RunService, RuntimeDefaults
+from understudy.runs.service import RunService
+from understudy.runs.sidechains import SidechainService
 from understudy.runs.stops import StopSignals
 from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind, JournalEvent
@@ -97,15 +103,22 @@ class Workshop:
         self.providers = Routes(self.settings)
         self.routes = ConfiguredRoutes(self.settings, self.providers)
         self.registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles(), *self.tools])
+        self.intake = RunIntake(
+            self.clock,
+            self.routes,
+            lambda _: RuntimeDefaults(
+                route_id=self.settings.default_route, debug_level=DebugLevel.OFF
+            ),
+        )
+        self.family = Family(self.units, self.clock, self.intake)
         self.runs = RunService(
             self.units,
             self.clock,
-            self.routes,
-            lambda: RuntimeDefaults(
-                route_id=self.settings.default_route, debug_level=DebugLevel.OFF
-            ),
+            self.intake,
             self.signals.request,
+            (self.family.ended,),
         )
+        self.sidechains = SidechainService(self.units, self.clock, self.intake, self.runs.cancel)
         self.executor = self._executor()
 
     def _executor(self) -> RunExecutor:
@@ -114,7 +127,13 @@ class Workshop:
             units=self.units,
             providers=self.providers.get,
             routes=self.routes,
-            toolbox=Toolbox(self.registry, self.settings.workspace, self.slots, metrics),
+            toolbox=Toolbox(
+                Doorkeeper(self.units, self.clock, Gatekeeper()),
+                self.settings.workspace,
+                self.slots,
+                metrics,
+            ),
+            registry=self.registry,
             enabled_tools=lambda unit: tuple(
                 name for name in self.registry.names() if name not in unit.tool_switches.disabled()
             ),
@@ -131,6 +150,8 @@ class Workshop:
             self.signals,
             metrics,
             self.slots.enter_unless_draining,
+            (self.family.ended,),
+            asking_hooks=(self.family.asked,),
         )
 
     def submit(self, content: str = "hello", session_id: str = "s1", **fields: Any) -> str:

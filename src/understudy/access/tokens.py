@@ -17,6 +17,9 @@ from understudy.core.principal import Principal, Role
 
 TOKEN_PREFIX: Final = "und_"  # noqa: S105 - the public prefix, not a secret
 LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
+TOKEN_ADMIN: Final = Principal(user_id="admin", role=Role.ADMIN)
+# Who runs the daemon: without tokens the one, with the admin token the other.
+ADMINISTRATORS: Final = frozenset({LOCAL_ADMIN.user_id, TOKEN_ADMIN.user_id})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,10 @@ class TokenStore(Protocol):
     def page(self, request: PageRequest) -> Page[Token]: ...
 
     def any(self) -> bool: ...
+
+    def roles_of(self, user_id: str) -> frozenset[Role]:
+        """The roles of a user's tokens."""
+        ...
 
 
 class TokenUnit(Protocol):
@@ -115,6 +122,14 @@ class TokenService:
         with self.units.read() as unit:
             return unit.tokens.any()
 
+    def may_still(self, unit: TokenUnit, user_id: str, role: Role) -> bool:
+        """Whether somebody who once was let in would be let in now with at least a role."""
+        if self.admin_token and user_id in ADMINISTRATORS:
+            return True
+        if not self.admin_token and not unit.tokens.any():
+            return self.is_loopback
+        return any(held.includes(role) for held in unit.tokens.roles_of(user_id))
+
     def authenticate(self, token: str | None, *, act_for: str | None = None) -> Principal:
         """Who is calling; an admin may act for somebody else."""
         principal = self._principal(token)
@@ -135,7 +150,7 @@ class TokenService:
                 return LOCAL_ADMIN
             raise Unauthenticated("unauthorized", domain="auth", detail="a bearer token is needed")
         if self.admin_token and hmac.compare_digest(token.encode(), self.admin_token.encode()):
-            return Principal(user_id="admin", role=Role.ADMIN)
+            return TOKEN_ADMIN
         with self.units.read() as unit:
             stored = unit.tokens.by_hash(hash_token(token))
         if stored is None:

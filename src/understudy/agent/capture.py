@@ -14,6 +14,8 @@ from understudy.providers.base import (
     ModelReply,
     ModelRequest,
     OnSend,
+    Part,
+    TextPart,
     ToolMessage,
     UserMessage,
 )
@@ -55,7 +57,7 @@ class Captures:
                 # A long history takes a while to look through.
                 request=await asyncio.to_thread(self.scrub, sent),
             )
-            await execution.steps.write((), capture=capture)
+            await execution.steps.write((), also=lambda unit: unit.debug.add(capture))
 
         return keep
 
@@ -90,10 +92,19 @@ def request_json(request: ModelRequest) -> dict[str, Any]:
     }
 
 
+def _part_json(part: Part) -> dict[str, Any]:
+    """A part of a message; of a file only what it is, for its bytes are kept elsewhere."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    what = f"[{part.media_type}, {len(part.data)} bytes]"
+    return {"type": "file", "file_name": part.file_name, "content": what}
+
+
 def _message_json(message: Message) -> dict[str, Any]:
     match message:
         case UserMessage():
-            return {"role": "user", "content": message.text}
+            content = [_part_json(part) for part in message.parts] or message.text
+            return {"role": "user", "content": content}
         case AssistantMessage():
             calls = [asdict(call) for call in message.tool_calls]
             return {"role": "assistant", "content": message.text, "tool_calls": calls}

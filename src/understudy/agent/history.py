@@ -1,9 +1,11 @@
 """Earlier turns of a session as messages, read back from the journal within a budget."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from understudy.agent.budget import estimate_tokens
+from understudy.agent.conversation import Piece
+from understudy.agent.inputs import input_tokens
 from understudy.providers.base import (
     AssistantMessage,
     Message,
@@ -18,26 +20,47 @@ from understudy.sessions.ports import JournalStore
 
 TRANSCRIPT_KINDS: Final = (EventKind.INPUT, EventKind.MESSAGE, EventKind.TOOL_RESULT)
 BATCH: Final = 256
+# What a piece of the conversation begins with.
+OPENING_KINDS: Final = frozenset({EventKind.INPUT, EventKind.MESSAGE})
 NO_RESULT: Final = "(no result: the run ended before this call was finished)"
 
 
+# How the model is shown what users sent before, by the offset of the event.
+ShowInputs = Callable[[Sequence[JournalEvent]], Mapping[int, UserMessage]]
+
+
 def find_start(
-    journal: JournalStore, session_id: str, *, before_offset: int, budget_tokens: int
+    journal: JournalStore,
+    session_id: str,
+    *,
+    after_offset: int = 0,
+    before_offset: int,
+    budget_tokens: int,
 ) -> int:
-    """The offset of the oldest input whose turns still fit the budget; `before_offset` if none."""
+    """The offset of the oldest message that still fits the budget together with all after it.
+
+    The newest message counts as fitting; `before_offset` when there is none after `after_offset`.
+    """
     start = before_offset
     for event in _backwards(journal, session_id, before_offset):
-        budget_tokens -= _cost(event)
-        if budget_tokens < 0:
+        if event.offset <= after_offset:
             break
-        if event.kind is EventKind.INPUT:
+        budget_tokens -= _cost(event)
+        if budget_tokens < 0 and start < before_offset:
+            break
+        if event.kind in OPENING_KINDS:
             start = event.offset
     return start
 
 
 def read_history(
-    journal: JournalStore, session_id: str, *, from_offset: int, before_offset: int
-) -> tuple[Message, ...]:
+    journal: JournalStore,
+    session_id: str,
+    *,
+    from_offset: int,
+    before_offset: int,
+    show: ShowInputs | None = None,
+) -> tuple[Piece, ...]:
     """The turns from one offset up to another, as the model is shown them."""
     events: list[JournalEvent] = []
     after = from_offset - 1
@@ -47,11 +70,13 @@ def read_history(
         )
         events += [event for event in batch if event.offset < before_offset]
         if len(batch) < BATCH or batch[-1].offset >= before_offset:
-            return messages_of(events)
+            return pieces_of(events, show=show)
         after = batch[-1].offset
 
 
-def messages_of(events: Sequence[JournalEvent]) -> tuple[Message, ...]:
+def pieces_of(
+    events: Sequence[JournalEvent], *, show: ShowInputs | None = None
+) -> tuple[Piece, ...]:
     """Events as messages; a call whose run ended without a result is told so."""
     # Some servers hand out the same call ids again in every reply, so the step counts too.
     results = {
@@ -59,18 +84,26 @@ def messages_of(events: Sequence[JournalEvent]) -> tuple[Message, ...]:
         for event in events
         if event.kind is EventKind.TOOL_RESULT
     }
-    messages: list[Message] = []
+    inputs = (show or _in_words)([event for event in events if event.kind is EventKind.INPUT])
+    pieces: list[Piece] = []
     for event in events:
         if event.kind is EventKind.INPUT:
-            messages.append(UserMessage(text=input_text(event.data)))
+            pieces.append(Piece.of(event.offset, (inputs[event.offset],)))
         elif event.kind is EventKind.MESSAGE:
             reply = reply_of(event.data)
-            messages.append(AssistantMessage(text=reply.text, tool_calls=reply.tool_calls))
+            messages: list[Message] = [
+                AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)
+            ]
             for call in reply.tool_calls:
                 found = results.get((event.run_id, event.data.get("step"), call.call_id))
                 content = str(found.data.get("content", "")) if found else NO_RESULT
                 messages.append(ToolMessage(call_id=call.call_id, name=call.name, content=content))
-    return tuple(messages)
+            pieces.append(Piece.of(event.offset, messages))
+    return tuple(pieces)
+
+
+def _in_words(inputs: Sequence[JournalEvent]) -> Mapping[int, UserMessage]:
+    return {event.offset: UserMessage(text=input_text(event.data)) for event in inputs}
 
 
 def input_text(data: Mapping[str, Any]) -> str:
@@ -131,7 +164,7 @@ def _backwards(
 def _cost(event: JournalEvent) -> int:
     match event.kind:
         case EventKind.INPUT:
-            return estimate_tokens(input_text(event.data))
+            return input_tokens(event.data.get("items", ()))
         case EventKind.MESSAGE:
             calls = "".join(call["arguments"] for call in event.data.get("tool_calls", ()))
             return estimate_tokens(str(event.data.get("text", "")) + calls)

@@ -2,13 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
-from understudy.agent.budget import estimate_tokens, history_budget
+from understudy.agent.admission import Offer
+from understudy.agent.asking import Asker, LoopObserver
+from understudy.agent.budget import prompt_limit
 from understudy.agent.capture import Captures
-from understudy.agent.history import find_start, message_data, read_history, reply_of
+from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
+from understudy.agent.conversation import Conversation, Piece
+from understudy.agent.history import message_data, reply_of
 from understudy.agent.prompt import build_sections, render
+from understudy.agent.recall import mark_start, recall
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
@@ -18,10 +24,7 @@ from understudy.providers.base import (
     Message,
     ModelReply,
     ModelRequest,
-    OnDelta,
-    OnSend,
     Provider,
-    ProviderError,
     ToolSpec,
     UserMessage,
 )
@@ -32,7 +35,9 @@ from understudy.runs.ports import Ending, RouteCatalogue, RunUnit
 from understudy.runs.routing import check_route
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import Session
-from understudy.sessions.ports import Units
+from understudy.sessions.ports import Units, require_session
+from understudy.tools.base import Tool
+from understudy.tools.registry import ToolRegistry
 
 LAST_CALL: Final = (
     "[System] This is the last step of this run's budget: no tools are left. Answer now with what "
@@ -54,12 +59,12 @@ class Turn:
 Hook = Callable[[Turn], Sequence[UserMessage]]
 
 
-class LoopObserver(Protocol):
-    """Somebody who counts model calls."""
+class ToolSource(Protocol):
+    """Somebody who has more tools, as long as it lasts."""
 
-    def model_called(self, provider: str, *, outcome: str) -> None: ...
-
-    def tokens_used(self, *, input_tokens: int, output_tokens: int) -> None: ...
+    async def tools_for(self, session: Session) -> Sequence[Tool]:
+        """What a session may use of them; never raises, for the run goes on without."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +75,15 @@ class AgentLoop:
     providers: Callable[[str], Provider]
     routes: RouteCatalogue
     toolbox: Toolbox
+    registry: ToolRegistry
     enabled_tools: Callable[[RunUnit], tuple[str, ...]]
     captures: Captures
     deltas: DeltaHub
     slots: Slots
     observer: LoopObserver
+    compactor: Compactor = field(default_factory=Compactor)
     hooks: tuple[Hook, ...] = ()
+    sources: tuple[ToolSource, ...] = ()
 
     def prepare(
         self, unit: RunUnit, run: Run, session: Session, *, input_offset: int
@@ -84,20 +92,13 @@ class AgentLoop:
         agent = unit.agents.get(run.agent_id)
         files = unit.agents.files(run.agent_id)
         system = render(build_sections(session.persona, files))
-        route = self.routes.find(run.route.route_id)
-        base = estimate_tokens(system) + estimate_tokens(run.input.text)
-        budget = history_budget(
-            context_window=route.context_window if route else None, base_tokens=base
-        )
+        most = prompt_limit(self._context_window(run))
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
         return {
             "system": system,
             "tools": list(self.enabled_tools(unit)),
             "max_steps": min(limit for limit in limits if limit is not None),
-            "history_from": find_start(
-                unit.journal, run.session_id, before_offset=input_offset, budget_tokens=budget
-            ),
-            "input_offset": input_offset,
+            **mark_start(unit, run, input_offset=input_offset, limit=most),
         }
 
     async def work(self, execution: Execution) -> Ending:
@@ -105,59 +106,105 @@ class AgentLoop:
         try:
             check_route(execution.run.route.route_id, self.routes, None)
             provider = await asyncio.to_thread(self.providers, execution.run.route.route_id)
-            return await self._converse(execution, provider)
+            offer = await self._offer(execution)
+            return await self._converse(execution, provider, offer)
         except UnderstudyError as problem:
             return Ending(status=RunStatus.FAILED, error=problem.detail)
 
-    async def _converse(self, execution: Execution, provider: Provider) -> Ending:
-        messages = list(await patiently(self._history, execution))
-        messages.append(UserMessage(text=execution.run.input.text))
+    async def _offer(self, execution: Execution) -> Offer:
+        """The tools of this run: those fixed at its start, and what other sources have now."""
+        names = tuple(execution.snapshot["tools"])
+        if not self.sources:
+            return Offer(registry=self.registry, names=names)
+        session = await patiently(self._session, execution.run.session_id)
+        found = [
+            tool
+            for source in self.sources
+            for tool in await execution.stop.guard(source.tools_for(session))
+        ]
+        return Offer(
+            registry=self.registry.extended(found),
+            names=(*names, *(tool.name for tool in found)),
+        )
+
+    def _session(self, session_id: str) -> Session:
+        with self.units.read() as unit:
+            return require_session(unit, session_id)
+
+    async def _converse(self, execution: Execution, provider: Provider, offer: Offer) -> Ending:
+        conversation = await patiently(self._conversation, execution)
+        room = self._room(execution, offer)
         max_steps = execution.snapshot["max_steps"]
-        names = execution.snapshot["tools"]
         tool_calls = 0
         for step in range(1, max_steps + 1):
             execution.stop.check()
             turn = Turn(run=execution.run, step=step, max_steps=max_steps, tool_calls=tool_calls)
-            reply = await self._model_step(execution, provider, turn, messages)
+            conversation = await self._tend(execution, provider, turn, conversation, room)
+            messages = within(conversation, room).messages
+            reply = await self._model_step(execution, provider, offer, turn, messages)
             if not reply.tool_calls:
                 return Ending(status=RunStatus.COMPLETED)
             if step == max_steps:
                 break
-            messages.append(AssistantMessage(text=reply.text, tool_calls=reply.tool_calls))
             execution.stop.check()
-            messages += await self.toolbox.run_all(execution, step, reply.tool_calls, names)
+            results = await self.toolbox.run_all(execution, step, reply.tool_calls, offer)
+            conversation = conversation.then(_piece(execution, step, reply, results))
             tool_calls += len(reply.tool_calls)
         return Ending(
             status=RunStatus.FAILED, error=f"no answer within {max_steps} steps of the budget"
         )
 
-    def _history(self, execution: Execution) -> tuple[Message, ...]:
+    def _room(self, execution: Execution, offer: Offer) -> Room:
+        return room_for(
+            context_window=self._context_window(execution.run),
+            system=execution.snapshot["system"],
+            tools=_specs(offer),
+        )
+
+    def _context_window(self, run: Run) -> int | None:
+        route = self.routes.find(run.route.route_id)
+        return route.context_window if route else None
+
+    async def _tend(
+        self,
+        execution: Execution,
+        provider: Provider,
+        turn: Turn,
+        conversation: Conversation,
+        room: Room,
+    ) -> Conversation:
+        """The conversation as this step is to show it: one that is done found it in its own time."""
+        known = resumed(conversation, execution, turn.step)
+        is_done = execution.steps.find(_model_key(execution.run, turn.step)) is not None
+        if is_done or known is not conversation:
+            return known
+        ask = partial(self._asker.aside, execution, provider, turn.step)
+        return await self.compactor.tend(execution, turn.step, conversation, room, ask)
+
+    def _conversation(self, execution: Execution) -> Conversation:
+        route = self.routes.find(execution.run.route.route_id)
         with self.units.read() as unit:
-            return read_history(
-                unit.journal,
-                execution.run.session_id,
-                from_offset=execution.snapshot["history_from"],
-                before_offset=execution.snapshot["input_offset"],
-            )
+            return recall(unit, execution, accepts=route.accepts if route else frozenset())
 
     async def _model_step(
         self,
         execution: Execution,
         provider: Provider,
+        offer: Offer,
         turn: Turn,
         messages: Sequence[Message],
     ) -> ModelReply:
         run = execution.run
-        key = f"{run.run_id}:model:{turn.step}"
+        key = _model_key(run, turn.step)
         done = execution.steps.find(key)
         if done is not None:
             return reply_of(done.data)
-        request = self._request(execution, turn, messages)
+        request = self._request(execution, offer, turn, messages)
         try:
-            reply = await self._ask(execution, provider, turn, request)
+            reply = await self._asker.aloud(execution, provider, turn.step, request)
             announced: list[NewEvent] = []
             if turn.step < turn.max_steps:
-                announced = self.toolbox.announce(execution, turn.step, reply.tool_calls)
+                announced = self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
             said = _events(execution, turn.step, key, reply)
             await execution.steps.write([*said, *announced])
         finally:
@@ -165,43 +212,18 @@ class AgentLoop:
         await self.captures.answered(execution, turn.step, reply)
         return reply
 
-    async def _ask(
-        self, execution: Execution, provider: Provider, turn: Turn, request: ModelRequest
-    ) -> ModelReply:
-        run_id, kind = execution.run.run_id, self._provider_kind(execution.run)
-        self.deltas.begin(run_id, turn.step)
-        try:
-            reply = await execution.stop.guard(
-                self._complete(
-                    provider,
-                    request,
-                    on_delta=lambda piece: self.deltas.say(run_id, piece),
-                    on_send=self.captures.keeper(execution, turn.step),
-                )
-            )
-        except ProviderError:
-            self.observer.model_called(kind, outcome="error")
-            raise
-        self.observer.model_called(kind, outcome="ok")
-        usage = reply.usage
-        self.observer.tokens_used(
-            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+    @property
+    def _asker(self) -> Asker:
+        return Asker(
+            routes=self.routes,
+            captures=self.captures,
+            deltas=self.deltas,
+            slots=self.slots,
+            observer=self.observer,
         )
-        return reply
-
-    async def _complete(
-        self,
-        provider: Provider,
-        request: ModelRequest,
-        *,
-        on_delta: OnDelta,
-        on_send: OnSend | None,
-    ) -> ModelReply:
-        async with self.slots:
-            return await provider.complete(request, on_delta=on_delta, on_send=on_send)
 
     def _request(
-        self, execution: Execution, turn: Turn, messages: Sequence[Message]
+        self, execution: Execution, offer: Offer, turn: Turn, messages: Sequence[Message]
     ) -> ModelRequest:
         is_last = turn.step == turn.max_steps
         ephemeral = [message for hook in self.hooks for message in hook(turn)]
@@ -211,26 +233,33 @@ class AgentLoop:
             model=execution.run.route.model,
             system=execution.snapshot["system"],
             messages=(*messages, *ephemeral),
-            tools=() if is_last else self._specs(execution.snapshot["tools"]),
+            tools=() if is_last else _specs(offer),
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
         )
 
-    def _specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        registry = self.toolbox.registry
-        return tuple(
-            ToolSpec(
-                name=name,
-                description=registry.get(name).description,
-                parameters=registry.schema(name),
-            )
-            for name in names
-            if name in registry.names()
-        )
 
-    def _provider_kind(self, run: Run) -> str:
-        route = self.routes.find(run.route.route_id)
-        return route.provider if route else "unknown"
+def _model_key(run: Run, step: int) -> str:
+    return f"{run.run_id}:model:{step}"
+
+
+def _piece(execution: Execution, step: int, reply: ModelReply, results: Sequence[Message]) -> Piece:
+    said = execution.steps.find(_model_key(execution.run, step))
+    spoken = AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)
+    return Piece.of(said.offset if said else 0, (spoken, *results))
+
+
+def _specs(offer: Offer) -> tuple[ToolSpec, ...]:
+    registry = offer.registry
+    return tuple(
+        ToolSpec(
+            name=registry.wire_name(name),
+            description=registry.get(name).description,
+            parameters=registry.schema(name),
+        )
+        for name in offer.names
+        if name in registry.names()
+    )
 
 
 def _events(execution: Execution, step: int, key: str, reply: ModelReply) -> list[NewEvent]:

@@ -1,32 +1,38 @@
-"""Running the tool calls of one reply: checked, side by side, each a durable step."""
+"""Running the tool calls of one reply: admitted, side by side, each a durable step."""
 
 import asyncio
-from collections.abc import Collection, Coroutine
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import structlog
 
+from understudy.agent.admission import Admitted, Asked, Doorkeeper, Held, Offer, Refused
 from understudy.agent.slots import Slots
-from understudy.core.text import preview
+from understudy.core.audit import AuditEntry
 from understudy.providers.base import ToolCall, ToolMessage
+from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifact
+from understudy.runs.ask_user import Asks
 from understudy.runs.execute import Execution
+from understudy.runs.patience import patiently
+from understudy.runs.ports import RunUnit
 from understudy.runs.stops import Stopped
+from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.tools.base import Effect, Tool, ToolContext, ToolError
-from understudy.tools.registry import ToolRegistry
+from understudy.tools.base import NotYet, ToolContext, ToolError
 
 log = structlog.get_logger()
 
-MAX_RESULT_CHARS: Final = 64 * 1024
 TIMEOUT_S: Final = 120.0
-MAX_CALLS: Final = 128
-TOO_MANY_CALLS: Final = f"not run: a reply may ask for at most {MAX_CALLS} calls; ask again for it"
 UNKNOWN_OUTCOME: Final = (
     "outcome unknown: the daemon stopped while this call was under way, and it is not repeated by "
     "itself. Check what it did before you call it again."
 )
+
+
+CHANGED: Final = "[the person who allowed this changed the arguments to {arguments}]"
 
 
 class ToolObserver(Protocol):
@@ -42,35 +48,36 @@ class Outcome:
     status: str
     content: str
     executed: bool
+    entry: AuditEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
     """Carries out tool calls for a run."""
 
-    registry: ToolRegistry
+    doorkeeper: Doorkeeper
     workspace: Path
     slots: Slots
     observer: ToolObserver
 
     async def run_all(
-        self, execution: Execution, step: int, calls: tuple[ToolCall, ...], names: Collection[str]
+        self, execution: Execution, step: int, calls: tuple[ToolCall, ...], offer: Offer
     ) -> list[ToolMessage]:
-        """Run the calls of one reply side by side; results come back in the order of the calls."""
-        results = await asyncio.gather(
-            *(self._step(execution, step, index, call, names) for index, call in enumerate(calls)),
-            return_exceptions=True,
-        )
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, Stopped):
-                raise result
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-        return [result for result in results if isinstance(result, ToolMessage)]
+        """Run the calls of one reply side by side; results come back in the order of the calls.
+
+        Raises `MustSleep` when some of them wait for somebody; the others are done by then.
+        """
+        asked = [
+            Asked(call=call, run=execution.run, step=step, index=index)
+            for index, call in enumerate(calls)
+        ]
+        todo = [each for each in asked if execution.steps.find(each.result_key) is None]
+        if todo:
+            await self._do(execution, todo, offer)
+        return [_message(execution, each) for each in asked]
 
     def announce(
-        self, execution: Execution, step: int, calls: tuple[ToolCall, ...]
+        self, execution: Execution, step: int, calls: tuple[ToolCall, ...], offer: Offer
     ) -> list[NewEvent]:
         """The events that say which calls are about to run, to be written with the reply.
 
@@ -78,127 +85,163 @@ class Toolbox:
         tell that it was really begun.
         """
         return [
-            _call_event(execution, step, index, call)
+            _call_event(Asked(call=call, run=execution.run, step=step, index=index))
             for index, call in enumerate(calls)
-            if not self._is_once(call)
+            if not offer.is_once(call)
         ]
 
+    async def _do(self, execution: Execution, todo: Sequence[Asked], offer: Offer) -> None:
+        admissions = await patiently(self.doorkeeper.admit, offer, todo)
+        held = [each for each in admissions.values() if isinstance(each, Held)]
+        done = await asyncio.gather(
+            *(
+                self._step(execution, each, admission)
+                for each in todo
+                if not isinstance(admission := admissions[each.key], Held)
+            ),
+            return_exceptions=True,
+        )
+        _raise_worst(done)
+        waiting = [each for each in done if isinstance(each, NotYet)]
+        if held or waiting:
+            raise MustSleep(_sleep_over(held, waiting))
+
     async def _step(
-        self,
-        execution: Execution,
-        step: int,
-        index: int,
-        call: ToolCall,
-        names: Collection[str],
-    ) -> ToolMessage:
-        result_key = f"{execution.run.run_id}:result:{step}:{index}"
-        done = execution.steps.find(result_key)
-        if done is not None:
-            content = str(done.data.get("content", ""))
-            return ToolMessage(call_id=call.call_id, name=call.name, content=content)
-        begin = _call_event(execution, step, index, call)
-        outcome = await self._outcome(execution, call, names, begin)
-        self.observer.tool_called(call.name, outcome=outcome.status)
+        self, execution: Execution, asked: Asked, admission: Admitted | Refused
+    ) -> None:
+        begin = _call_event(asked)
+        outcome = await self._outcome(execution, asked, admission, begin)
+        self.observer.tool_called(asked.call.name, outcome=outcome.status)
+        content, artifact = self._bounded(outcome.content, asked)
         data = {
-            "step": step,
-            "call_id": call.call_id,
-            "name": call.name,
+            "step": asked.step,
+            "call_id": asked.call.call_id,
+            "name": asked.call.name,
             "status": outcome.status,
-            "content": outcome.content,
+            "content": content,
             "executed": outcome.executed,
         }
-        result = _event(EventKind.TOOL_RESULT, execution, result_key, data)
-        is_announced = execution.steps.find(begin.key or "") is not None
-        await execution.steps.write([result] if is_announced else [begin, result])
-        return ToolMessage(call_id=call.call_id, name=call.name, content=outcome.content)
+        if artifact is not None:
+            data["artifact_id"] = artifact.artifact_id
+        result = _event(EventKind.TOOL_RESULT, asked, asked.result_key, data)
+        is_announced = execution.steps.find(asked.key) is not None
+
+        def also(unit: RunUnit) -> None:
+            if outcome.entry is not None:
+                unit.audit.add(outcome.entry)
+            if artifact is not None:
+                unit.artifacts.add(artifact)
+
+        await execution.steps.write([result] if is_announced else [begin, result], also=also)
 
     async def _outcome(
-        self, execution: Execution, call: ToolCall, names: Collection[str], begin: NewEvent
+        self, execution: Execution, asked: Asked, admission: Admitted | Refused, begin: NewEvent
     ) -> Outcome:
-        try:
-            if begin.data["index"] >= MAX_CALLS:
-                return Outcome(status="error", content=TOO_MANY_CALLS, executed=False)
-            _check_offered(call, names)
-            arguments = self.registry.validate(call.name, call.arguments)
-        except ToolError as problem:
-            return Outcome(status="error", content=problem.detail, executed=False)
-        is_once = self._is_once(call)
-        if is_once and execution.steps.find(begin.key or "") is not None:
+        if isinstance(admission, Refused):
+            return Outcome(
+                status=admission.status,
+                content=admission.content,
+                executed=False,
+                entry=admission.entry,
+            )
+        is_once = admission.tool.effect == "once"
+        if is_once and execution.steps.find(asked.key) is not None:
             return Outcome(status="unknown", content=UNKNOWN_OUTCOME, executed=True)
-        work = self._call(self.registry.get(call.name), arguments, execution, call)
-        return await execution.stop.guard(
-            self._in_turn(execution, work, begin if is_once else None)
+        outcome = await execution.stop.guard(
+            self._in_turn(execution, asked, admission, begin if is_once else None)
         )
+        if admission.updated is None:
+            return outcome
+        # Or the model would take the result for that of its own arguments.
+        changed = CHANGED.format(arguments=json.dumps(admission.updated, ensure_ascii=False))
+        return replace(outcome, content=f"{changed}\n{outcome.content}")
 
     async def _in_turn(
-        self, execution: Execution, work: Coroutine[Any, Any, Outcome], begin: NewEvent | None
+        self, execution: Execution, asked: Asked, admitted: Admitted, begin: NewEvent | None
     ) -> Outcome:
-        try:
-            async with self.slots:
-                if begin is not None:
-                    # Written before the tool runs, so that a crash cannot hide that it was begun;
-                    # and not before it may run, or a call that only waited would count as begun.
-                    await execution.steps.write([begin])
-                return await work
-        finally:
-            work.close()
+        async with self.slots:
+            if begin is not None:
+                # Written before the tool runs, so that a crash cannot hide that it was begun;
+                # and not before it may run, or a call that only waited would count as begun.
+                await execution.steps.write([begin])
+            return await self._call(admitted, asked)
 
-    def _is_once(self, call: ToolCall) -> bool:
-        names = self.registry.names()
-        return call.name in names and self.registry.get(call.name).effect is Effect.ONCE
-
-    async def _call(
-        self, tool: Tool, arguments: Any, execution: Execution, call: ToolCall
-    ) -> Outcome:
-        run = execution.run
+    async def _call(self, admitted: Admitted, asked: Asked) -> Outcome:
+        tool, run, entry = admitted.tool, asked.run, admitted.entry
         context = ToolContext(
             session_id=run.session_id,
             run_id=run.run_id,
             agent_id=run.agent_id,
             user_id=run.user_id,
-            call_id=call.call_id,
+            call_id=asked.call.call_id,
+            call_key=asked.key,
             workspace=self.workspace,
         )
+        limit_s: float = getattr(tool, "timeout_s", TIMEOUT_S)
         try:
-            async with asyncio.timeout(TIMEOUT_S):
-                content = await tool.call(arguments, context)
+            async with asyncio.timeout(limit_s):
+                content = await tool.call(admitted.arguments, context)
+        except NotYet:
+            raise
         except ToolError as problem:
-            return Outcome(status="error", content=problem.detail, executed=True)
+            return Outcome(status="error", content=problem.detail, executed=True, entry=entry)
         except TimeoutError:
-            return Outcome(
-                status="error", content=f"no answer after {TIMEOUT_S:.0f} s", executed=True
-            )
+            content = f"no answer after {limit_s:.0f} s"
+            return Outcome(status="error", content=content, executed=True, entry=entry)
         except Exception:
             log.exception("tool.crashed", tool=tool.name, run_id=run.run_id)
-            return Outcome(status="error", content="the tool failed unexpectedly", executed=True)
-        return Outcome(status="ok", content=bounded(content), executed=True)
+            content = "the tool failed unexpectedly"
+            return Outcome(status="error", content=content, executed=True, entry=entry)
+        return Outcome(status="ok", content=content, executed=True, entry=entry)
+
+    def _bounded(self, content: str, asked: Asked) -> tuple[str, Artifact | None]:
+        """What the model is shown, and the whole where that is only a part of it."""
+        if len(content) <= MAX_SHOWN_CHARS:
+            return content, None
+        artifact = new_artifact(
+            content,
+            run_id=asked.run.run_id,
+            call_key=asked.key,
+            tool_name=asked.call.name,
+            at_ms=self.doorkeeper.clock.now_ms(),
+        )
+        return cut(content, artifact.artifact_id), artifact
 
 
-def bounded(content: str) -> str:
-    """Tool output as the model gets it; says when it was cut."""
-    if len(content) <= MAX_RESULT_CHARS:
-        return content
-    return f"{content[:MAX_RESULT_CHARS]}\n[cut: {len(content)} characters in all]"
+def _raise_worst(done: Sequence[BaseException | None]) -> None:
+    """Raise what went wrong, if anything; that the run was stopped comes last."""
+    problems = [
+        each for each in done if isinstance(each, BaseException) and not isinstance(each, NotYet)
+    ]
+    for problem in sorted(problems, key=lambda each: isinstance(each, Stopped)):
+        raise problem
 
 
-def _check_offered(call: ToolCall, names: Collection[str]) -> None:
-    if call.name not in names:
-        available = ", ".join(names) or "none"
-        shown = repr(preview(call.name, 40))
-        raise ToolError(f"there is no tool {shown}; available: {available}", code="unknown_tool")
+def _sleep_over(held: Sequence[Held], waiting: Sequence[NotYet]) -> Sleep:
+    """What the run asks for before it can go on."""
+    requests = [each.request for each in (*held, *waiting) if isinstance(each, Held | Asks)]
+    return Sleep(
+        requests=tuple(request for request in requests if request is not None),
+        entries=tuple(each.entry for each in held if each.entry is not None),
+    )
 
 
-def _call_event(execution: Execution, step: int, index: int, call: ToolCall) -> NewEvent:
-    key = f"{execution.run.run_id}:call:{step}:{index}"
+def _message(execution: Execution, asked: Asked) -> ToolMessage:
+    done = execution.steps.find(asked.result_key)
+    content = "" if done is None else str(done.data.get("content", ""))
+    return ToolMessage(call_id=asked.call.call_id, name=asked.call.name, content=content)
+
+
+def _call_event(asked: Asked) -> NewEvent:
     data = {
-        "step": step,
-        "index": index,
-        "call_id": call.call_id,
-        "name": call.name,
-        "arguments": call.arguments,
+        "step": asked.step,
+        "index": asked.index,
+        "call_id": asked.call.call_id,
+        "name": asked.call.name,
+        "arguments": asked.call.arguments,
     }
-    return _event(EventKind.TOOL_CALL, execution, key, data)
+    return _event(EventKind.TOOL_CALL, asked, asked.key, data)
 
 
-def _event(kind: EventKind, execution: Execution, key: str, data: dict[str, Any]) -> NewEvent:
-    return NewEvent(kind=kind, run_id=execution.run.run_id, key=key, data=data)
+def _event(kind: EventKind, asked: Asked, key: str, data: dict[str, Any]) -> NewEvent:
+    return NewEvent(kind=kind, run_id=asked.run.run_id, key=key, data=data)

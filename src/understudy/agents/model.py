@@ -8,6 +8,8 @@ from typing import Any, Final
 DEFAULT_AGENT_ID: Final = "default"
 DEFAULT_MAX_TOOL_ITERATIONS: Final = 20
 MAX_TOOL_ITERATIONS: Final = 500
+# Stands for permissions that do not parse: no reader of rules takes it for an empty set.
+UNREADABLE: Final = {"unreadable": True}
 
 
 class AgentType(StrEnum):

@@ -22,6 +22,7 @@ from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
+from understudy.permissions.rules import read_document, write_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +251,11 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
         )
     # Only what is given is checked: a malformed value that is stored must not block its own repair.
     check_other_config(fields.other_config or {})
+    permissions = agent.permissions
+    if fields.permissions is not None:
+        rules = read_document(fields.permissions, pointer="/permissions")
+        # Without rules it is left as it was sent, or showing and putting back would be a change.
+        permissions = write_document(rules) if rules else fields.permissions
     other_config = {**agent.other_config, **(fields.other_config or {})}
     return replace(
         agent,
@@ -258,5 +264,5 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
         route=agent.route if fields.route is None else (fields.route or None),
         max_tool_iterations=limit or agent.max_tool_iterations or DEFAULT_MAX_TOOL_ITERATIONS,
         other_config=other_config,
-        permissions=agent.permissions if fields.permissions is None else fields.permissions,
+        permissions=permissions,
     )

@@ -18,7 +18,14 @@ CLASS_STATUS: Final = {kind.__name__: status for kind, status in STATUS.items()}
 COMPUTED: Final = (
     ("daemon", "internal_error", 500),
     ("readiness", "daemon_starting", 503),
+    ("mailboxes", "message_state_conflict", 409),
     ("runs", "run_state_conflict", 409),
+    ("tasks", "task_state_conflict", 409),
+    ("tasks", "stale_version", 409),
+    *(
+        ("tasks", code, 400)
+        for code in ("dependency_cycle", "too_many_dependencies", "unknown_dependency")
+    ),
     *((domain, "invalid_id", 400) for domain in ("agents", "personas", "projects", "sessions")),
     *((domain, "stale_version", 409) for domain in ("agents", "personas", "projects", "sessions")),
 )

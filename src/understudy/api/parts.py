@@ -7,19 +7,32 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from understudy.access.tokens import TokenService
+from understudy.agent.daemon_rules import DaemonRules
+from understudy.agent.offers import ToolOffers
 from understudy.agent.stream import DeltaHub
 from understudy.agents.service import AgentService
 from understudy.api.ports import ApiUnit, Metrics, Readiness, Status, ToolRegistry
+from understudy.assets.service import AssetService
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.principal import Principal
+from understudy.deliveries.secret import WebhookSecret
+from understudy.deliveries.service import DeliveryService
+from understudy.mailboxes.service import MailboxService
+from understudy.mcp_client.servers import McpServers
+from understudy.mcp_client.session_servers import SessionServerService
+from understudy.runs.approvals import ApprovalService
 from understudy.runs.ports import RouteCatalogue
+from understudy.runs.questions import QuestionService
 from understudy.runs.service import RunService
+from understudy.runs.sidechains import SidechainService
 from understudy.runtime.service import RuntimeService
+from understudy.schedules.service import ScheduleService
 from understudy.sessions.persona import PersonaService
 from understudy.sessions.ports import Units
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
+from understudy.sessions.task_service import TaskService
 from understudy.settings import Settings
 
 
@@ -33,12 +46,25 @@ class AppParts:
     sessions: SessionService
     personas: PersonaService
     projects: ProjectService
+    tasks: TaskService
+    sidechains: SidechainService
     agents: AgentService
+    assets: AssetService
+    schedules: ScheduleService
+    mailboxes: MailboxService
     runs: RunService
+    approvals: ApprovalService
+    questions: QuestionService
+    deliveries: DeliveryService
+    webhook_secret: WebhookSecret
     runtime: RuntimeService
     tokens: TokenService
     routes: RouteCatalogue
     tools: ToolRegistry
+    offers: ToolOffers
+    mcp: McpServers
+    session_mcp: SessionServerService
+    daemon_rules: DaemonRules
     metrics: Metrics
     bell: Bell
     deltas: DeltaHub

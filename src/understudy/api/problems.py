@@ -50,6 +50,8 @@ HTTP_CODES: Final[Mapping[int, str]] = {
     413: "payload_too_large",
     415: "unsupported_media_type",
 }
+# Words of codes that are not written like others.
+SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 MAX_ERRORS: Final = 50
 MAX_POINTER_CHARS: Final = 300
@@ -76,7 +78,7 @@ class Refusal:
         """The answer."""
         problem = Problem(
             type=TYPE_PREFIX + self.code,
-            title=self.code.replace("_", " ").capitalize(),
+            title=_title(self.code),
             status=self.status,
             detail=self.detail,
             code=self.code,
@@ -126,6 +128,12 @@ def status_of(error: UnderstudyError) -> int:
     """The status of the nearest ancestor in the table, unless the code has its own."""
     own = CODE_STATUS.get(error.code)
     return own or next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def _title(code: str) -> str:
+    """A code in words."""
+    words = " ".join(SPELLED.get(word, word) for word in code.split("_"))
+    return words[:1].upper() + words[1:]
 
 
 def _domain(error: UnderstudyError) -> Refusal:

@@ -1,18 +1,30 @@
 """From what a caller sends to what a run is submitted with, and waiting for a run inline."""
 
 import asyncio
-from typing import Final
+from typing import Final, assert_never
 
 from starlette.requests import Request
 
 from understudy.api.parts import AppParts
+from understudy.api.views.sessions import session_view
+from understudy.assets.drafts import draft_of
+from understudy.assets.model import AssetDraft
 from understudy.core.errors import Invalid, Unavailable
+from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL, WAITING
 from understudy.runs.model import DebugLevel, InputItem
-from understudy.runs.service import RunDetail
 from understudy.runs.submission import Submission
 from understudy.sessions.model import ReplyTarget
-from understudy.wire.runs import SubmitInput
+from understudy.sessions.ports import require_session
+from understudy.wire.runs import (
+    AssetReferenceItem,
+    BoardReferenceItem,
+    InlineAssetItem,
+    SubmitInput,
+    TextItem,
+)
+from understudy.wire.runs import InputItem as InputItemBody
+from understudy.wire.sessions import SessionView
 
 POLL_S: Final = 1.0
 # A run that waits for a person would keep that person's own call waiting.
@@ -26,7 +38,7 @@ def submission_of(body: SubmitInput) -> Submission:
     return Submission(
         content=body.content,
         input_items=tuple(
-            InputItem(**item.model_dump(exclude={"content_base64"})) for item in body.input_items
+            _item(item, f"/input_items/{index}") for index, item in enumerate(body.input_items)
         ),
         attachments=tuple(body.attachments),
         provider=body.provider,
@@ -37,6 +49,30 @@ def submission_of(body: SubmitInput) -> Submission:
         debug_level=None if body.debug_level is None else DebugLevel(body.debug_level),
         **given,
     )
+
+
+def _item(item: InputItemBody, pointer: str) -> InputItem | AssetDraft:
+    match item:
+        case TextItem():
+            return InputItem(type="text", text=item.text)
+        case AssetReferenceItem():
+            return InputItem(type="asset_reference", asset_id=item.asset_id)
+        case InlineAssetItem():
+            return draft_of(
+                file_name=item.file_name,
+                media_type=item.media_type,
+                content_base64=item.content_base64,
+                pointer=pointer,
+            )
+        case BoardReferenceItem():
+            raise Invalid(
+                "input_item_unsupported",
+                domain="runs",
+                pointer=pointer,
+                detail="this daemon has no boards",
+            )
+        case _:
+            assert_never(item)
 
 
 def _reply_targets(body: SubmitInput) -> tuple[ReplyTarget, ...] | None:
@@ -70,3 +106,10 @@ async def settled(parts: AppParts, request: Request, submitted: RunDetail) -> Ru
                 params={"run_id": run_id},
             )
         await parts.bell.wait(seen, timeout_s=POLL_S)
+
+
+def inline_view(parts: AppParts, detail: RunDetail) -> SessionView:
+    """The session of a run that was just waited for."""
+    with parts.units.read() as unit:
+        session = require_session(unit, detail.run.session_id)
+        return session_view(unit, session, inline=detail)

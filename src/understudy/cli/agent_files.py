@@ -7,6 +7,7 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.arguments import AgentId, Cursor, Limit, TextFile
 from understudy.cli.connection import connect
+from understudy.cli.hints import understudy
 from understudy.cli.options import Commands
 from understudy.cli.output import note
 
@@ -24,7 +25,9 @@ def list_files(ctx: typer.Context, agent_id: AgentId) -> None:
             (item.name, item.version, item.size, item.actor, screen.ago(item.created_at_ms))
             for item in page.items
         ]
-        empty = f"No files yet. `understudy agents files set {agent_id} SOUL.md TEXT` writes one."
+        empty = (
+            f"No files yet. `{understudy()} agents files set {agent_id} SOUL.md TEXT` writes one."
+        )
         columns = ("file", "version", "bytes", "by", "written")
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
 

@@ -7,6 +7,7 @@ import typer
 from understudy.cli import agent_files, inputs, screen
 from understudy.cli.arguments import AgentId, Cursor, Key, Limit
 from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
 from understudy.cli.options import Commands
 from understudy.cli.output import note
 
@@ -40,7 +41,7 @@ def list_agents(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) ->
             )
             for item in page.items
         ]
-        empty = "No agents yet. `understudy agents create ID` makes one."
+        empty = f"No agents yet. `{understudy()} agents create ID` makes one."
         columns = ("agent", "type", "route", "iterations", "name")
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)

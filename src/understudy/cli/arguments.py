@@ -5,15 +5,18 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-TARGET_HELP: Final = (
-    "Where the output goes: `local:NAME`, or a webhook's URL (kept as pending: nothing sends it"
-    " yet)."
-)
+TARGET_HELP: Final = "Where the output goes: `local:NAME`, or a webhook's URL."
 SessionId: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 RunId: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 PersonaId: TypeAlias = Annotated[str, typer.Argument(metavar="PERSONA", help="The persona's id.")]
 ProjectId: TypeAlias = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 AgentId: TypeAlias = Annotated[str, typer.Argument(metavar="AGENT", help="The agent's id.")]
+InSession: TypeAlias = Annotated[
+    str | None, typer.Option("--session", metavar="SESSION", help="Only those of a session.")
+]
+OfRun: TypeAlias = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="Only those of a run.")
+]
 Limit: TypeAlias = Annotated[int, typer.Option("--limit", min=1, max=200, help="How many to show.")]
 Cursor: TypeAlias = Annotated[
     str | None, typer.Option("--cursor", help="Go on after an earlier page.")

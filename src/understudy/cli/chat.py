@@ -2,17 +2,20 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from understudy.cli import inputs
+from understudy.cli import attachments, inputs, screen
+from understudy.cli.attachments import Asset, Attach
 from understudy.cli.connection import Connection, connect
 from understudy.cli.conversation import Conversation
+from understudy.cli.needs import WAITING
 from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, error_lines, note
+from understudy.cli.person import read_line, somebody
 from understudy.cli.runs import finish
 from understudy.cli.sessions import show_session
 
@@ -21,11 +24,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ATTACH: Final = "/attach"
 HELP: Final = """\
-/status   how the session stands
-/new      go on in a new session
-/quit     leave (so do Ctrl-D, and Ctrl-C at the prompt)
-Ctrl-C while a reply comes interrupts the run, not the session."""
+/attach PATH  send a file along with the next message
+/pending      answer what the session waits for
+/status       how the session stands
+/new          go on in a new session
+/quit         leave (so do Ctrl-D, and Ctrl-C at the prompt)
+Ctrl-C while a reply comes interrupts the run, not the session; while you are asked
+something it leaves the run waiting."""
 
 
 def chat(
@@ -37,6 +44,8 @@ def chat(
     agent: Annotated[str | None, typer.Option(help="Who answers.")] = None,
     persona: Annotated[str | None, typer.Option(help="The persona to bind.")] = None,
     route: Annotated[str | None, typer.Option(help="The route of what is said here.")] = None,
+    attach: Attach = None,
+    asset: Asset = None,
 ) -> None:
     """Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave."""
     from understudy.client.calls import given
@@ -46,12 +55,15 @@ def chat(
     if text is None and shared(ctx).json:
         raise typer.BadParameter("--json needs a MESSAGE, or text on stdin")
     fields = given(session_id=session, agent_id=agent, persona_id=persona)
+    attached = attachments.named(ctx, attach, asset)
     with connect(ctx) as daemon:
         wanted = CreateSession(**fields)
+        conversation = _open(daemon, wanted, route)
+        conversation.attach(attached)
         if text is None:
-            _talk(daemon, wanted, route)
+            _talk(daemon, wanted, conversation)
         else:
-            _say_once(daemon, wanted, route, text)
+            _say_once(daemon, conversation, text)
 
 
 def _one_shot(message: str | None) -> str | None:
@@ -63,21 +75,23 @@ def _one_shot(message: str | None) -> str | None:
     return text
 
 
-def _say_once(daemon: Connection, wanted: "CreateSession", route: str | None, text: str) -> None:
-    session = daemon.client.sessions.create(wanted)
-    conversation = Conversation(daemon.client, session, route_id=route)
+def _say_once(daemon: Connection, conversation: Conversation, text: str) -> None:
     if daemon.as_json:
-        run = daemon.client.runs.submit(session.session_id, conversation.input(text))
-        finish(daemon, daemon.client.runs.wait(run.run_id))
+        if (waiting := conversation.waiting_run()) is not None:
+            finish(daemon, waiting)
+        run = conversation.submit(text)
+        finish(daemon, daemon.client.runs.wait_settled(run.run_id))
         return
     conversation.introduce()
-    if conversation.say(text) != "completed":
-        raise typer.Exit(ExitCode.FAILED)
+    status = conversation.say(text)
+    if status != "completed":
+        raise typer.Exit(ExitCode.REFUSED if status in WAITING else ExitCode.FAILED)
 
 
-def _talk(daemon: Connection, wanted: "CreateSession", route: str | None) -> None:
-    conversation = _begin(daemon, wanted, route)
+def _talk(daemon: Connection, wanted: "CreateSession", conversation: Conversation) -> None:
+    conversation.introduce()
     note("/help lists what you can type beside messages")
+    _attempt(daemon, conversation.take_up)
     while (line := _prompt()) is not None:
         if line.startswith("/"):
             if line == "/quit":
@@ -89,10 +103,8 @@ def _talk(daemon: Connection, wanted: "CreateSession", route: str | None) -> Non
 
 def _prompt() -> str | None:
     """A line from the terminal, or None when there will be no more."""
-    with suppress(ImportError):
-        import readline  # noqa: F401 - gives `input` editing and history
     try:
-        return input("> ").strip()
+        return read_line("> ")
     except (EOFError, KeyboardInterrupt):
         print()
         return None
@@ -102,8 +114,11 @@ def _command(
     daemon: Connection, conversation: Conversation, wanted: "CreateSession", line: str
 ) -> Conversation:
     client, session_id = daemon.client, conversation.session.session_id
+    word, _, rest = line.partition(" ")
     commands: Mapping[str, Callable[[], object]] = {
         "/help": lambda: note(HELP),
+        ATTACH: lambda: _attach(conversation, rest.strip()),
+        "/pending": lambda: _take_up(conversation),
         "/status": lambda: show_session(daemon, client.sessions.get(session_id)),
     }
     if line == "/new":
@@ -111,13 +126,39 @@ def _command(
         return (
             _attempt(daemon, lambda: _begin(daemon, fresh, conversation.route_id)) or conversation
         )
-    _attempt(daemon, commands.get(line, lambda: note(f"{line} is not known; /help lists what is")))
+    known = word if word == ATTACH else line
+    _attempt(daemon, commands.get(known, lambda: note(f"{line} is not known; /help lists what is")))
     return conversation
 
 
-def _begin(daemon: Connection, wanted: "CreateSession", route: str | None) -> Conversation:
+def _attach(conversation: Conversation, path: str) -> None:
+    """Read and upload a file; what is wrong with it is said at once."""
+    if not path:
+        note("give the path of a file after /attach")
+        return
+    try:
+        file = attachments.read(Path(path).expanduser())
+    except (typer.BadParameter, RuntimeError) as problem:
+        note(f"error: {problem}")
+        return
+    conversation.attach([file])
+    note(f"{file.name} ({screen.count(len(file.data), 'byte')}) goes with your next message")
+
+
+def _take_up(conversation: Conversation) -> None:
+    if conversation.waiting_run() is None:
+        note("nothing waits for you")
+    else:
+        conversation.take_up()
+
+
+def _open(daemon: Connection, wanted: "CreateSession", route: str | None) -> Conversation:
     session = daemon.client.sessions.create(wanted)
-    conversation = Conversation(daemon.client, session, route_id=route)
+    return Conversation(daemon.client, session, route_id=route, person=somebody())
+
+
+def _begin(daemon: Connection, wanted: "CreateSession", route: str | None) -> Conversation:
+    conversation = _open(daemon, wanted, route)
     conversation.introduce()
     return conversation
 

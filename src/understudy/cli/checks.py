@@ -18,9 +18,12 @@ TO_GET_IN: Final = (
     " `understudy tokens create USER`. With no admin's token left, start the daemon with"
     " UNDERSTUDY_ADMIN_TOKEN set, and with that token `understudy tokens create me --role admin`"
 )
+OPEN: Final = (
+    "there is no token: whatever runs on this machine is admin, also what an agent runs,"
+    " such as a command that somebody approved"
+)
 TO_KEEP_OTHERS_OUT: Final = (
-    "everybody on this machine is admin until the first token is made:"
-    " `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"
+    "make the first token: `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"
 )
 
 
@@ -110,8 +113,14 @@ def check_auth(found: Findings) -> Iterator[Check]:
     elif found.status is not None and found.has_token:
         yield Check(code="auth", severity="info", message="the daemon accepts the token")
     elif found.status is not None:
-        message = "the daemon accepts callers without a token"
-        yield Check(code="auth", severity="info", message=message, fix=TO_KEEP_OTHERS_OUT)
+        yield Check(code="auth", severity="info", message="the daemon accepts the caller")
+
+
+def check_tokens(found: Findings) -> Iterator[Check]:
+    """Not everybody is admin."""
+    # Without a token a daemon answers only while it has none.
+    if found.status is not None and not found.has_token:
+        yield Check(code="no_token", severity="warning", message=OPEN, fix=TO_KEEP_OTHERS_OUT)
 
 
 def check_version(found: Findings) -> Iterator[Check]:
@@ -212,6 +221,7 @@ RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
     check_daemon,
     check_readiness,
     check_auth,
+    check_tokens,
     check_version,
     check_database,
     check_routes,

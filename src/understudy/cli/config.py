@@ -57,9 +57,14 @@ def setting_rows(settings: "Settings") -> list[dict[str, Any]]:
         "log_level": settings.log_level,
         "max_active_steps": settings.max_active_steps,
         "history_retention_hours": settings.history_retention_hours,
+        "approval_expires_s": settings.approval_expires_s,
+        "question_expires_s": settings.question_expires_s,
+        "fetch": f"allow {', '.join(settings.fetch_allow) or 'nothing private'}",
         "admin_token": "set" if settings.admin_token else "not set",
+        "webhook_secret": "set" if settings.webhook_secret else "not set",
     }
     sources = {"admin_token": "environment" if settings.admin_token else "default"}
+    sources |= {"fetch": "file"} if settings.fetch_allow else {}
     sources |= settings.sources
     return [
         {"name": name, "value": value, "source": sources.get(name, "default")}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from understudy.cli.hints import for_daemon_at
 from understudy.cli.local_settings import client_settings_or_exit
 from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, client_problem, note, print_json, report
@@ -48,16 +49,19 @@ def connect(ctx: typer.Context) -> Iterator[Connection]:
 
     from understudy.client import ClientError
 
-    as_json = shared(ctx).json
+    options = shared(ctx)
+    as_json = options.json
     where = destination(ctx)
-    try:
-        connection = Connection(where, as_json=as_json)
-        with connection.client:
-            yield connection
-    except ClientError as problem:
-        raise typer.Exit(report(problem, as_json=as_json, has_token=bool(where.token))) from None
-    except ValidationError as problem:
-        raise typer.Exit(_report_invalid(problem.errors()[0], as_json=as_json)) from None
+    with for_daemon_at(options.url):
+        try:
+            connection = Connection(where, as_json=as_json)
+            with connection.client:
+                yield connection
+        except ClientError as problem:
+            code = report(problem, as_json=as_json, has_token=bool(where.token))
+            raise typer.Exit(code) from None
+        except ValidationError as problem:
+            raise typer.Exit(_report_invalid(problem.errors()[0], as_json=as_json)) from None
 
 
 def destination(ctx: typer.Context) -> "ClientSettings":

@@ -1,29 +1,53 @@
 """A conversation in one session: say something, hear the reply, break off."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from understudy.cli.attachments import Attachment, upload
+from understudy.cli.needs import WAITING, tell_left
+from understudy.cli.offering import offer
 from understudy.cli.output import note
+from understudy.cli.person import Person
 from understudy.cli.transcript import Transcript
 
 if TYPE_CHECKING:
     from understudy.client import Client
-    from understudy.wire.runs import SubmitInput
+    from understudy.client.streams import StreamEvent
+    from understudy.wire.runs import RunView
     from understudy.wire.runtime import RouteView
     from understudy.wire.sessions import SessionView
 
 OFFLINE = "scripted"
 
 
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """How far a run was followed."""
+
+    last_event_id: str | None = None
+    status: str = ""
+
+
 class Conversation:
     """Talks in one session; a break ends the run that is going on, not the session."""
 
     def __init__(
-        self, client: "Client", session: "SessionView", *, route_id: str | None = None
+        self,
+        client: "Client",
+        session: "SessionView",
+        *,
+        route_id: str | None = None,
+        person: Person | None = None,
     ) -> None:
         self.client = client
         self.session = session
         # Where the runs go, whatever the session and its agent say.
         self.route_id = route_id
+        # Who is asked what a run waits for; None when nobody is there.
+        self.person = person
+        # Assets that go with the next message.
+        self._attached: list[str] = []
 
     def introduce(self) -> None:
         """Tell where this takes place and who answers."""
@@ -34,44 +58,101 @@ class Conversation:
         if route is not None and route.provider == OFFLINE:
             note("offline: replies come from a script; set OPENAI_API_KEY for a real model")
 
+    def attach(self, attachments: Sequence[Attachment]) -> None:
+        """Send these along with the next message."""
+        self._attached += upload(self.client, attachments) or ()
+
     def say(self, text: str) -> str:
-        """Run a message, print the reply as it comes, and answer how the run ended."""
-        run = self.client.runs.submit(self.session.session_id, self.input(text))
+        """Run a message, print the reply as it comes, and answer how the run ended or waits.
+
+        What the session waits for comes first: a message would only queue behind it.
+        """
+        if (waits := self.take_up()) is not None:
+            note("not sent: the session waits for that first")
+            return waits
+        run = self.submit(text)
         ahead = self.client.sessions.get(self.session.session_id).snapshot.active_run_id
         if ahead not in (None, run.run_id):
             note(f"waiting for {ahead} to end")
         return self._follow(run.run_id)
 
-    def input(self, text: str) -> "SubmitInput":
-        """What is submitted to say a text."""
+    def waiting_run(self) -> "RunView | None":
+        """The run of the session that waits for a person."""
+        return self._waiting()[0]
+
+    def take_up(self) -> str | None:
+        """Offer what the session waits for and print how it goes on; its status if it waits on."""
+        run, place = self._waiting()
+        if run is None:
+            return None
+        if not self._settle(run.run_id):
+            return run.status
+        status = self._follow(run.run_id, last=place)
+        return status if status in WAITING else None
+
+    def submit(self, text: str) -> "RunView":
+        """Queue the run that a text makes, with what is attached to it."""
         from understudy.client.calls import given
         from understudy.wire.runs import SubmitInput
 
-        return SubmitInput(**given(content=text, provider=self.route_id))
+        fields = given(content=text, attachments=self._attached or None, provider=self.route_id)
+        run = self.client.runs.submit(self.session.session_id, SubmitInput(**fields))
+        self._attached = []
+        return run
 
-    def _follow(self, run_id: str) -> str:
-        """Print a run to its end; the first break interrupts it, a second one leaves it."""
-        from understudy.wire.events import RunUpdated
+    def _follow(self, run_id: str, *, last: str | None = None) -> str:
+        """Print a run to its end; the first break interrupts it, a second one leaves it.
 
-        last, status = None, ""
+        What it waits for on the way is asked; if that is left open, the run is left waiting.
+        """
+        place = Place(last_event_id=last)
         is_stopping = False
-        stream = self.client.runs.stream
-        with Transcript(run_id) as transcript:
+        with Transcript(run_id, on_wait=lambda: None) as transcript:
             while True:
                 try:
-                    for event in stream(run_id, last_event_id=last, on_away=transcript.show_away):
-                        last = event.id
-                        transcript.show(event)
-                        if isinstance(event.data, RunUpdated):
-                            status = event.data.status
+                    has_ended = self._print(run_id, place, transcript)
                 except KeyboardInterrupt:
                     transcript.end_line()
                     if is_stopping:
                         raise
                     is_stopping = True
                     self._stop(run_id)
-                else:
-                    return status
+                    continue
+                if has_ended or not (is_stopping or self._settle(run_id)):
+                    return place.status
+
+    def _print(self, run_id: str, place: Place, transcript: Transcript) -> bool:
+        """Print a run from a place on, until it has ended (True) or waits for a person."""
+        from understudy.wire.events import RunUpdated
+
+        for event in self.client.runs.stream(
+            run_id, last_event_id=place.last_event_id, on_away=transcript.show_away
+        ):
+            place.last_event_id = event.id
+            transcript.show(event)
+            if isinstance(event.data, RunUpdated):
+                place.status = event.data.status
+            if begins_to_wait(event):
+                return False
+        return True
+
+    def _waiting(self) -> "tuple[RunView | None, str]":
+        """The run that waits for a person, and the event up to which the session is known."""
+        # The session comes first: what happens to the run after that is still to be told.
+        now = self.client.sessions.get(self.session.session_id).snapshot
+        run = self.client.runs.get(now.active_run_id) if now.active_run_id else None
+        waits = run is not None and run.status in WAITING
+        return run if waits else None, str(now.journal_length)
+
+    def _settle(self, run_id: str) -> bool:
+        """Ask for what a run waits for; False when it is left waiting."""
+        if self.person is not None:
+            return offer(self.client, self.person, run_id)
+        run = self.client.runs.get(run_id)
+        if run.status not in WAITING:
+            return True
+        tell_left(run)
+        return False
 
     def _stop(self, run_id: str) -> None:
         """Stop this run; what else the session is doing goes on."""
@@ -90,6 +171,13 @@ class Conversation:
         if wanted:
             return next((route for route in routes if route.route_id == wanted), None)
         return next((route for route in routes if route.default), None)
+
+
+def begins_to_wait(event: "StreamEvent") -> bool:
+    """Whether an event says that from now on its run waits for a person."""
+    from understudy.wire.events import RunUpdated
+
+    return isinstance(event.data, RunUpdated) and event.data.event.get("type") in WAITING
 
 
 def _named(route: "RouteView") -> str:

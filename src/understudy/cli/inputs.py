@@ -11,6 +11,14 @@ import typer
 STDIN: Final = "-"
 
 
+def content_beside(
+    text: str | None, file: Path | None, attachments: Sequence[object]
+) -> str | None:
+    """The text of an input; None where what is attached stands for itself."""
+    is_wordless = text is None and file is None and bool(attachments)
+    return None if is_wordless else content(text, file)
+
+
 def content(text: str | None, file: Path | None) -> str:
     """A text from the command line, from stdin when it is `-`, or from a file."""
     if text is not None and file is not None:
@@ -29,7 +37,36 @@ def read_file(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise typer.BadParameter(f"{file} cannot be read: {problem}") from None
+        raise typer.BadParameter(f"{file} cannot be read: {why(problem)}") from None
+
+
+def why(problem: Exception) -> str:
+    """What is wrong with a file, in words alone."""
+    if isinstance(problem, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    return (isinstance(problem, OSError) and problem.strerror) or str(problem)
+
+
+def read_bytes(file: Path) -> bytes:
+    """The bytes of a file, or of stdin when its name is `-`, as far as an asset may have them."""
+    from understudy.assets.model import MAX_ASSET_BYTES
+
+    try:
+        if str(file) == STDIN:
+            data = sys.stdin.buffer.read(MAX_ASSET_BYTES + 1)
+        else:
+            with file.open("rb") as source:
+                data = source.read(MAX_ASSET_BYTES + 1)
+    except OSError as problem:
+        raise typer.BadParameter(f"{file} cannot be read: {why(problem)}") from None
+    if len(data) > MAX_ASSET_BYTES:
+        raise typer.BadParameter(f"{file} is larger than an asset may be: {MAX_ASSET_BYTES} bytes")
+    return data
+
+
+def name_of(file: Path) -> str:
+    """What a file is called where its path means nothing."""
+    return "stdin" if str(file) == STDIN else file.name
 
 
 def json_object(text: str | None, option: str) -> dict[str, Any] | None:
@@ -37,12 +74,37 @@ def json_object(text: str | None, option: str) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value = json.loads(text)
+        return parse_object(text)
+    except NotAnObject as problem:
+        raise typer.BadParameter(f"{option} {problem}") from None
+
+
+class NotAnObject(ValueError):
+    """A text is no JSON object; says why."""
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """A text as a JSON object that can be sent, or `NotAnObject`."""
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+        # JSON can name characters that no text can be sent with.
+        json.dumps(value, ensure_ascii=False).encode()
     except ValueError as problem:
-        raise typer.BadParameter(f"{option} is not JSON: {problem}") from None
+        raise NotAnObject(f"is not JSON: {problem}") from None
     if not isinstance(value, dict):
-        raise typer.BadParameter(f"{option} must be a JSON object")
+        raise NotAnObject("must be a JSON object")
     return value
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"there is no {name}")
+
+
+def json_argument(text: str | None, option: str) -> dict[str, Any] | None:
+    """A JSON object typed as an option's value, or kept in a file that `@` names."""
+    if text is not None and text.startswith("@"):
+        text = read_file(Path(text[1:]))
+    return json_object(text, option)
 
 
 def scope_lists(

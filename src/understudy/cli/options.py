@@ -42,6 +42,18 @@ class Command(TyperCommand):
         super().__init__(*arguments, **options)
         self.params.extend(shared_options())
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, and keep in which order the options stood; `typed_order` tells it."""
+        _, _, order = self.make_parser(ctx).parse_args(args=[*args])
+        ctx.meta[_key("order")] = [param.name for param in order]
+        return super().parse_args(ctx, args)
+
+
+def typed_order(ctx: typer.Context) -> list[str]:
+    """The names of the parameters as they were typed, each as often as it was."""
+    order: list[str] = ctx.meta[_key("order")]
+    return order
+
 
 class Commands:
     """A group of commands under one noun."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from understudy.cli.hints import understudy
 from understudy.cli.screen import printable
 
 if TYPE_CHECKING:
@@ -36,12 +37,17 @@ BY_STATUS: Final[Mapping[int, ExitCode]] = {
     503: ExitCode.UNREACHABLE,
     504: ExitCode.UNREACHABLE,
 }
+# `{understudy}` is how commands for this daemon begin.
 HINTS: Final[Mapping[str, str]] = {
     "unreachable": "start one with `understudy serve`, or name another with --url",
     "unauthorized": "give a token with --token or UNDERSTUDY_TOKEN",
     "unknown_token": "this token is unknown or was deleted; give another with --token or UNDERSTUDY_TOKEN",
-    "session_busy": "queue it instead with `understudy runs submit`",
-    "session_not_idle": "wait until its runs have ended, or stop them with `sessions interrupt`",
+    "session_busy": "queue it instead with `{understudy} runs submit`",
+    "approval_state_conflict": "see what waits with `{understudy} approvals list`",
+    "approval_request_not_pending": "see what waits with `{understudy} approvals list`",
+    "question_state_conflict": "see what waits with `{understudy} questions list`",
+    "session_not_idle": "wait until its runs have ended, or stop them with"
+    " `{understudy} sessions interrupt`",
 }
 
 
@@ -129,5 +135,5 @@ def problem_lines(problem: Mapping[str, Any], hint_for: str | None = None) -> li
         if words and words != detail:
             lines.append(f"  {field.get('pointer', '')}: {words}")
     if hint := HINTS.get(hint_for or str(code)):
-        lines.append(f"  {hint}")
+        lines.append(f"  {hint.format(understudy=understudy())}")
     return lines

@@ -8,6 +8,7 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.arguments import Cursor, Key, Limit, PersonaId
 from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
 from understudy.cli.options import Commands
 from understudy.cli.output import note
 
@@ -41,7 +42,7 @@ def list_personas(
             (item.persona_id, item.version, screen.ago(item.updated_at_ms), item.display_name)
             for item in page.items
         ]
-        empty = "No personas yet. `understudy personas create ID --soul TEXT` makes one."
+        empty = f"No personas yet. `{understudy()} personas create ID --soul TEXT` makes one."
         columns = ("persona", "version", "changed", "name")
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)

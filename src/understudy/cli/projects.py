@@ -7,6 +7,7 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.arguments import Cursor, Key, Limit, ProjectId
 from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
 from understudy.cli.options import Commands
 from understudy.cli.output import note
 
@@ -30,7 +31,7 @@ def list_projects(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) 
             (item.project_id, item.status, len(item.members), item.display_name)
             for item in page.items
         ]
-        empty = "No projects yet. `understudy projects create ID --name NAME` makes one."
+        empty = f"No projects yet. `{understudy()} projects create ID --name NAME` makes one."
         columns = ("project", "status", "members", "name")
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)

@@ -1,10 +1,11 @@
 """`understudy runs`: execution requests in sessions."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import attachments, inputs, screen
 from understudy.cli.arguments import (
     TARGET_HELP,
     Cursor,
@@ -15,7 +16,10 @@ from understudy.cli.arguments import (
     Text,
     TextFile,
 )
+from understudy.cli.attachments import Asset, Attach
 from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
+from understudy.cli.needs import Told, leave_waiting, need_lines, requests_of, tell_waiting
 from understudy.cli.options import Commands
 from understudy.cli.output import ExitCode, note, print_json
 
@@ -42,7 +46,7 @@ def list_runs(
         rows = [_row(run, with_session=session is None) for run in page.items]
         between = () if session else ("session",)
         columns = ("run", "status", "submitted", "took", *between, "input")
-        empty = "No runs yet. `understudy runs submit SESSION TEXT` makes one."
+        empty = f"No runs yet. `{understudy()} runs submit SESSION TEXT` makes one."
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)
 
@@ -73,6 +77,8 @@ def submit(
         list[str] | None, typer.Option(metavar="TARGET", help=f"{TARGET_HELP} Repeatable.")
     ] = None,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the run.")] = None,
+    attach: Attach = None,
+    asset: Asset = None,
     key: Key = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for the end, print the reply.")
@@ -82,8 +88,9 @@ def submit(
     from understudy.client.calls import given
     from understudy.wire.runs import SubmitInput
 
+    attached = attachments.named(ctx, attach, asset)
     fields: dict[str, Any] = given(
-        content=inputs.content(text, file),
+        content=inputs.content_beside(text, file, attached),
         provider=route,
         generation={"model": model} if model else None,
         max_tool_iterations=max_tool_iterations,
@@ -92,13 +99,14 @@ def submit(
         metadata=inputs.json_object(metadata, "--metadata"),
     )
     with connect(ctx) as daemon:
+        fields |= given(attachments=attachments.upload(daemon.client, attached))
         run = daemon.client.runs.submit(session_id, SubmitInput.model_validate(fields), key=key)
         if wait:
-            finish(daemon, daemon.client.runs.wait(run.run_id))
+            finish(daemon, daemon.client.runs.wait(run.run_id, on_look=Told().look))
             return
         daemon.show(lambda: print(run.run_id))
         if not daemon.as_json:
-            note(f"{_state(run)}; follow it with `understudy runs watch {run.run_id}`")
+            note(f"{_state(run)}; follow it with `{understudy()} runs watch {run.run_id}`")
 
 
 @commands("wait")
@@ -109,9 +117,13 @@ def wait_for(
         float | None, typer.Option(min=0, help="Give up after this many seconds.")
     ] = None,
 ) -> None:
-    """Wait until a run has ended and print its reply; fails unless it completed."""
+    """Wait until a run has ended and print its reply; fails unless it completed.
+
+    While the run waits for a person it says for what, and goes on waiting.
+    """
     with connect(ctx) as daemon:
-        finish(daemon, daemon.client.runs.wait(run_id, timeout_s=timeout))
+        run = daemon.client.runs.wait(run_id, timeout_s=timeout, on_look=Told().look)
+        finish(daemon, run)
 
 
 @commands("watch", "stream")
@@ -125,7 +137,10 @@ def watch(
     from understudy.wire.events import RunUpdated
 
     status = ""
-    with connect(ctx) as daemon, Transcript(run_id) as transcript:
+    with (
+        connect(ctx) as daemon,
+        Transcript(run_id, on_wait=lambda: _tell_needs(daemon, run_id)) as transcript,
+    ):
         stream = daemon.client.runs.stream
         for event in stream(run_id, last_event_id=after, on_away=transcript.show_away):
             if daemon.as_json:
@@ -172,11 +187,23 @@ def debug(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor =
 
 
 def finish(daemon: Connection, run: "RunView") -> None:
-    """Print a run that has ended; anything but `completed` is a failure."""
+    """Print a run that has ended or waits; anything but `completed` is a failure."""
+    from understudy.wire.runs import WAITING_STATUSES
+
     daemon.show(lambda: _print_outputs(run))
+    if run.status in WAITING_STATUSES:
+        raise leave_waiting(run)
     if run.status != "completed":
         note(f"run {run.run_id} {run.status}" + (f": {run.error}" if run.error else ""))
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _tell_needs(daemon: Connection, run_id: str) -> None:
+    from understudy.client import UnavailableError, UnreachableError
+
+    # Without an answer the stream knows what to do.
+    with suppress(UnreachableError, UnavailableError):
+        tell_waiting(daemon.client.runs.get(run_id))
 
 
 def _print_outputs(run: "RunView") -> None:
@@ -207,6 +234,7 @@ def _fields(run: "RunView") -> list[tuple[str, object]]:
         ("session", run.session_id),
         ("agent", run.agent_id),
         ("status", _state(run)),
+        ("waits for", "\n".join(line for each in requests_of(run) for line in need_lines(each))),
         ("error", run.error),
         ("route", run.request.provider),
         ("model", run.request.model),

@@ -24,6 +24,16 @@ def printable(text: str) -> str:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
+def visible(text: str) -> str:
+    """The text with what cannot be seen written out: nothing hides from who decides about it."""
+    return "".join(
+        letter
+        if letter.isprintable() or letter in "\n\t"
+        else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
 def one_line(text: str, limit: int = 0) -> str:
     """The text on one line, cut to `limit` characters if one is given."""
     line = " ".join(text.split())
@@ -42,6 +52,18 @@ def ago(at_ms: int | None, now_ms: int | None = None) -> str:
         if seconds < below:
             return f"{seconds // unit}{name} ago"
     return time.strftime("%Y-%m-%d", time.localtime(at_ms / 1000))
+
+
+def ahead(at_ms: int | None, now_ms: int | None = None) -> str | None:
+    """How far off a moment is, in one unit."""
+    if at_ms is None:
+        return None
+    now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    seconds = max((at_ms - now) // 1000, 0)
+    for below, unit, name in UNITS:
+        if seconds < below:
+            return f"in {seconds // unit}{name}"
+    return f"in {seconds // 86_400}d"
 
 
 def lasted(start_ms: int | None, end_ms: int | None) -> str:
@@ -90,13 +112,20 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
 
 def fields(pairs: Iterable[tuple[str, object]]) -> None:
     """Names and values, one a line; what is empty is left out."""
+    for line in field_lines(pairs):
+        print(line)
+
+
+def field_lines(pairs: Iterable[tuple[str, object]]) -> list[str]:
+    """Names and values, one a line; what is empty is left out."""
     shown = [(name, _words(value)) for name, value in pairs if value not in (None, "", [], {}, ())]
     width = max((len(name) for name, _ in shown), default=0)
+    lines: list[str] = []
     for name, value in shown:
         first, *rest = printable(value).splitlines() or [""]
-        print(f"{name:<{width}}  {first}")
-        for line in rest:
-            print(f"{'':<{width}}  {line}")
+        lines.append(f"{name:<{width}}  {first}")
+        lines += [f"{'':<{width}}  {line}" for line in rest]
+    return lines
 
 
 def document(text: str) -> None:

@@ -4,13 +4,15 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from understudy.cli import inputs
+from understudy.cli import inputs, session_mcp_servers, session_permissions
 from understudy.cli.arguments import TARGET_HELP, Allow, Deny, SessionId
 from understudy.cli.connection import connect
 from understudy.cli.options import Commands
 from understudy.cli.sessions import show_session
 
 commands = Commands("What a session is bound to.")
+commands.app.add_typer(session_permissions.commands.app, name="permissions")
+commands.app.add_typer(session_mcp_servers.commands.app, name="mcp-servers")
 
 ScopeName = Literal["capability", "credential"]
 KINDS: Final[dict[ScopeName, tuple[str, ...]]] = {

@@ -4,9 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import attachments, inputs, screen
 from understudy.cli.arguments import Cursor, Key, Limit, SessionId, Text, TextFile
+from understudy.cli.attachments import Asset, Attach
 from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
+from understudy.cli.needs import leave_waiting
 from understudy.cli.options import Commands
 from understudy.cli.output import ExitCode, note, print_json
 
@@ -40,7 +43,9 @@ def list_sessions(
             for view in page.items
         ]
         columns = ("session", "agent", "state", "persona", "changed")
-        empty = "No sessions yet. `understudy chat` or `understudy sessions create` makes one."
+        empty = (
+            f"No sessions yet. `{understudy()} chat` or `{understudy()} sessions create` makes one."
+        )
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)
 
@@ -110,18 +115,24 @@ def send_input(
     text: Text = None,
     file: TextFile = None,
     route: Annotated[str | None, typer.Option(help="The route of this run.")] = None,
+    attach: Attach = None,
+    asset: Asset = None,
     key: Key = None,
 ) -> None:
     """Run an input at once and print the reply; refused while the session is busy."""
     from understudy.client.calls import given
-    from understudy.wire.runs import SubmitInput
+    from understudy.wire.runs import WAITING_STATUSES, SubmitInput
 
-    words = inputs.content(text, file)
+    attached = attachments.named(ctx, attach, asset)
+    words = inputs.content_beside(text, file, attached)
     with connect(ctx) as daemon:
-        wanted = SubmitInput(**given(content=words, provider=route))
+        sent = attachments.upload(daemon.client, attached)
+        wanted = SubmitInput(**given(content=words, attachments=sent, provider=route))
         view = daemon.client.sessions.input(session_id, wanted, key=key)
         daemon.show(lambda: _print_reply(view))
         last = view.snapshot.last_run
+        if last is not None and last.status in WAITING_STATUSES:
+            raise leave_waiting(daemon.client.runs.get(last.run_id))
         if last is not None and last.status != "completed":
             note(f"run {last.run_id} {last.status}" + (f": {last.error}" if last.error else ""))
             raise typer.Exit(ExitCode.FAILED)

@@ -83,9 +83,33 @@ SETTINGS: Final = (
         default="`72`",
     ),
     Setting(
+        name="approval_expires_s",
+        meaning="seconds after which an approval that nobody gave counts as denied",
+        default="never",
+    ),
+    Setting(
+        name="question_expires_s",
+        meaning="seconds after which a question that nobody answered cancels its run, where the "
+        "agent does not say",
+        default="never",
+    ),
+    Setting(
+        name="fetch",
+        meaning='`[fetch] allow = ["127.0.0.1:8080", "10.0.0.0/8"]`: hosts, addresses and '
+        "networks that `fetch_url` may reach though they are not public",
+        default="none",
+    ),
+    Setting(
         name="admin_token",
         meaning="a token of the role admin, for user `admin`",
         variable="UNDERSTUDY_ADMIN_TOKEN",
+        in_file=False,
+    ),
+    Setting(
+        name="webhook_secret",
+        meaning="what webhooks are signed with, at least 16 characters",
+        default="one the daemon makes and keeps",
+        variable="UNDERSTUDY_WEBHOOK_SECRET",
         in_file=False,
     ),
 )
@@ -99,6 +123,24 @@ ROUTE_FIELDS: Final = {
     "timeout_s": "how long a model call may take",
     "max_attempts": "how often a model call is tried",
     "script": "for `scripted`: a file to answer from",
+    "accepts": "files the model takes, of `image` and `document`; both, but for `scripted` none",
+}
+MCP_FIELDS: Final = {
+    "command": "the program to start",
+    "args": "its arguments",
+    "env": "variables it gets, with their values",
+    "env_from": "variables of the daemon's environment that it gets: its credentials",
+    "cwd": "where it works; where the daemon does, by default",
+    "url": "in place of `command`: the address to call, over streamable HTTP",
+    "headers": "headers of every request, with their values",
+    "headers_from": "headers whose values are in variables of the daemon's environment: its "
+    "credentials",
+    "timeout_s": "how long a call may take; `60`",
+    "enabled": "`false` leaves the server out",
+    "approval": "`always` (a person must agree to each call, unless a permission says otherwise) "
+    "or `never`; `always`",
+    "trust_annotations": "`true` believes the server about which of its tools only read, so that "
+    "their calls are repeated after a crash; `false`",
 }
 WITHOUT_FILE: Final = {
     "OPENAI_API_KEY": "makes route `openai`",
@@ -138,6 +180,13 @@ def settings_markdown() -> str:
         "daemon starts on the built-in offline route `scripted`, and says so:",
         "",
         *_pairs("environment", WITHOUT_FILE),
+        "",
+        "## MCP servers",
+        "",
+        "The config file has a table `[mcp.servers.<name>]` for each server; names are of `a-z`,",
+        "`0-9` and `-`. See [how to use MCP servers](../howto/mcp.md).",
+        "",
+        *_pairs("key", MCP_FIELDS),
         "",
         "## Commands that talk to a daemon",
         "",

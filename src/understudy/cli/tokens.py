@@ -7,6 +7,7 @@ import typer
 from understudy.cli import screen
 from understudy.cli.arguments import Cursor, Key, Limit
 from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
 from understudy.cli.options import Commands
 from understudy.cli.output import ExitCode, client_problem, note, print_json
 
@@ -53,7 +54,7 @@ def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) ->
         ]
         empty = (
             "No tokens. On loopback, calls without one act as admin until"
-            " `understudy tokens create USER` makes the first."
+            f" `{understudy()} tokens create USER` makes the first."
         )
         columns = ("token", "user", "role", "made")
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
@@ -84,7 +85,7 @@ def _refuse_to_lock_out(daemon: Connection) -> None:
         )
     note(f"error: {LOCK_OUT}")
     note(
-        "  first make one for yourself with `understudy tokens create me --role admin`, or start the"
-        " daemon with UNDERSTUDY_ADMIN_TOKEN set; --yes does it all the same"
+        f"  first make one for yourself with `{understudy()} tokens create me --role admin`,"
+        " or start the daemon with UNDERSTUDY_ADMIN_TOKEN set; --yes does it all the same"
     )
     raise typer.Exit(ExitCode.REFUSED)

@@ -2,9 +2,12 @@
 
 import json
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from understudy.cli.hints import understudy
+from understudy.cli.needs import RESOLVED, WAITING, resolved_lines
 from understudy.cli.output import note
 from understudy.cli.screen import aside, one_line, printable
 from understudy.cli.waiting import Waiting
@@ -13,18 +16,22 @@ if TYPE_CHECKING:
     from understudy.client.streams import StreamEvent
     from understudy.wire.events import RunUpdated
 
-WAITING = {
-    "waiting_for_approval": "the run waits for an approval",
-    "waiting_for_user_question": "the run waits for an answer to its question",
-}
 MODEL = "the model"
 
 
 class Transcript:
     """Prints the events of one run; on leaving it, the line that was begun is ended."""
 
-    def __init__(self, run_id: str, *, waiting: Waiting | None = None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        *,
+        waiting: Waiting | None = None,
+        on_wait: Callable[[], None] | None = None,
+    ) -> None:
         self._run_id = run_id
+        # Says what the run waits for, instead of the one line that it waits.
+        self._on_wait = on_wait
         self._said = ""  # the text of the model call in progress, as far as it is printed
         self._step: int | None = None
         self._is_mid_line = False
@@ -45,7 +52,7 @@ class Transcript:
         self._waiting.end()
         self.end_line()
         if isinstance(problem, UnreachableError | UnavailableError):
-            back = f"understudy runs watch {self._run_id}"
+            back = f"{understudy()} runs watch {self._run_id}"
             problem.add_note(f"the run goes on when the daemon is back: {back}")
 
     def show(self, event: "StreamEvent") -> None:
@@ -63,7 +70,7 @@ class Transcript:
                 self._beside(f"→ {name} {_compact(arguments)}")
                 self._waiting.begin(name)
             case streams.ToolAnswered(name=name, status=status, content=content):
-                self._beside(f"← {name} {status}: {_compact(content)}")
+                self._beside(f"← {name} {_answer(status, content)}")
                 self._waiting.begin(MODEL)
             case streams.OutputSaid(text=text):
                 self._output(text)
@@ -124,8 +131,12 @@ class Transcript:
         aside(line)
 
     def _update(self, update: "RunUpdated") -> None:
-        if update.status in WAITING:
-            self._beside(WAITING[update.status])
+        kind = str(update.event.get("type"))
+        if kind in WAITING:
+            self._wait(kind)
+        elif kind in RESOLVED:
+            for line in resolved_lines(update.event):
+                self._beside(line)
         elif update.status == "running" and not self._is_mid_line:
             self._waiting.begin(MODEL)
         elif update.status == "completed":
@@ -134,6 +145,21 @@ class Transcript:
             self.end_line()
             error = update.event.get("error")
             note(f"run {update.status}" + (f": {one_line(str(error))}" if error else ""))
+
+    def _wait(self, kind: str) -> None:
+        if self._on_wait is None:
+            self._beside(WAITING[kind])
+        else:
+            self.end_line()
+            self._start_over()
+            self._on_wait()
+
+
+def _answer(status: str, content: str) -> str:
+    """How a call fared; some answers begin with that word themselves."""
+    words = _compact(content)
+    begins_with_it = words.startswith((f"{status}:", f"{status} by "))
+    return words if begins_with_it else f"{status}: {words}"
 
 
 def _compact(value: object) -> str:

@@ -57,6 +57,11 @@ def put(path: str, read: Callable[[Json], T], body: Mapping[str, Any]) -> Call[T
     return Call(method="PUT", path=path, read=read, body=body)
 
 
+def patch(path: str, read: Callable[[Json], T], body: Mapping[str, Any]) -> Call[T]:
+    """A call that changes parts of something."""
+    return Call(method="PATCH", path=path, read=read, body=body)
+
+
 def delete(path: str, read: Callable[[Json], T]) -> Call[T]:
     """A call that removes something."""
     return Call(method="DELETE", path=path, read=read)

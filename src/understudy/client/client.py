@@ -10,11 +10,20 @@ from understudy.client.calls import Json
 from understudy.client.errors import InvalidCall
 from understudy.client.groups.access import Audit, Tokens
 from understudy.client.groups.agents import Agents
+from understudy.client.groups.assets import Assets
+from understudy.client.groups.checkpoints import Checkpoints
+from understudy.client.groups.mailboxes import Mailboxes
+from understudy.client.groups.mcp import McpServers
+from understudy.client.groups.permissions import Permissions
 from understudy.client.groups.personas import Personas
 from understudy.client.groups.projects import Projects
 from understudy.client.groups.runs import Runs
 from understudy.client.groups.runtime import Daemon, Routes, Runtime, Tools
+from understudy.client.groups.schedules import Schedules
 from understudy.client.groups.sessions import Sessions
+from understudy.client.groups.tasks import Tasks
+from understudy.client.groups.waiting import Approvals, Questions
+from understudy.client.groups.webhooks import Deliveries, Webhooks
 from understudy.client.streams import StreamEvent, follow
 from understudy.client.transport import CONNECT_TIMEOUT_S, Retries, Transport
 from understudy.wire.runtime import StatusView
@@ -48,12 +57,23 @@ class Client:
         self._transport = Transport(self._http, retries=retries or Retries(), on_answer=on_answer)
         self.sessions = Sessions(self._transport)
         self.runs = Runs(self._transport)
+        self.approvals = Approvals(self._transport)
+        self.questions = Questions(self._transport)
+        self.checkpoints = Checkpoints(self._transport)
+        self.deliveries = Deliveries(self._transport)
+        self.webhooks = Webhooks(self._transport)
         self.personas = Personas(self._transport)
         self.projects = Projects(self._transport)
+        self.tasks = Tasks(self._transport)
         self.agents = Agents(self._transport)
+        self.assets = Assets(self._transport)
+        self.schedules = Schedules(self._transport)
+        self.mailboxes = Mailboxes(self._transport)
         self.routes = Routes(self._transport)
         self.runtime = Runtime(self._transport)
+        self.permissions = Permissions(self._transport)
         self.tools = Tools(self._transport)
+        self.mcp_servers = McpServers(self._transport)
         self.tokens = Tokens(self._transport)
         self.audit = Audit(self._transport)
         self.daemon = Daemon(self._transport)

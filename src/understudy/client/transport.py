@@ -65,6 +65,14 @@ class Transport:
         with self._reaching():
             return self.http.get(path, timeout=CONNECT_TIMEOUT_S).is_success
 
+    def fetch(self, path: str) -> bytes:
+        """The bytes at a path."""
+        with self._reaching():
+            response = self.http.get(path)
+        if not response.is_success:
+            raise problem_of(response.status_code, response.content)
+        return response.content
+
     @contextmanager
     def open_stream(
         self, path: str, *, last_event_id: str | None, **query: str

@@ -32,7 +32,13 @@ class AuditEntry:
 
 
 def done(
-    principal: Principal, action: str, resource_id: str, *, at_ms: int, version: int | None = None
+    principal: Principal,
+    action: str,
+    resource_id: str,
+    *,
+    at_ms: int,
+    version: int | None = None,
+    reason: str | None = None,
 ) -> AuditEntry:
     """The entry of an attempt that succeeded, in the request being served."""
     return AuditEntry(
@@ -42,6 +48,7 @@ def done(
         resource=action.partition(".")[0],
         resource_id=resource_id,
         version=version,
+        reason=reason,
         request_id=current_request_id.get(),
     )
 

@@ -27,6 +27,7 @@ class ConfiguredRoutes:
                 context_window=view.context_window,
                 ready=view.ready,
                 reason=view.reason or None,
+                accepts=view.accepts,
             )
             for view in self._providers.describe()
         )

@@ -24,6 +24,7 @@ from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
 from understudy.settings import Settings
 from understudy.telemetry.logs import configure_logging
+from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
 
 log = structlog.get_logger()
 
@@ -42,6 +43,8 @@ def serve(settings: Settings) -> int:
     configure_logging(settings.log_level, json=None, scrub=scrub_known)
     # What an agent writes and what the daemon keeps is its user's business alone.
     os.umask(0o077)
+    # Its environment and memory hold keys; a command of an agent's runs as the same user.
+    prctl(PR_SET_DUMPABLE, 0)
     try:
         _make_home(settings)
         with _home_lock(settings), _listen(settings) as listener:
@@ -55,6 +58,7 @@ def serve(settings: Settings) -> int:
 async def _run(settings: Settings, listener: socket.socket) -> None:
     daemon = await asyncio.to_thread(_open, settings)
     try:
+        daemon.ground.children.adopt()
         await _start(daemon)
         app = create_app(daemon.parts())
         config = uvicorn.Config(
@@ -71,7 +75,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _stop_or_quit, stop)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        _greet(daemon, listener)
+        await asyncio.to_thread(_greet, daemon, listener)
         await _until_stopped(stop, serving)
         await daemon.drain()
         server.should_exit = True
@@ -81,10 +85,17 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 def _greet(daemon: Daemon, listener: socket.socket) -> None:
-    route = daemon.routes.find(daemon.defaults().route_id)
+    route = daemon.ground.routes.find(daemon.default_route())
     reason = "there is no such route" if route is None else route.reason
-    name = program_name(sys.argv[0])
-    _say(banner(daemon.settings, listener.getsockname(), name, not_ready=reason))
+    _say(
+        banner(
+            daemon.settings,
+            listener.getsockname(),
+            program_name(sys.argv[0]),
+            not_ready=reason,
+            is_open=not daemon.services.tokens.tokens_exist(),
+        )
+    )
 
 
 def _say(text: str) -> None:
@@ -125,7 +136,7 @@ def _open(settings: Settings) -> Daemon:
     try:
         daemon = Daemon(settings)
         daemon.migrate()
-        if not settings.is_loopback and not daemon.tokens.tokens_exist():
+        if not settings.is_loopback and not daemon.services.tokens.tokens_exist():
             raise CannotServe(
                 f"{settings.host} can be reached from outside, so a token is needed: set "
                 "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"

@@ -2,15 +2,16 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy import __version__
 from understudy.core.clock import Clock
+from understudy.mcp_client.model import ServerState, ServerStatus
+from understudy.runs.intake import RuntimeDefaults
 from understudy.runs.model import RunStatus
 from understudy.runs.ports import RouteCatalogue, RunUnit
-from understudy.runs.service import RuntimeDefaults
 from understudy.sessions.ports import Units
 from understudy.settings import Settings
 
@@ -25,8 +26,9 @@ class StatusReport:
     clock: Clock
     routes: RouteCatalogue
     settings: Settings
-    defaults: Callable[[], RuntimeDefaults]
+    defaults: Callable[[RunUnit], RuntimeDefaults]
     state: Callable[[], str]
+    mcp_servers: Callable[[], Sequence[ServerStatus]]
 
     def __call__(self) -> dict[str, Any]:
         """The snapshot as a JSON object."""
@@ -35,8 +37,8 @@ class StatusReport:
             sessions = unit.sessions.count()
             runs = unit.runs.counts()
             last_sequence = unit.journal.last_sequence()
-        defaults = self.defaults()
-        warnings = [*self._route_warnings(), *self._disk_warnings()]
+            defaults = self.defaults(unit)
+        warnings = [*self._route_warnings(), *self._mcp_warnings(), *self._disk_warnings()]
         return {
             "snapshot_at_ms": began,
             "version": __version__,
@@ -84,6 +86,19 @@ class StatusReport:
                 )
             )
         return warnings
+
+    def _mcp_warnings(self) -> list[dict[str, Any]]:
+        return [
+            _warning(
+                "warning",
+                "mcp_server_failed",
+                f"MCP server {server.name} is down: {server.reason}",
+                related_id=server.name,
+                action=f"mend it, then `understudy mcp restart {server.name}`",
+            )
+            for server in self.mcp_servers()
+            if server.state is ServerState.FAILED
+        ]
 
     def _disk_warnings(self) -> list[dict[str, Any]]:
         free = shutil.disk_usage(self.settings.home).free

@@ -100,7 +100,7 @@ class DurableEngine:
             {
                 "queue_name": QUEUE,
                 "workflow_name": WORKFLOW,
-                "workflow_id": run.run_id,
+                "workflow_id": run.work_id,
                 "queue_partition_key": run.session_id,
                 # Our place in line; the engine's own order goes by clocks.
                 "priority": run.accepted_offset,
@@ -127,24 +127,24 @@ class DurableEngine:
         DBOS._recover_pending_workflows([executor_id])  # noqa: SLF001 - there is no public way
         self.look()
 
-    def lost(self, run_ids: Sequence[str]) -> tuple[str, ...]:
-        """Which of these the engine has no work for, though they have not ended."""
+    def lost(self, work_ids: Sequence[str]) -> tuple[str, ...]:
+        """Which of these are neither queued nor under way."""
         live: set[str] = set()
-        for start in range(0, len(run_ids), BATCH):
+        for start in range(0, len(work_ids), BATCH):
             live |= {
                 workflow.workflow_id
                 for workflow in DBOS.list_workflows(
-                    workflow_ids=list(run_ids[start : start + BATCH]),
+                    workflow_ids=list(work_ids[start : start + BATCH]),
                     status=["ENQUEUED", "PENDING", "DELAYED"],
                     load_input=False,
                     load_output=False,
                 )
             }
-        return tuple(run_id for run_id in run_ids if run_id not in live)
+        return tuple(work_id for work_id in work_ids if work_id not in live)
 
-    def forget(self, run_ids: Sequence[str]) -> None:
+    def forget(self, work_ids: Sequence[str]) -> None:
         """Drop the engine's records of these, so that they can be queued anew."""
-        DBOS.delete_workflows(list(run_ids))
+        DBOS.delete_workflows(list(work_ids))
 
     def stranded(self, held: Collection[str]) -> frozenset[str]:
         """Work that is taken for being under way here, though nobody here holds it."""
@@ -153,13 +153,17 @@ class DurableEngine:
             self._work.c.executor_id == self.executor_id,
             self._work.c.name == WORKFLOW,
         )
-        return self._scalars(query) - frozenset(held)
+        # Each waking of a run is work of its own, named after the run.
+        ours = frozenset(held)
+        return frozenset(
+            work_id for work_id in self._scalars(query) if work_id.partition(".")[0] not in ours
+        )
 
-    def put_back(self, run_id: str) -> None:
+    def put_back(self, work_id: str) -> None:
         """Queue such work again; whoever held it may write nothing more."""
         if self._instance is not None:
             records = self._instance._sys_db  # noqa: SLF001 - there is no public way
-            records.reenqueue_for_recovery(run_id, [self.executor_id], QUEUE)
+            records.reenqueue_for_recovery(work_id, [self.executor_id], QUEUE)
         self.look()
 
     def sweep(self, *, finished_before_ms: int) -> int:

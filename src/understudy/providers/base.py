@@ -1,6 +1,6 @@
 """The contract between the agent loop and whatever answers as a model."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,10 +17,42 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserMessage:
-    """Something a user said."""
+class TextPart:
+    """A text among files."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """An image or a document.
+
+    What is optional is left out when the provider refuses the request: a file of an earlier turn
+    must not be the end of a conversation.
+    """
+
+    media_type: str
+    file_name: str
+    data: bytes = field(repr=False)
+    optional: bool = False
+
+
+Part = TextPart | FilePart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """Something a user said: `text` is all of its words, `parts` their order among files if any."""
+
+    text: str
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> "UserMessage":
+        """The message of some parts in order."""
+        text = "\n".join(part.text for part in parts if isinstance(part, TextPart))
+        has_files = any(isinstance(part, FilePart) for part in parts)
+        return cls(text=text, parts=tuple(parts) if has_files else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ MAX_DETAIL_CHARS: Final = 300
 _MAX_READ_CHARS: Final = 64 * 1024
 # A shorter key is a placeholder, and replacing it would make every message unreadable.
 _MIN_SECRET_CHARS: Final = 4
+# The provider will never take this request.
+REJECTED: Final = "provider_rejected"
 _RETRYABLE_STATUS: Final = frozenset({408, 409, 425, 429})
 _CODES: Final[Mapping[int, str]] = {
     401: "provider_unauthorized",
@@ -61,7 +63,7 @@ class Failures:
     def status(self, status: int, message: str, headers: Mapping[str, str]) -> ProviderError:
         """The provider answered with an HTTP error."""
         retryable = status >= 500 or status in _RETRYABLE_STATUS
-        code = _CODES.get(status, "provider_unavailable" if retryable else "provider_rejected")
+        code = _CODES.get(status, "provider_unavailable" if retryable else REJECTED)
         said = f": {message}" if message else ""
         return self.error(
             code,

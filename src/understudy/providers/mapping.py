@@ -12,12 +12,18 @@ from pydantic_ai.tools import ToolDefinition
 from understudy.providers.base import (
     AssistantMessage,
     ModelRequest,
+    Part,
+    TextPart,
     ToolMessage,
     Usage,
     UserMessage,
 )
+from understudy.providers.files import left_out
 from understudy.providers.replies import CallParts, ReplyParts, token_count, valid_arguments
 
+_CARRIED: Final = frozenset(
+    {"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"}
+)
 _SAME_NAME: Final = ("temperature", "top_p", "max_tokens", "seed")
 
 
@@ -39,10 +45,19 @@ def to_messages(request: ModelRequest) -> list[theirs.ModelMessage]:
 
 def _request_part(message: UserMessage | ToolMessage) -> theirs.ModelRequestPart:
     if isinstance(message, UserMessage):
-        return theirs.UserPromptPart(content=message.text)
+        content = [_content(part) for part in message.parts]
+        return theirs.UserPromptPart(content=content or message.text)
     return theirs.ToolReturnPart(
         tool_name=message.name, content=message.content, tool_call_id=message.call_id
     )
+
+
+def _content(part: Part) -> theirs.UserContent:
+    if isinstance(part, TextPart):
+        return part.text
+    if part.media_type not in _CARRIED:
+        return left_out(part, "this model takes images and PDFs only")
+    return theirs.BinaryContent(data=part.data, media_type=part.media_type)
 
 
 def _response(message: AssistantMessage) -> theirs.ModelResponse:

@@ -15,6 +15,7 @@ import httpx2
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import open_client
 from understudy.providers.failures import Failures, Scrub, as_it_is
+from understudy.providers.files import has_files
 from understudy.providers.openai_reader import AnswerReader, error_message
 from understudy.providers.openai_wire import request_body
 
@@ -61,13 +62,12 @@ class OpenAIProvider:
     async def _attempt(
         self, request: ModelRequest, on_delta: OnDelta, on_send: OnSend | None
     ) -> ModelReply:
-        body = request_body(
-            request, max_tokens_field=self._max_tokens_field, with_usage=self._asks_usage
-        )
+        # Files take long to write down, and the loop has others to serve.
+        body = await asyncio.to_thread(self._body, request) if has_files(request) else None
         reader = AnswerReader(self._failures, on_delta)
         if on_send:
             await on_send(request)
-        async with self._post(json.dumps(body).encode()) as response:
+        async with self._post(body or self._body(request)) as response:
             if not response.is_success:
                 raise await self._refusal(response)
             pieces = response.aiter_bytes()
@@ -78,6 +78,12 @@ class OpenAIProvider:
                     break
             parts = reader.close(response.headers.get("content-type", ""))
         return parts.finish(self._failures)
+
+    def _body(self, request: ModelRequest) -> bytes:
+        body = request_body(
+            request, max_tokens_field=self._max_tokens_field, with_usage=self._asks_usage
+        )
+        return json.dumps(body).encode()
 
     @asynccontextmanager
     async def _post(self, body: bytes) -> AsyncIterator[httpx2.Response]:

@@ -8,11 +8,14 @@ from understudy.providers.base import (
     AssistantMessage,
     Message,
     ModelRequest,
+    Part,
+    TextPart,
     ToolCall,
     ToolMessage,
     Usage,
     UserMessage,
 )
+from understudy.providers.files import data_url
 from understudy.providers.replies import CallParts, ReplyParts, token_count, valid_arguments
 
 _PASSED_ON: Final = ("temperature", "top_p", "seed", "stop")
@@ -56,7 +59,8 @@ def request_body(
 def _message(message: Message) -> dict[str, object]:
     match message:
         case UserMessage():
-            return {"role": "user", "content": message.text}
+            content = [_part(part) for part in message.parts] or message.text
+            return {"role": "user", "content": content}
         case AssistantMessage():
             said: dict[str, object] = {"role": "assistant", "content": message.text}
             if message.tool_calls:
@@ -66,6 +70,14 @@ def _message(message: Message) -> dict[str, object]:
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
         case _:
             assert_never(message)
+
+
+def _part(part: Part) -> dict[str, object]:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    if part.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": data_url(part)}}
+    return {"type": "file", "file": {"filename": part.file_name, "file_data": data_url(part)}}
 
 
 def _call(call: ToolCall) -> dict[str, object]:

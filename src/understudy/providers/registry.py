@@ -29,6 +29,7 @@ class RouteView:
     context_window: int | None
     ready: bool
     reason: str
+    accepts: frozenset[str] = frozenset()
 
 
 class Routes:
@@ -101,6 +102,7 @@ class Routes:
             context_window=route.context_window,
             ready=readiness.ready,
             reason=readiness.reason,
+            accepts=route.accepted,
         )
 
 

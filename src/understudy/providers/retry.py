@@ -14,7 +14,8 @@ from understudy.providers.base import (
     Provider,
     ProviderError,
 )
-from understudy.providers.failures import bounded
+from understudy.providers.failures import REJECTED, bounded
+from understudy.providers.files import without_optional_files
 from understudy.settings import RouteConfig
 
 FIRST_WAIT_S: Final = 0.5
@@ -60,7 +61,25 @@ class RetryingProvider:
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
-        """Answer at the first try that succeeds; raises the last failure."""
+        """Answer at the first try that succeeds; raises the last failure.
+
+        A request that is refused for good is tried once more without the files it can do without.
+        """
+        try:
+            return await self._answer(request, on_delta, on_send)
+        except ProviderError as refused:
+            lighter = without_optional_files(request)
+            if refused.code != REJECTED or lighter is None:
+                raise
+        return await self._answer(lighter, on_delta, on_send)
+
+    async def close(self) -> None:
+        """Close the provider behind."""
+        await self._inner.close()
+
+    async def _answer(
+        self, request: ModelRequest, on_delta: OnDelta, on_send: OnSend | None
+    ) -> ModelReply:
         speech = _Speech(on_delta)
         models = self._models(request.model)
         for number, model in enumerate(models, start=1):
@@ -74,10 +93,6 @@ class RetryingProvider:
                 if models[number] == model:
                     await self._sleep(self._wait(number, problem))
         raise AssertionError("a route makes at least one attempt")
-
-    async def close(self) -> None:
-        """Close the provider behind."""
-        await self._inner.close()
 
     def _models(self, model: str) -> list[str]:
         fallback = self._route.fallback_model

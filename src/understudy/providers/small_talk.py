@@ -12,7 +12,8 @@ from understudy.providers.script import ScriptCall, Step
 _SHOWN_CHARS: Final = 600
 _ABOUT: Final = (
     "I am Understudy's offline script, not a real model: I need no key and no network. "
-    "Try “list files”, “write buy milk to notes.txt” or “read notes.txt”. "
+    "Try “list files”, “write buy milk to notes.txt”, “read notes.txt”, “run date”, which asks for "
+    "your approval, or “ask me something”. "
     "For a real model set OPENAI_API_KEY or ANTHROPIC_API_KEY, or add a route to config.toml, "
     "and start the daemon again."
 )
@@ -29,9 +30,22 @@ _WRITE: Final = re.compile(
 _READ: Final = re.compile(
     r"\b(?:read|open|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(?P<path>\S+)", re.IGNORECASE
 )
+_RUN: Final = re.compile(
+    r"^\s*(?:please\s+)?(?:run|execute):?\s+(?:the command\s+)?(?P<command>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASK: Final = re.compile(r"\bask me\b", re.IGNORECASE)
+_QUESTION: Final = {
+    "header": "Drinks",
+    "question": "What shall I write on the list?",
+    "options": [
+        {"label": "Tea", "description": "leaves, hot water, patience"},
+        {"label": "Coffee", "description": "beans, hot water, haste"},
+    ],
+}
 _QUOTES: Final = "\"'`“”"
 
-Arguments = Mapping[str, str]
+Arguments = Mapping[str, object]
 
 
 def _list_arguments(_: re.Match[str]) -> Arguments:
@@ -46,11 +60,21 @@ def _read_arguments(found: re.Match[str]) -> Arguments:
     return {"path": _path(found)}
 
 
+def _run_arguments(found: re.Match[str]) -> Arguments:
+    return {"command": found["command"].strip().strip("`")}
+
+
+def _ask_arguments(_: re.Match[str]) -> Arguments:
+    return {"questions": [_QUESTION]}
+
+
 def _path(found: re.Match[str]) -> str:
     return found["path"].rstrip(".,;:!?").strip(_QUOTES)
 
 
 _INTENTS: Final[tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], Arguments]], ...]] = (
+    (_RUN, "shell", _run_arguments),
+    (_ASK, "ask_user", _ask_arguments),
     (_WRITE, "write_file", _write_arguments),
     (_LIST, "list_files", _list_arguments),
     (_READ, "read_file", _read_arguments),

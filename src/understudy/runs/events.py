@@ -1,7 +1,7 @@
 """The events in the life of a run, as journal entries."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
@@ -16,6 +16,9 @@ STATUS_EVENTS: Mapping[RunStatus, str] = {
     RunStatus.INTERRUPTED: "interrupted",
     RunStatus.CANCELLED: "cancelled",
 }
+
+
+ITEM_FIELDS: Final = ("type", "text", "asset_id", "media_type", "size")
 
 
 def run_event(run: Run, what: str, status: RunStatus, **more: Any) -> NewEvent:
@@ -35,7 +38,7 @@ def status_event(run: Run, **more: Any) -> NewEvent:
 def input_event(run: Run) -> NewEvent:
     """What the user sent, with asset ids and never paths."""
     items = [
-        {name: value for name in ("type", "text", "asset_id") if (value := getattr(item, name))}
+        {name: value for name in ITEM_FIELDS if (value := getattr(item, name))}
         for item in run.input.items
     ]
     data: dict[str, Any] = {"items": items, "user_id": run.user_id}

@@ -8,15 +8,24 @@ import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
-from understudy.runs.deliveries import settle_local
+from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
 from understudy.runs.model import Run, RunStatus, StopRequest, Usage
 from understudy.runs.patience import patiently
-from understudy.runs.ports import Ending, RunUnit, Worker
+from understudy.runs.ports import Ending, EndingHook, RunUnit, Worker
+from understudy.runs.requests import Audience
 from understudy.runs.steps import Steps
 from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
-from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.runs.waiting import (
+    MustSleep,
+    Sleep,
+    fail_unread,
+    fall_asleep,
+    step_aside,
+    wake_next,
+)
+from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.ports import Units, require_session
 
 log = structlog.get_logger()
@@ -24,6 +33,8 @@ log = structlog.get_logger()
 MAX_CRASHES: Final = 5
 # More than the longest run can have: 500 steps of 128 calls, each with two events.
 MAX_RUN_EVENTS: Final = 200_000
+# What a model was asked for: words of the conversation, or a summary in one call or several.
+MODEL_KINDS: Final = frozenset({EventKind.MESSAGE, EventKind.CHECKPOINT})
 STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
     StopRequest.CANCEL: RunStatus.CANCELLED,
     StopRequest.INTERRUPT: RunStatus.INTERRUPTED,
@@ -48,7 +59,7 @@ class AsyncWorker(Worker, Protocol):
     """A worker that can be awaited."""
 
     async def work(self, execution: Execution) -> Ending:
-        """Do the work, step by step; raises `Stopped` when asked to stop."""
+        """Do the work, step by step; raises `Stopped` when asked to stop, `MustSleep` to wait."""
         ...
 
 
@@ -73,11 +84,15 @@ class RunExecutor:
     observer: RunObserver
     # Lets a run begin, or holds it for the next start when the daemon is stopping.
     admit: Callable[[], Awaitable[None]]
+    # What else happens in the transaction that ends a run.
+    ending_hooks: tuple[EndingHook, ...] = ()
+    # And in the one that keeps a question to the session above.
+    asking_hooks: tuple[EndingHook, ...] = ()
 
     async def execute(self, run_id: str) -> bool:
-        """Work on a run until it has ended; tells whether its session may have another one waiting.
+        """Work on a run until it ends or sleeps; tells whether another of its session may go.
 
-        Returns at once when the run has already ended.
+        Returns at once when there is nothing to do for it now.
         """
         await self.admit()
         stop = self.signals.open(run_id)
@@ -91,6 +106,11 @@ class RunExecutor:
                 stop.set(run.stop_request)
             execution = Execution(run=run, steps=steps, stop=stop, snapshot=snapshot)
             ending = await self._work(execution)
+            while isinstance(ending, Sleep):
+                if await patiently(self._sleep, steps, ending):
+                    log.info("run.asleep", run_id=run_id)
+                    return False
+                ending = await self._work(execution)
             ended, more = await patiently(self._end, steps, ending)
             self._count(ended)
         except Superseded:
@@ -110,10 +130,12 @@ class RunExecutor:
             await patiently(self._refuse, run_id, problem.detail)
             return None
 
-    async def _work(self, execution: Execution) -> Ending:
+    async def _work(self, execution: Execution) -> Ending | Sleep:
         try:
             execution.stop.check()
             return await self.worker.work(execution)
+        except MustSleep as must:
+            return must.sleep
         except Stopped as stopped:
             return Ending(status=STOP_ENDINGS[stopped.how])
         except Superseded:
@@ -131,9 +153,11 @@ class RunExecutor:
     def _begin(self, run_id: str) -> Begun | None:
         with self.units.write() as unit:
             run = unit.runs.get(run_id, lock=True)
-            if run is None or run.status in TERMINAL:
+            if run is None or run.status in TERMINAL or run.asleep:
                 return None
             if run.status is RunStatus.QUEUED:
+                if not self._may_start(unit, run):
+                    return None
                 run, snapshot = self._start(unit, run)
                 return run, Steps(units=self.units, clock=self.clock, run=run), snapshot
             done = unit.journal.read(run_id=run_id, limit=MAX_RUN_EVENTS)
@@ -145,6 +169,35 @@ class RunExecutor:
                 self._finish(unit, run, Ending(status=RunStatus.INTERRUPTED, error=reason), done)
                 return None
             return run, steps, unit.runs.snapshot(run_id)
+
+    def _may_start(self, unit: RunUnit, run: Run) -> bool:
+        """Whether it is this run's turn; behind one that sleeps it sleeps as well."""
+        if unit.runs.first_in_line(run.session_id) == run.run_id:
+            return True
+        # Held from here on, the session cannot end that run without seeing that this one waits.
+        require_session(unit, run.session_id, lock=True)
+        if unit.runs.first_in_line(run.session_id) == run.run_id:
+            return True
+        step_aside(unit, run)
+        return False
+
+    def _sleep(self, steps: Steps, sleep: Sleep) -> bool:
+        with self.units.write() as unit:
+            run = unit.runs.get(steps.run.run_id, lock=True)
+            if (
+                run is None
+                or run.status in TERMINAL
+                or (run.attempt, run.wakes) != (steps.run.attempt, steps.run.wakes)
+            ):
+                raise Superseded(steps.run.run_id)
+            if run.stop_request is not None:
+                # Asked for elsewhere, and not heard of here yet.
+                self.signals.request(run.run_id, run.stop_request)
+            is_asleep = fall_asleep(unit, run, sleep, at_ms=self.clock.now_ms())
+            if is_asleep and any(each.audience is Audience.PARENT for each in sleep.requests):
+                for hook in self.asking_hooks:
+                    hook(unit, run)
+            return is_asleep
 
     def _refuse(self, run_id: str, reason: str) -> None:
         with self.units.write() as unit:
@@ -194,45 +247,42 @@ class RunExecutor:
             run = unit.runs.get(steps.run.run_id, lock=True)
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
                 raise Superseded(steps.run.run_id)
-            run = self._finish(unit, run, ending, tuple(steps.done.values()))
-            return run, unit.runs.unfinished_in(run.session_id) > 0
+            return self._finish(unit, run, ending, tuple(steps.done.values()))
 
     def _finish(
         self, unit: RunUnit, run: Run, ending: Ending, done: tuple[JournalEvent, ...]
-    ) -> Run:
+    ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
         now = self.clock.now_ms()
         run = replace(
             run,
             status=ending.status,
-            error=ending.error,
+            # Who asked for the stop may have said why.
+            error=ending.error or run.error,
             finished_at_ms=now,
             updated_at_ms=now,
             usage=_usage(done),
         )
         run = replace(run, deliveries=settle_local(run))
         unit.runs.update(run)
-        more = {"error": ending.error} if ending.error else {}
+        queue_deliveries(unit, run)
+        more = {"error": run.error} if run.error else {}
+        # Holds the session's row, so the line is looked at only after it.
         unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
-        return run
-
-
-def fail_unread(unit: RunUnit, run_id: str, *, reason: str, at_ms: int) -> None:
-    """End a run that cannot be read or begun, so that its session does not wait for it for ever."""
-    session_id = unit.runs.close(run_id, RunStatus.FAILED, reason=reason, at_ms=at_ms)
-    if session_id is not None:
-        data = {"type": "failed", "status": str(RunStatus.FAILED), "error": reason}
-        event = NewEvent(kind=EventKind.RUN, run_id=run_id, data=data)
-        unit.journal.append(session_id, (event,), at_ms=at_ms)
+        unit.requests.withdraw(run.run_id, at_ms=now)
+        for hook in self.ending_hooks:
+            hook(unit, run)
+        return run, wake_next(unit, run.session_id, at_ms=now)
 
 
 def _usage(done: tuple[JournalEvent, ...]) -> Usage:
-    messages = [event.data.get("usage", {}) for event in done if event.kind is EventKind.MESSAGE]
+    replies = [event.data for event in done if event.kind in MODEL_KINDS]
+    used = [data.get("usage", {}) for data in replies]
     return Usage(
-        input_tokens=sum(usage.get("input_tokens", 0) for usage in messages),
-        output_tokens=sum(usage.get("output_tokens", 0) for usage in messages),
-        cache_read_tokens=sum(usage.get("cache_read_tokens", 0) for usage in messages),
-        model_calls=len(messages),
+        input_tokens=sum(usage.get("input_tokens", 0) for usage in used),
+        output_tokens=sum(usage.get("output_tokens", 0) for usage in used),
+        cache_read_tokens=sum(usage.get("cache_read_tokens", 0) for usage in used),
+        model_calls=sum(data.get("model_calls", 1) for data in replies),
         tool_calls=sum(
             1
             for event in done

@@ -72,13 +72,14 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputItem:
-    """One part of an input, in order. `type` is text, asset_reference or inline_asset."""
+    """One part of an input, in order. `type` is text or asset_reference."""
 
     type: str
     text: str | None = None
     asset_id: str | None = None
     file_name: str | None = None
     media_type: str | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,15 @@ class Usage:
     tool_calls: int = 0
 
 
+class DeliveryStatus(StrEnum):
+    """Where a delivery stands."""
+
+    PENDING = "pending"  # the run goes on, or the target is tried again later
+    DELIVERED = "delivered"
+    DEAD = "dead"  # given up; an operator may have it tried again
+    SKIPPED = "skipped"  # the run ended before it began: there is nothing to deliver
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
     """How the output of a run fared on its way to one reply target."""
@@ -113,6 +123,11 @@ class Delivery:
     address: str
     status: str
     attempts: int
+    # Only what is sent has an id, and the rest.
+    delivery_id: str | None = None
+    next_attempt_at_ms: int | None = None
+    delivered_at_ms: int | None = None
+    last_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,5 +160,20 @@ class Run:
     # Crashes in a row during which no step was finished, and how many steps were done by then.
     crashes: int = 0
     progress: int = 0
-    # Whether the daemon stopped in good order while the run was going on.
+    # Whether nothing went wrong when it was last left: the daemon stopped in good order, or it slept.
     parked: bool = False
+    # Whether it rests until somebody wakes it: the engine holds no work for it meanwhile.
+    asleep: bool = False
+    # How often it was woken, and whether that was tried while it was still awake.
+    wakes: int = 0
+    nudged: bool = False
+
+    @property
+    def work_id(self) -> str:
+        """What the engine calls its work on this run; each waking is new work."""
+        return work_id(self.run_id, self.wakes)
+
+
+def work_id(run_id: str, wakes: int) -> str:
+    """What the engine calls its work on a run."""
+    return f"{run_id}.{wakes}" if wakes else run_id

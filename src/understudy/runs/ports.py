@@ -1,11 +1,17 @@
 """What runs need from outside: stores, routes, and the worker that does the work."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from understudy.assets.ports import AssetStore, BlobStore
+from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
-from understudy.runs.model import Run, RunStatus, StopRequest
+from understudy.runs.artifacts import ArtifactStore
+from understudy.runs.model import Delivery, Run, RunStatus, StopRequest
+from understudy.runs.requests import RequestStore
+from understudy.runs.signals import SignalStore
+from understudy.runtime.service import RevisionStore
 from understudy.sessions.model import Session
 from understudy.sessions.ports import SessionUnit
 
@@ -21,6 +27,8 @@ class RouteInfo:
     context_window: int | None = None
     ready: bool = True
     reason: str | None = None
+    # Which kinds of files beside text its model takes: `image`, `document`.
+    accepts: frozenset[str] = frozenset()
 
 
 class RouteCatalogue(Protocol):
@@ -35,6 +43,10 @@ class RunStore(Protocol):
     """Runs by id."""
 
     def get(self, run_id: str, *, lock: bool = False) -> Run | None: ...
+
+    def take(self, run_id: str) -> Run | None:
+        """The run with its row locked; None as well when somebody else holds it."""
+        ...
 
     def add(self, run: Run) -> None: ...
 
@@ -80,8 +92,16 @@ class RunStore(Protocol):
         """How many runs of a session have not ended."""
         ...
 
-    def unfinished(self) -> tuple[str, ...]:
-        """Every run that has not ended, in the order they were submitted."""
+    def first_in_line(self, session_id: str) -> str | None:
+        """The oldest run of a session that has not ended."""
+        ...
+
+    def awake(self) -> dict[str, str]:
+        """Every run that has not ended and does not sleep: by the id of its work, oldest first."""
+        ...
+
+    def left_in_line(self) -> tuple[str, ...]:
+        """Sessions in which a queued run sleeps though nothing is before it."""
         ...
 
     def stop_requests(self, run_ids: Sequence[str]) -> dict[str, StopRequest]:
@@ -141,6 +161,18 @@ class ReceiptStore(Protocol):
         ...
 
 
+class DeliveryStore(Protocol):
+    """What is to be sent to webhooks: an outbox, written in the transaction that ends a run."""
+
+    def add(self, run_id: str, position: int, delivery: Delivery) -> None:
+        """Have the end of a run sent to its reply target at that position."""
+        ...
+
+    def of_runs(self, run_ids: Sequence[str]) -> dict[str, dict[int, Delivery]]:
+        """The deliveries of some runs, by the position of their target."""
+        ...
+
+
 class ToolSwitchStore(Protocol):
     """Which tools an operator switched off."""
 
@@ -159,14 +191,47 @@ class RunUnit(SessionUnit, Protocol):
     def debug(self) -> DebugStore: ...
 
     @property
+    def assets(self) -> AssetStore: ...
+
+    @property
+    def blobs(self) -> BlobStore: ...
+
+    @property
     def receipts(self) -> ReceiptStore: ...
+
+    @property
+    def requests(self) -> RequestStore: ...
+
+    @property
+    def signals(self) -> SignalStore: ...
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
 
     @property
     def tool_switches(self) -> ToolSwitchStore: ...
 
+    @property
+    def revisions(self) -> RevisionStore: ...
+
+    @property
+    def deliveries(self) -> DeliveryStore: ...
+
     def enqueue(self, run: Run) -> None:
         """Hand the run to the engine; it starts once this unit has committed."""
         ...
+
+
+# Told of a run that has ended, within the transaction that ends it.
+EndingHook = Callable[[RunUnit, Run], None]
+
+
+def require_run(unit: RunUnit, run_id: str, *, lock: bool = False) -> Run:
+    """The run, or `NotFound`."""
+    run = unit.runs.get(run_id, lock=lock)
+    if run is None:
+        raise NotFound("run_not_found", domain="runs", detail=f"no run {run_id!r}")
+    return run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

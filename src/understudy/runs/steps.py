@@ -4,17 +4,20 @@ A step is named by its key. When a run is taken up again after a crash, the jour
 steps are done and what they answered; only the one that was in flight happens again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
-from understudy.runs.ports import DebugRequest, RunUnit
+from understudy.runs.ports import RunUnit
 from understudy.runs.stops import Superseded
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.ports import Units
+
+# Writes something beside the events of a step.
+Also = Callable[[RunUnit], None]
 
 
 @dataclass(slots=True)
@@ -36,15 +39,18 @@ class Steps:
         return event
 
     async def write(
-        self, events: Sequence[NewEvent], *, capture: DebugRequest | None = None
+        self, events: Sequence[NewEvent], *, also: Also | None = None
     ) -> tuple[JournalEvent, ...]:
-        """Append events of this run, or raise `Superseded` when it is no longer ours."""
+        """Append events of this run, or raise `Superseded` when it is no longer ours.
+
+        `also` writes what belongs to them in the same transaction.
+        """
         tries = 0
 
         def write() -> tuple[JournalEvent, ...]:
             nonlocal tries
             tries += 1
-            return self._write(events, capture, is_repeat=tries > 1)
+            return self._write(events, also, is_repeat=tries > 1)
 
         written = await patiently(write)
         self.remember(written)
@@ -55,7 +61,7 @@ class Steps:
         self.done.update({event.key: event for event in events if event.key is not None})
 
     def _write(
-        self, events: Sequence[NewEvent], capture: DebugRequest | None, *, is_repeat: bool
+        self, events: Sequence[NewEvent], also: Also | None, *, is_repeat: bool
     ) -> tuple[JournalEvent, ...]:
         with self.units.write() as unit:
             if not unit.runs.owns(self.run.run_id, self.run.attempt):
@@ -63,8 +69,8 @@ class Steps:
             # The first try may have been committed without our hearing of it.
             if is_repeat and (stored := self._stored(unit, events)):
                 return stored
-            if capture is not None:
-                unit.debug.add(capture)
+            if also is not None:
+                also(unit)
             if not events:
                 return ()
             return unit.journal.append(self.run.session_id, events, at_ms=self.clock.now_ms())

@@ -9,9 +9,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from understudy.agents.model import MAX_TOOL_ITERATIONS
+from understudy.assets.drafts import digest
+from understudy.assets.model import AssetDraft
 from understudy.core.errors import Invalid
-from understudy.runs.model import DebugLevel, InputItem, RunInput, RunKind
-from understudy.sessions.journal import caller_metadata
+from understudy.runs.model import DebugLevel, InputItem, RunKind
+from understudy.runs.targets import host_refused_because
 from understudy.sessions.model import ReplyTarget
 
 MAX_KEY_BYTES: Final = 256
@@ -24,7 +26,8 @@ class Submission:
     """A request for a run, as it came in."""
 
     content: str = ""
-    input_items: tuple[InputItem, ...] = ()
+    # A draft is a file that comes along and becomes an asset with the run.
+    input_items: tuple[InputItem | AssetDraft, ...] = ()
     attachments: tuple[str, ...] = ()
     provider: str | None = None
     generation: Mapping[str, Any] = field(default_factory=dict)
@@ -38,36 +41,36 @@ class Submission:
     kind: RunKind = RunKind.INPUT
 
 
-def input_of(submission: Submission) -> RunInput:
-    """The ordered parts of the input; one way of giving them, and at least one part."""
+def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
+    """The parts of the input in order, by where they stand in the request; at least one part."""
     if submission.input_items and (submission.content or submission.attachments):
         raise Invalid(
             "input_mixed",
             domain="runs",
             pointer="/input_items",
-            detail="use input_items or content, not both",
+            detail="use input_items, or content and attachments, not both",
         )
-    items = submission.input_items
-    if not items and submission.content.strip():
-        items = (InputItem(type="text", text=submission.content),)
-    for asset_id in submission.attachments:
-        items = (*items, InputItem(type="asset_reference", asset_id=asset_id))
-    if not any(item.type != "text" or (item.text or "").strip() for item in items):
+    items: dict[str, InputItem | AssetDraft] = {
+        f"/input_items/{index}": item for index, item in enumerate(submission.input_items)
+    }
+    if submission.content.strip():
+        items["/content"] = InputItem(type="text", text=submission.content)
+    for index, asset_id in enumerate(submission.attachments):
+        items[f"/attachments/{index}"] = InputItem(type="asset_reference", asset_id=asset_id)
+    if all(_is_blank(item) for item in items.values()):
         raise Invalid(
             "input_empty",
             domain="runs",
             pointer="/content",
-            detail="there is no input: give content or input_items",
+            detail="there is no input: give content, attachments or input_items",
         )
-    for index, item in enumerate(items):
-        if item.type != "text":
-            raise Invalid(
-                "asset_not_found",
-                domain="assets",
-                pointer=f"/input_items/{index}",
-                detail="this daemon has no such asset; text items are supported",
-            )
-    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
+    return items
+
+
+def _is_blank(item: InputItem | AssetDraft) -> bool:
+    if isinstance(item, AssetDraft) or item.type != "text":
+        return False
+    return not (item.text or "").strip()
 
 
 def check_limits(submission: Submission) -> None:
@@ -100,6 +103,13 @@ def check_reply_targets(targets: tuple[ReplyTarget, ...]) -> tuple[ReplyTarget, 
                 pointer=f"/reply_targets/{index}/address",
                 detail="the address of an http target is an http(s) URL with a host and no user",
             )
+        if target.plugin == "http" and (reason := _refused_host(target.address)):
+            raise Invalid(
+                "invalid_reply_target",
+                domain="sessions",
+                pointer=f"/reply_targets/{index}/address",
+                detail=f"nothing is ever sent there: the host is {reason}",
+            )
     return targets
 
 
@@ -113,6 +123,11 @@ def _is_web_address(address: str) -> bool:
     except ValueError:
         return False
     return named and url.scheme in WEB_SCHEMES and "@" not in url.netloc
+
+
+def _refused_host(address: str) -> str | None:
+    """Why nothing is ever sent to the host of a checked URL, where the host itself tells."""
+    return host_refused_because(urlsplit(address).hostname or "")
 
 
 def check_idempotency_key(key: str) -> str:
@@ -140,4 +155,10 @@ def hash_key(user_id: str, key: str) -> str:
 def fingerprint(operation: str, request: Mapping[str, Any]) -> str:
     """A digest of what was asked, to tell a repeat from another request under the same key."""
     document = {"version": 1, "operation": operation, "request": request}
-    return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
+    text = json.dumps(document, sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> str:
+    """What JSON has no word for; the bytes of a file by what they are known by."""
+    return digest(value) if isinstance(value, bytes) else str(value)

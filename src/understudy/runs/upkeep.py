@@ -9,10 +9,10 @@ import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable
-from understudy.runs.execute import fail_unread
 from understudy.runs.model import StopRequest
 from understudy.runs.ports import RunUnit
 from understudy.runs.stops import StopSignals
+from understudy.runs.waiting import fail_unread, wake_next
 from understudy.sessions.ports import Units
 
 log = structlog.get_logger()
@@ -21,11 +21,11 @@ log = structlog.get_logger()
 class EngineRecords(Protocol):
     """What the durable engine knows of runs."""
 
-    def lost(self, run_ids: Sequence[str]) -> tuple[str, ...]:
-        """Which of these it has no work for."""
+    def lost(self, work_ids: Sequence[str]) -> tuple[str, ...]:
+        """Which of these pieces of work it does not know of."""
         ...
 
-    def forget(self, run_ids: Sequence[str]) -> None:
+    def forget(self, work_ids: Sequence[str]) -> None:
         """Drop its records of these, so that they can be queued anew."""
         ...
 
@@ -33,7 +33,7 @@ class EngineRecords(Protocol):
         """Work that it takes for being under way here, though nobody here holds it."""
         ...
 
-    def put_back(self, run_id: str) -> None:
+    def put_back(self, work_id: str) -> None:
         """Queue such work again."""
         ...
 
@@ -54,18 +54,20 @@ class Upkeep:
         """Runs and queue are written together; should they ever disagree, no run waits for ever."""
         with self.exclusively():
             with self.units.read() as unit:
-                unfinished = unit.runs.unfinished()
-            for run_id in self.engine.lost(unfinished):
+                awake = unit.runs.awake()
+                left = unit.runs.left_in_line()
+            for work_id in self.engine.lost(tuple(awake)):
                 # On a connection of the engine's own, so not within our transaction.
-                self.engine.forget([run_id])
-                self._requeue(run_id)
+                self.engine.forget([work_id])
+                self._requeue(awake[work_id])
+            self._wake_first(left)
 
     def put_back_stranded(self) -> None:
         """Queue again what nobody has held on two looks in a row, such as after a failed claim."""
         stranded = self.engine.stranded(self.signals.active())
-        for run_id in stranded & self._stranded_before:
-            log.warning("run.put_back", run_id=run_id)
-            self.engine.put_back(run_id)
+        for work_id in stranded & self._stranded_before:
+            log.warning("run.put_back", work_id=work_id)
+            self.engine.put_back(work_id)
         self._stranded_before = stranded
 
     def stop_requests(self, run_ids: tuple[str, ...]) -> dict[str, StopRequest]:
@@ -81,6 +83,19 @@ class Upkeep:
         except DatabaseUnavailable:
             log.warning("drain.not_noted", runs=len(self.signals.active()))
 
+    def wake_left(self) -> None:
+        """Wake who stepped aside and was overlooked, because somebody else held its row just then."""
+        with self.units.read() as unit:
+            left = unit.runs.left_in_line()
+        self._wake_first(left)
+
+    def _wake_first(self, session_ids: Sequence[str]) -> None:
+        for session_id in session_ids:
+            log.warning("run.left_in_line", session_id=session_id)
+            with self.units.write() as unit:
+                unit.sessions.get(session_id, lock=True)
+                wake_next(unit, session_id, at_ms=self.clock.now_ms())
+
     def _requeue(self, run_id: str) -> None:
         with self.units.write() as unit:
             try:
@@ -89,6 +104,6 @@ class Upkeep:
                 log.warning("run.closed_unread", run_id=run_id)
                 fail_unread(unit, run_id, reason=damaged.detail, at_ms=self.clock.now_ms())
                 return
-            if run is not None and run.finished_at_ms is None:
+            if run is not None and run.finished_at_ms is None and not run.asleep:
                 log.warning("run.requeued", run_id=run_id)
                 unit.enqueue(run)

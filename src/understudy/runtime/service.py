@@ -49,6 +49,18 @@ class RuntimeUnits(Protocol):
     def write(self) -> AbstractContextManager[RuntimeUnit]: ...
 
 
+class HasRevisions(Protocol):
+    """A transaction that sees the runtime document."""
+
+    @property
+    def revisions(self) -> RevisionStore: ...
+
+
+def current_revision(unit: HasRevisions) -> Revision:
+    """The document in force."""
+    return unit.revisions.latest() or INITIAL
+
+
 @dataclass(frozen=True, slots=True)
 class RuntimeService:
     """The one place that changes the runtime document."""
@@ -59,7 +71,7 @@ class RuntimeService:
     def current(self) -> Revision:
         """The document in force."""
         with self.units.read() as unit:
-            return unit.revisions.latest() or INITIAL
+            return current_revision(unit)
 
     def revisions(self) -> tuple[Revision, ...]:
         """The kept revisions, newest first."""
@@ -104,7 +116,7 @@ class RuntimeService:
             )
 
     def _expect(self, unit: RuntimeUnit, expected: int | None) -> Revision:
-        current = unit.revisions.latest() or INITIAL
+        current = current_revision(unit)
         if expected is not None and expected != current.revision:
             raise StaleVersion(
                 "runtime_revision_conflict",

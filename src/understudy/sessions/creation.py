@@ -1,14 +1,19 @@
 """How a session begins: what it takes from its parent, and when an existing one will do."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from understudy.agents.model import DEFAULT_AGENT_ID
+from understudy.core import audit
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.scope import Gate, Scope
-from understudy.sessions.model import PersonaSnapshot, Session, SessionStatus
+from understudy.permissions.model import Rule
+from understudy.permissions.rules import read_document
+from understudy.permissions.sidechains import NOTHING_RUNS, rules_for_sidechain
+from understudy.sessions.journal import EventKind, NewEvent
+from understudy.sessions.model import JsonObject, PersonaSnapshot, Session, SessionStatus
 from understudy.sessions.persona import take_snapshot
 from understudy.sessions.ports import SessionUnit, require_session
 from understudy.sessions.scopes import (
@@ -17,6 +22,7 @@ from understudy.sessions.scopes import (
     read_capability_scope,
     read_credential_scope,
 )
+from understudy.sessions.sidechains import check_room
 
 FlatScope = Mapping[str, object]
 _Read = Callable[[FlatScope], Scope]
@@ -76,9 +82,28 @@ def new_session(
         persona=_persona(unit, wanted, parent, now_ms=now_ms),
         capability_scope=None if capabilities is None else capabilities.to_json(),
         credential_scope=None if credentials is None else credentials.to_json(),
+        permissions=_inherited_rules(unit, parent, agent_id),
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )
+
+
+def open_session(
+    unit: SessionUnit, principal: Principal, wanted: NewSession, *, now_ms: int
+) -> Session | None:
+    """Store a new session, with its first event; None when its id is taken."""
+    session = new_session(unit, principal, wanted, now_ms=now_ms)
+    if not unit.sessions.add(session):
+        return None
+    created = {"type": "created", "agent_id": session.agent_id}
+    event = NewEvent(kind=EventKind.SESSION, data=created)
+    (written,) = unit.journal.append(session.session_id, (event,), at_ms=now_ms)
+    unit.audit.add(
+        audit.done(
+            principal, "sessions.create", session.session_id, at_ms=now_ms, version=session.version
+        )
+    )
+    return replace(session, journal_length=written.offset)
 
 
 def reuse(existing: Session, wanted: NewSession) -> Session:
@@ -109,9 +134,11 @@ def reuse(existing: Session, wanted: NewSession) -> Session:
 def _parent(unit: SessionUnit, wanted: NewSession) -> Session | None:
     if wanted.parent_session_id is None:
         return None
-    parent = require_session(unit, wanted.parent_session_id)
+    # Held until the unit ends, so that several at once are counted.
+    parent = require_session(unit, wanted.parent_session_id, lock=True)
     if parent.status is SessionStatus.ENDED:
         raise Conflict("session_ended", domain="sessions", detail="the parent session has ended")
+    check_room(unit, parent)
     return parent
 
 
@@ -130,6 +157,23 @@ def _persona(
             detail="a sidechain takes its parent's persona",
         )
     return parent.persona
+
+
+def _inherited_rules(unit: SessionUnit, parent: Session | None, agent_id: str) -> JsonObject | None:
+    if parent is None:
+        return None
+    lost: tuple[Rule, ...] = ()
+    if agent_id != parent.agent_id:
+        lost = _rules_of_agent(unit, parent.agent_id)
+    return rules_for_sidechain(parent.permissions, of_parents_agent=lost).to_json()
+
+
+def _rules_of_agent(unit: SessionUnit, agent_id: str) -> tuple[Rule, ...]:
+    agent = unit.agents.get(agent_id)
+    try:
+        return () if agent is None else read_document(agent.permissions)
+    except Invalid:
+        return (NOTHING_RUNS,)
 
 
 def _narrowed(parent: Scope | None, own: Scope | None) -> Scope | None:

@@ -16,6 +16,7 @@ class EventKind(StrEnum):
     TOOL_CALL = "tool_call"  # a tool is about to run
     TOOL_RESULT = "tool_result"  # what the tool answered
     OUTPUT = "output"  # text for the user
+    CHECKPOINT = "checkpoint"  # a summary that stands for everything before it in prompts
     DAMAGED = "damaged"  # something that can no longer be read; never written
 
 

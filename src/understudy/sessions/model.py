@@ -62,6 +62,8 @@ class Session:
     # Flat allow and deny lists, normalised; None where the session sets no scope of its own.
     capability_scope: Mapping[str, list[str]] | None = None
     credential_scope: Mapping[str, list[str]] | None = None
+    # Permission rules: the session's own, and those a sidechain took from its parent.
+    permissions: JsonObject | None = None
     route_policy: RoutePolicy | None = None
     reply_targets: tuple[ReplyTarget, ...] = ()
     journal_length: int = 0

@@ -11,6 +11,8 @@ from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.model import Persona, Project, Session
+from understudy.sessions.sidechains import SidechainStore
+from understudy.sessions.tasks import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +23,8 @@ class SessionActivity:
     queued_runs: int = 0
     waiting_runs: int = 0
     live_children: int = 0
+    # Messages for the session that no run has read yet.
+    pending_mail: int = 0
 
     @property
     def blockers(self) -> tuple[str, ...]:
@@ -30,6 +34,7 @@ class SessionActivity:
             ("queued_runs", self.queued_runs),
             ("waiting_runs", self.waiting_runs),
             ("live_children", self.live_children),
+            ("pending_mail", self.pending_mail),
         )
         return tuple(name for name, count in counts if count)
 
@@ -39,6 +44,10 @@ class SessionStore(Protocol):
 
     def get(self, session_id: str, *, lock: bool = False) -> Session | None:
         """One session; `lock` holds its row until the unit ends."""
+        ...
+
+    def hold_if_free(self, session_id: str) -> bool:
+        """Hold a session's row until the unit ends; False when somebody else holds it."""
         ...
 
     def add(self, session: Session) -> bool:
@@ -92,6 +101,12 @@ class JournalStore(Protocol):
         """The newest events before an offset, newest first."""
         ...
 
+    def checkpoints(
+        self, session_id: str, *, before_offset: int, limit: int
+    ) -> tuple[JournalEvent, ...]:
+        """The newest checkpoints before an offset, newest first."""
+        ...
+
     def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
         """The events of a session that carry one of these keys, in order."""
         ...
@@ -137,6 +152,30 @@ class ProjectStore(Protocol):
         ...
 
 
+class TaskStore(Protocol):
+    """Tasks of sessions."""
+
+    def all(self, session_id: str) -> tuple[Task, ...]:
+        """The tasks of a session by number; one that cannot be read is left out."""
+        ...
+
+    def count(self, session_id: str) -> int:
+        """How many tasks a session has."""
+        ...
+
+    def of_call(self, call_digest: str) -> Task | None:
+        """The task that a tool call has made."""
+        ...
+
+    def add(self, task: Task) -> None:
+        """Store a new task of a session whose row this unit holds locked."""
+        ...
+
+    def update(self, task: Task, *, expected_version: int) -> None:
+        """Replace a task; raises `StaleVersion` when it changed meanwhile."""
+        ...
+
+
 class SessionUnit(Protocol):
     """One transaction over everything sessions touch."""
 
@@ -154,6 +193,12 @@ class SessionUnit(Protocol):
 
     @property
     def projects(self) -> ProjectStore: ...
+
+    @property
+    def tasks(self) -> TaskStore: ...
+
+    @property
+    def sidechains(self) -> SidechainStore: ...
 
     @property
     def audit(self) -> AuditStore: ...

@@ -1,8 +1,8 @@
 """What a session may see and use: the persona's scope narrowed by the session's own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from understudy.core.errors import FieldError, Invalid
+from understudy.core.errors import Conflict, FieldError, Invalid
 from understudy.core.scope import CAPABILITY_KINDS, CREDENTIAL_KINDS, Gate, Scope
 from understudy.sessions.model import Session
 
@@ -40,6 +40,21 @@ def effective_credential_scope(session: Session) -> Scope | None:
     if session.credential_scope is None:
         return None
     return read_credential_scope(session.credential_scope)
+
+
+def changed_scope(
+    session: Session, had: Flat | None, asked: Scope | None, read: Callable[[Flat], Scope]
+) -> Flat | None:
+    """The scope of its own that a session gets when asked for; a sidechain's only gets narrower."""
+    if session.parent_session_id is None:
+        return None if asked is None else asked.to_json()
+    if asked is None and had is not None:
+        raise Conflict(
+            "sidechain_scope_kept",
+            domain="sessions",
+            detail="a sidechain keeps the scope it was given; it can be narrowed, not cleared",
+        )
+    return None if asked is None else read(had or {}).narrowed_by(asked).to_json()
 
 
 def _checked(flat: Mapping[str, object], kinds: Iterable[str], field: str) -> Flat:

@@ -9,12 +9,15 @@ from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.sessions.creation import FlatScope, NewSession, new_session, reuse
+from understudy.permissions.model import Rule
+from understudy.permissions.sidechains import changed_rules
+from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
+from understudy.sessions.ending import check_in_no_project, end_with_parent, hold_below
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import ReplyTarget, RoutePolicy, Session, SessionStatus
 from understudy.sessions.persona import take_snapshot
 from understudy.sessions.ports import SessionUnit, Units, require_session
-from understudy.sessions.scopes import read_capability_scope, read_credential_scope
+from understudy.sessions.scopes import changed_scope, read_capability_scope, read_credential_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,9 @@ class SessionService:
                 existing = unit.sessions.get(wanted.session_id, lock=True)
                 if existing is not None:
                     return reuse(existing, wanted)
-            session = new_session(unit, principal, wanted, now_ms=self.clock.now_ms())
-            if not unit.sessions.add(session):  # created by somebody else meanwhile
-                return reuse(require_session(unit, session.session_id, lock=True), wanted)
-            session = self._record(unit, session, "created", {"agent_id": session.agent_id})
-            self._audit(unit, principal, "sessions.create", session)
+            session = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
+            if session is None:  # created by somebody else meanwhile
+                return reuse(require_session(unit, wanted.session_id or "", lock=True), wanted)
             return session
 
     def get(self, session_id: str) -> Session:
@@ -76,27 +77,41 @@ class SessionService:
         self, principal: Principal, session_id: str, scope: FlatScope | None
     ) -> Session:
         """Set or clear what an idle session may see, within the persona's scope."""
-        flat = None if scope is None else read_capability_scope(scope).to_json()
-        return self._change(
-            principal,
-            session_id,
-            "sessions.set_capability_scope",
-            lambda _, session: replace(session, capability_scope=flat),
-            needs_idle=True,
-        )
+        asked = None if scope is None else read_capability_scope(scope)
+
+        def change(_: SessionUnit, session: Session) -> Session:
+            had = session.capability_scope
+            changed = changed_scope(session, had, asked, read_capability_scope)
+            return replace(session, capability_scope=changed)
+
+        action = "sessions.set_capability_scope"
+        return self._change(principal, session_id, action, change, needs_idle=True)
 
     def set_credential_scope(
         self, principal: Principal, session_id: str, scope: FlatScope | None
     ) -> Session:
         """Set or clear which credentials an idle session may use."""
-        flat = None if scope is None else read_credential_scope(scope).to_json()
-        return self._change(
-            principal,
-            session_id,
-            "sessions.set_credential_scope",
-            lambda _, session: replace(session, credential_scope=flat),
-            needs_idle=True,
-        )
+        asked = None if scope is None else read_credential_scope(scope)
+
+        def change(_: SessionUnit, session: Session) -> Session:
+            had = session.credential_scope
+            changed = changed_scope(session, had, asked, read_credential_scope)
+            return replace(session, credential_scope=changed)
+
+        action = "sessions.set_credential_scope"
+        return self._change(principal, session_id, action, change, needs_idle=True)
+
+    def set_permissions(
+        self, principal: Principal, session_id: str, rules: tuple[Rule, ...]
+    ) -> Session:
+        """Set the session's own rules, also while it is busy: the next tool call sees them."""
+
+        def change(_: SessionUnit, session: Session) -> Session:
+            is_sidechain = session.parent_session_id is not None
+            changed = changed_rules(session.permissions, rules, is_sidechain=is_sidechain)
+            return replace(session, permissions=changed.to_json())
+
+        return self._change(principal, session_id, "sessions.set_permissions", change)
 
     def set_route_policy(
         self, principal: Principal, session_id: str, policy: RoutePolicy | None
@@ -128,16 +143,14 @@ class SessionService:
         )
 
     def end(self, principal: Principal, session_id: str, reason: str | None) -> Session:
-        """Close an idle session to new runs; ending it again changes nothing."""
+        """Close an idle session and all below it to new runs; again it changes nothing."""
 
         def close(unit: SessionUnit, session: Session) -> Session:
-            projects = unit.projects.ids_for_session(session_id)
-            if projects:
-                raise Conflict(
-                    "session_in_project",
-                    domain="sessions",
-                    detail=f"the session is a member of project {projects[0]}",
-                )
+            below = hold_below(unit, session_id)
+            # Once more, now that nobody can submit to those below either.
+            require_idle(unit, session_id)
+            check_in_no_project(unit, (session, *below))
+            end_with_parent(unit, principal, below, now_ms=self.clock.now_ms())
             return replace(session, status=SessionStatus.ENDED, ended_reason=reason)
 
         return self._change(

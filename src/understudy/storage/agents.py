@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from understudy.agents.model import Agent, AgentType, ContextFile
+from understudy.agents.model import UNREADABLE, Agent, AgentType, ContextFile
 from understudy.core.page import Page, PageRequest
 from understudy.storage.columns import read_record
 from understudy.storage.paging import select_page
@@ -148,9 +148,9 @@ def _agent(row: Any) -> Agent:
         agent_type=AgentType(row.agent_type),
         route=row.route,
         max_tool_iterations=row.max_tool_iterations,
-        # A value that does not parse must not switch anything on, nor hide the agent.
+        # What does not parse must switch nothing on, forbid what rules might, and not hide the agent.
         other_config=row.other_config if isinstance(row.other_config, dict) else {},
-        permissions=row.permissions if isinstance(row.permissions, dict) else {},
+        permissions=row.permissions if isinstance(row.permissions, dict) else UNREADABLE,
         version=row.version,
         created_at_ms=row.created_at_ms,
         updated_at_ms=row.updated_at_ms,

@@ -9,6 +9,7 @@ from understudy.core.errors import NotFound
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.storage.engine import Dialect
 from understudy.storage.schema import journal, sessions
+from understudy.storage.schema.sessions import CHECKPOINTS
 
 
 class SqlJournal:
@@ -69,6 +70,19 @@ class SqlJournal:
             sa.select(journal)
             .where(journal.c.session_id == session_id, journal.c.offset < before_offset)
             .where(journal.c.kind.in_(kinds))
+            .order_by(journal.c.offset.desc())
+            .limit(limit)
+        )
+        return tuple(_event(row) for row in self._connection.execute(query))
+
+    def checkpoints(
+        self, session_id: str, *, before_offset: int, limit: int
+    ) -> tuple[JournalEvent, ...]:
+        """The newest checkpoints before an offset, newest first."""
+        query = (
+            sa.select(journal)
+            .where(journal.c.session_id == session_id, journal.c.offset < before_offset)
+            .where(CHECKPOINTS)
             .order_by(journal.c.offset.desc())
             .limit(limit)
         )

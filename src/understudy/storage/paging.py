@@ -35,7 +35,7 @@ def select_page(
     more = len(rows) > request.limit
     last = tuple(getattr(shown[-1], column.name) for column in by) if more else None
     return Page(
-        items=tuple(_readable(shown, read)),
+        items=tuple(readable(shown, read)),
         next_cursor=encode_cursor(last) if last is not None else None,
     )
 
@@ -48,7 +48,8 @@ def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
         raise not_ours()
 
 
-def _readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
+def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
+    """The records of those rows that can be read; the others are told to the log."""
     items = []
     for row in rows:
         try:

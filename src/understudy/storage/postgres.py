@@ -17,6 +17,7 @@ LOCK_SPACE: Final = 0x554E4453
 JOURNAL_LOCK: Final = 1
 MIGRATION_LOCK: Final = 2
 START_LOCK: Final = 3
+ASSETS_LOCK: Final = 4
 
 
 def open_postgres(url: str) -> sa.Engine:
@@ -56,9 +57,18 @@ class PostgresDialect:
         """Let events become visible in the order of their sequence, or a reader would skip some."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)))
 
+    def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
+        """Keep those who remove assets away from those who add or name some, until the unit ends."""
+        lock = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
+        connection.execute(sa.select(lock(LOCK_SPACE, ASSETS_LOCK)))
+
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Hold the rows until the unit ends."""
         return query.with_for_update()
+
+    def locked_if_free(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        """Hold the rows that nobody else holds, and leave out the others."""
+        return query.with_for_update(skip_locked=True)
 
     def announce(self, connection: sa.Connection, session_ids: set[str]) -> None:
         """Tell the other daemons, once this commits."""

@@ -20,6 +20,7 @@ from understudy.runs.model import (
     RunStatus,
     StopRequest,
     Usage,
+    work_id,
 )
 from understudy.sessions.model import ReplyTarget
 from understudy.storage.columns import optional_object, read_record
@@ -39,6 +40,12 @@ class SqlRuns:
         """One run; `lock` holds its row until the unit ends."""
         query = _RUNS.where(runs.c.run_id == run_id)
         row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else _read(row)
+
+    def take(self, run_id: str) -> Run | None:
+        """The run with its row locked; None as well when somebody else holds it."""
+        query = self._dialect.locked_if_free(_RUNS.where(runs.c.run_id == run_id))
+        row = self._connection.execute(query).first()
         return None if row is None else _read(row)
 
     def add(self, run: Run) -> None:
@@ -142,6 +149,16 @@ class SqlRuns:
         row = self._connection.execute(query).first()
         return None if row is None else _read(row)
 
+    def first_in_line(self, session_id: str) -> str | None:
+        """The oldest run of a session that has not ended."""
+        query = (
+            sa.select(runs.c.run_id)
+            .where(runs.c.session_id == session_id, runs.c.finished_at_ms.is_(None))
+            .order_by(runs.c.accepted_offset)
+            .limit(1)
+        )
+        return self._connection.execute(query).scalar()
+
     def unfinished_in(self, session_id: str) -> int:
         """How many runs of a session have not ended."""
         query = (
@@ -151,12 +168,28 @@ class SqlRuns:
         )
         return self._connection.execute(query).scalar_one()
 
-    def unfinished(self) -> tuple[str, ...]:
-        """Every run that has not ended, in the order they were submitted."""
+    def awake(self) -> dict[str, str]:
+        """Every run that has not ended and does not sleep: by the id of its work, oldest first."""
         query = (
-            sa.select(runs.c.run_id)
-            .where(runs.c.finished_at_ms.is_(None))
+            sa.select(runs.c.run_id, runs.c.wakes)
+            .where(runs.c.finished_at_ms.is_(None), runs.c.asleep.is_(False))
             .order_by(runs.c.submitted_at_ms, runs.c.run_id)
+        )
+        return {work_id(run_id, wakes): run_id for run_id, wakes in self._connection.execute(query)}
+
+    def left_in_line(self) -> tuple[str, ...]:
+        """Sessions in which a queued run sleeps though nothing is before it."""
+        earlier = runs.alias("earlier")
+        is_first = ~sa.exists().where(
+            earlier.c.session_id == runs.c.session_id,
+            earlier.c.finished_at_ms.is_(None),
+            earlier.c.accepted_offset < runs.c.accepted_offset,
+        )
+        query = (
+            sa.select(runs.c.session_id)
+            .where(runs.c.finished_at_ms.is_(None), runs.c.asleep.is_(True))
+            .where(runs.c.status == RunStatus.QUEUED, is_first)
+            .distinct()
         )
         return tuple(self._connection.execute(query).scalars())
 
@@ -211,12 +244,15 @@ def _changing(run: Run) -> dict[str, Any]:
         "started_at_ms": run.started_at_ms,
         "finished_at_ms": run.finished_at_ms,
         "parked": run.parked,
+        "asleep": run.asleep,
+        "wakes": run.wakes,
         "state": _state(
             error=run.error,
             usage=asdict(run.usage),
             deliveries=[asdict(delivery) for delivery in run.deliveries],
             crashes=run.crashes,
             progress=run.progress,
+            nudged=run.nudged,
         ),
     }
 
@@ -228,6 +264,7 @@ def _state(**known: Any) -> dict[str, Any]:
         "deliveries": [],
         "crashes": 0,
         "progress": 0,
+        "nudged": False,
     }
     return {**nothing, **known}
 
@@ -273,5 +310,8 @@ def _run(row: Any) -> Run:
         deliveries=tuple(Delivery(**delivery) for delivery in state["deliveries"]),
         crashes=state["crashes"],
         progress=state["progress"],
+        nudged=state.get("nudged", False),
         parked=row.parked,
+        asleep=row.asleep,
+        wakes=row.wakes,
     )

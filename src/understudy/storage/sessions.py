@@ -19,6 +19,7 @@ from understudy.sessions.model import (
 from understudy.sessions.ports import SessionActivity
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
+from understudy.storage.messages import undelivered_in
 from understudy.storage.paging import select_page
 from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import runs, sessions
@@ -35,7 +36,13 @@ class SqlSessions:
         """One session; `lock` holds its row until the unit ends."""
         query = sa.select(sessions).where(sessions.c.session_id == session_id)
         row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
-        return None if row is None else _read(row)
+        return None if row is None else read_session(row)
+
+    def hold_if_free(self, session_id: str) -> bool:
+        """Hold a session's row until the unit ends; False when somebody else holds it."""
+        query = sa.select(sessions.c.session_id).where(sessions.c.session_id == session_id)
+        held = self._connection.execute(self._dialect.locked_if_free(query)).first()
+        return held is not None
 
     def add(self, session: Session) -> bool:
         """Store a new session; False when the id is taken."""
@@ -66,7 +73,7 @@ class SqlSessions:
             query,
             request,
             by=(sessions.c.created_at_ms, sessions.c.session_id),
-            read=_read,
+            read=read_session,
             descending=True,
         )
 
@@ -79,6 +86,7 @@ class SqlSessions:
             queued_runs=own.get(RunStatus.QUEUED, 0),
             waiting_runs=sum(own.get(status, 0) for status in WAITING),
             live_children=sum(below.values()),
+            pending_mail=self._connection.execute(undelivered_in(session_id)).scalar_one(),
         )
 
     def count(self) -> int:
@@ -121,6 +129,7 @@ def _row(session: Session) -> dict[str, Any]:
         "persona": asdict(session.persona) if session.persona else None,
         "capability_scope": session.capability_scope,
         "credential_scope": session.credential_scope,
+        "permissions": session.permissions,
         "route_policy": asdict(session.route_policy) if session.route_policy else None,
         "reply_targets": [asdict(target) for target in session.reply_targets],
         "journal_length": session.journal_length,
@@ -130,7 +139,8 @@ def _row(session: Session) -> dict[str, Any]:
     }
 
 
-def _read(row: Any) -> Session:
+def read_session(row: Any) -> Session:
+    """A row of the table as a session."""
     return read_record(row, _session, what=f"session {row.session_id}")
 
 
@@ -146,6 +156,7 @@ def _session(row: Any) -> Session:
         persona=None if row.persona_id is None else _persona(row.persona),
         capability_scope=optional_object(row.capability_scope),
         credential_scope=optional_object(row.credential_scope),
+        permissions=optional_object(row.permissions),
         route_policy=None if row.route_policy is None else RoutePolicy(**row.route_policy),
         reply_targets=tuple(ReplyTarget(**target) for target in row.reply_targets),
         journal_length=row.journal_length,

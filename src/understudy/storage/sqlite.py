@@ -44,7 +44,14 @@ class SqliteDialect:
     def lock_journal(self, connection: sa.Connection) -> None:
         """Nothing to do: the write lock already puts events in order."""
 
+    def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
+        """Nothing to do: there is no other writer."""
+
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        """Nothing to do: there is no other writer."""
+        return query
+
+    def locked_if_free(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Nothing to do: there is no other writer."""
         return query
 

@@ -54,6 +54,11 @@ class SqlTokens:
         """Whether there is a token."""
         return self._connection.execute(sa.select(tokens.c.token_id).limit(1)).first() is not None
 
+    def roles_of(self, user_id: str) -> frozenset[Role]:
+        """The roles of a user's tokens."""
+        query = sa.select(tokens.c.role).where(tokens.c.user_id == user_id).distinct()
+        return frozenset(Role(role) for role in self._connection.execute(query).scalars())
+
     def _one(self, where: sa.ColumnElement[bool]) -> Token | None:
         row = self._connection.execute(sa.select(tokens).where(where)).first()
         return None if row is None else _read(row)

@@ -1,5 +1,6 @@
 """A unit of work: one transaction, with every store on it."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -7,33 +8,53 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from understudy.assets.ports import BlobStore
 from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.runs.model import Run
 from understudy.storage.agents import SqlAgents
+from understudy.storage.artifacts import SqlArtifacts
+from understudy.storage.assets import SqlAssets
 from understudy.storage.audit import SqlAudit
+from understudy.storage.blobs import SqlBlobs
 from understudy.storage.debug import SqlDebug
+from understudy.storage.deliveries import SqlDeliveries, SqlWebhookSecret
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.journal import SqlJournal
+from understudy.storage.mcp_servers import SqlSessionServers
+from understudy.storage.messages import SqlMessages
 from understudy.storage.personas import SqlPersonas
 from understudy.storage.postgres import START_LOCK, hold_lock
 from understudy.storage.projects import SqlProjects
 from understudy.storage.receipts import SqlReceipts, SqlResponses
+from understudy.storage.requests import SqlRequests
 from understudy.storage.revisions import SqlRevisions
 from understudy.storage.runs import SqlRuns
+from understudy.storage.schedules import SqlSchedules
 from understudy.storage.sessions import SqlSessions
+from understudy.storage.sidechains import SqlSidechains, SqlSignals
+from understudy.storage.tasks import SqlTasks
 from understudy.storage.tokens import SqlTokens
 from understudy.storage.tools import SqlToolSwitches
 
 # Hands a run to the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
+# Where the bytes of assets are; in the database, unless told otherwise.
+OpenBlobs = Callable[[sa.Connection], BlobStore]
 
 
 class SqlUnit:
     """Stores that share one connection and one transaction."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, enqueue: Enqueue) -> None:
+    def __init__(
+        self,
+        connection: sa.Connection,
+        dialect: Dialect,
+        enqueue: Enqueue,
+        blobs: OpenBlobs = SqlBlobs,
+    ) -> None:
         self.connection = connection
+        self._blobs = blobs
         self._dialect = dialect
         self._enqueue = enqueue
         # Sessions whose journal grew; those who listen are told after the commit.
@@ -43,6 +64,14 @@ class SqlUnit:
     @cached_property
     def agents(self) -> SqlAgents:
         return SqlAgents(self.connection)
+
+    @cached_property
+    def assets(self) -> SqlAssets:
+        return SqlAssets(self.connection, self._dialect)
+
+    @cached_property
+    def blobs(self) -> BlobStore:
+        return self._blobs(self.connection)
 
     @cached_property
     def sessions(self) -> SqlSessions:
@@ -69,6 +98,26 @@ class SqlUnit:
         return SqlProjects(self.connection, self._dialect)
 
     @cached_property
+    def sidechains(self) -> SqlSidechains:
+        return SqlSidechains(self.connection)
+
+    @cached_property
+    def signals(self) -> SqlSignals:
+        return SqlSignals(self.connection)
+
+    @cached_property
+    def tasks(self) -> SqlTasks:
+        return SqlTasks(self.connection)
+
+    @cached_property
+    def schedules(self) -> SqlSchedules:
+        return SqlSchedules(self.connection, self._dialect)
+
+    @cached_property
+    def messages(self) -> SqlMessages:
+        return SqlMessages(self.connection, self._dialect)
+
+    @cached_property
     def tokens(self) -> SqlTokens:
         return SqlTokens(self.connection)
 
@@ -81,6 +130,14 @@ class SqlUnit:
         return SqlReceipts(self.connection)
 
     @cached_property
+    def requests(self) -> SqlRequests:
+        return SqlRequests(self.connection)
+
+    @cached_property
+    def artifacts(self) -> SqlArtifacts:
+        return SqlArtifacts(self.connection)
+
+    @cached_property
     def responses(self) -> SqlResponses:
         return SqlResponses(self.connection)
 
@@ -89,8 +146,20 @@ class SqlUnit:
         return SqlRevisions(self.connection)
 
     @cached_property
+    def mcp_servers(self) -> SqlSessionServers:
+        return SqlSessionServers(self.connection)
+
+    @cached_property
     def tool_switches(self) -> SqlToolSwitches:
         return SqlToolSwitches(self.connection)
+
+    @cached_property
+    def deliveries(self) -> SqlDeliveries:
+        return SqlDeliveries(self.connection, self._dialect)
+
+    @cached_property
+    def webhook_secret(self) -> SqlWebhookSecret:
+        return SqlWebhookSecret(self.connection)
 
     def enqueue(self, run: Run) -> None:
         """Hand the run to the engine; it starts once this unit has committed."""
@@ -130,31 +199,51 @@ class SqlUnits:
         enqueue: Enqueue,
         bell: Bell,
         enqueued: Callable[[], None] = lambda: None,
+        blobs: OpenBlobs = SqlBlobs,
     ) -> None:
         self.engine = engine
+        self._blobs = blobs
         # Tells the engine, after the commit, that there is something in its queue.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
         self._enqueue = enqueue
         self._bell = bell
+        self._here = threading.local()
 
     @contextmanager
     def read(self) -> Iterator[SqlUnit]:
         """Look without changing anything."""
-        with reachable(), self.engine.connect() as connection:
-            yield SqlUnit(connection, self._dialect, self._enqueue)
+        with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
+            yield SqlUnit(connection, self._dialect, self._enqueue, self._blobs)
 
     @contextmanager
     def write(self) -> Iterator[SqlUnit]:
         """Change things; all of it stands at the end, or nothing."""
-        with reachable(), self.engine.connect() as connection, connection.begin():
+        with (
+            self._one_at_a_time(),
+            reachable(),
+            self.engine.connect() as connection,
+            connection.begin(),
+        ):
             self._dialect.begin_write(connection)
-            unit = SqlUnit(connection, self._dialect, self._enqueue)
+            unit = SqlUnit(connection, self._dialect, self._enqueue, self._blobs)
             yield unit
             self._dialect.announce(connection, unit.touched)
         if unit.has_enqueued:
             self._enqueued()
         self.ring(unit.touched)
+
+    @contextmanager
+    def _one_at_a_time(self) -> Iterator[None]:
+        """Refuse a unit within a unit: who holds a connection and waits for a second one, while all
+        the others do the same, waits for ever."""
+        if getattr(self._here, "is_open", False):
+            raise RuntimeError("a unit of work is open on this thread; pass it on instead")
+        self._here.is_open = True
+        try:
+            yield
+        finally:
+            self._here.is_open = False
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:

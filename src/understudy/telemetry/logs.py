@@ -16,6 +16,8 @@ CHATTY: Final = (
     "alembic", "anthropic", "dbos", "httpcore", "httpx", "httpx2", "openai", "uvicorn",
     "uvicorn.access", "uvicorn.error",
 )  # fmt: skip
+# The MCP library's: a server decides what they say, and how often. What matters of it, we say.
+SILENT: Final = ("client", "mcp")
 FIRST_FIELDS: Final = ("ts", "level", "event")
 
 
@@ -39,6 +41,8 @@ def configure_logging(
         # own where it finds none.
         _route(logger, _handler(stream, formatter, quiet), quiet)
         logger.propagate = False
+    for name in SILENT:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     # A record that cannot be written must not be printed unscrubbed instead.
     logging.raiseExceptions = False
 

@@ -56,6 +56,13 @@ class Metrics:
             registry=registry,
         )
 
+        self._deliveries = Counter(
+            "understudy_delivery_attempts_total",
+            "Attempts to deliver to a webhook, by outcome.",
+            ["outcome"],
+            registry=registry,
+        )
+
     def run_started(self) -> None:
         """A run began or was taken up again in this daemon."""
         self._runs_active.inc()
@@ -87,6 +94,10 @@ class Metrics:
         """An HTTP request was answered."""
         known = method if method in METHODS else OTHER
         self._http_requests.labels(method=known, status_class=f"{status // 100}xx").inc()
+
+    def delivery_tried(self, *, outcome: str) -> None:
+        """An attempt to deliver to a webhook came back: `delivered`, `retry` or `dead`."""
+        self._deliveries.labels(outcome=outcome).inc()
 
     def render(self) -> bytes:
         """Everything in the text format of Prometheus."""

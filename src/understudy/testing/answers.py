@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Dialect = Literal["openai", "anthropic"]
 Role = Literal["system", "user", "assistant", "tool"]
+PartKind = Literal["text", "image", "file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +49,25 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPart:
+    """A piece of a message: a text, or an image or file with its bytes."""
+
+    kind: PartKind
+    text: str = ""
+    media_type: str = ""
+    file_name: str = ""
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One message of a conversation, reduced to what a rule needs to see."""
 
     role: Role
     text: str
     calls: int = 0
+    # What the message consists of, in order.
+    parts: tuple[SeenPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,21 @@
 """Anthropic's messages wire, from the server's side."""
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
-from understudy.testing.answers import Answer, SeenRequest, Turn, call_id, pieces
+from understudy.testing.answers import (
+    Answer,
+    PartKind,
+    SeenPart,
+    SeenRequest,
+    Turn,
+    call_id,
+    pieces,
+)
+
+_FILES: Final[Mapping[str, PartKind]] = {"image": "image", "document": "file"}
 
 
 def read_turns(body: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -23,8 +34,21 @@ def _message_turns(message: Mapping[str, Any]) -> Iterator[Turn]:
             yield Turn(role="tool", text=_text(block.get("content") or ""))
     calls = sum(block["type"] == "tool_use" for block in blocks)
     text = _text(content)
-    if text or calls:
-        yield Turn(role=message["role"], text=text, calls=calls)
+    if text or calls or any(block["type"] in _FILES for block in blocks):
+        parts = tuple(_parts(content))
+        yield Turn(role=message["role"], text=text, calls=calls, parts=parts)
+
+
+def _parts(content: str | list[Mapping[str, Any]]) -> Iterator[SeenPart]:
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    for block in content:
+        if block["type"] == "text":
+            yield SeenPart(kind="text", text=str(block["text"]))
+        elif kind := _FILES.get(block["type"]):
+            source: Mapping[str, str] = block["source"]
+            data = base64.b64decode(source["data"])
+            yield SeenPart(kind=kind, media_type=source["media_type"], data=data)
 
 
 def _text(content: str | list[Mapping[str, Any]]) -> str:

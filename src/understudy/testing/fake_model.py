@@ -53,6 +53,10 @@ class FakeModel:
         """Answer the next requests with these, in order."""
         self._queue.extend(_as_answer(answer) for answer in answers)
 
+    def forget(self) -> None:
+        """Drop the answers that nobody asked for."""
+        self._queue.clear()
+
     def fail(self, status: int, *, times: int = 1, retry_after: str = "") -> None:
         """Answer the next requests with an HTTP error."""
         headers = {"Retry-After": retry_after} if retry_after else {}

@@ -1,10 +1,19 @@
 """OpenAI's chat-completions wire, from the server's side."""
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from understudy.testing.answers import Answer, Role, SeenRequest, Turn, call_id, pieces
+from understudy.testing.answers import (
+    Answer,
+    Role,
+    SeenPart,
+    SeenRequest,
+    Turn,
+    call_id,
+    pieces,
+)
 
 
 def read_turns(body: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -14,10 +23,35 @@ def read_turns(body: Mapping[str, Any]) -> tuple[Turn, ...]:
 
 def _turn(message: Mapping[str, Any]) -> Turn:
     content = message.get("content") or ""
-    if not isinstance(content, str):
-        content = "".join(str(part.get("text", "")) for part in content)
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    parts = tuple(_part(block) for block in blocks)
     role: Role = message["role"]
-    return Turn(role=role, text=content, calls=len(message.get("tool_calls") or ()))
+    return Turn(
+        role=role,
+        text="".join(part.text for part in parts),
+        calls=len(message.get("tool_calls") or ()),
+        parts=parts,
+    )
+
+
+def _part(part: Mapping[str, Any]) -> SeenPart:
+    match part["type"]:
+        case "image_url":
+            media_type, data = _read_url(part["image_url"]["url"])
+            return SeenPart(kind="image", media_type=media_type, data=data)
+        case "file":
+            file = part["file"]
+            media_type, data = _read_url(file["file_data"])
+            return SeenPart(
+                kind="file", media_type=media_type, data=data, file_name=file["filename"]
+            )
+        case _:
+            return SeenPart(kind="text", text=str(part.get("text", "")))
+
+
+def _read_url(url: str) -> tuple[str, bytes]:
+    head, _, encoded = url.partition(";base64,")
+    return head.removeprefix("data:"), base64.b64decode(encoded)
 
 
 def error_body(answer: Answer) -> dict[str, object]:

@@ -37,6 +37,25 @@ class ToolError(UnderstudyError):
         super().__init__(code, domain="tools", detail=detail)
 
 
+class WaitsFor(StrEnum):
+    """What a call that cannot be answered yet waits for."""
+
+    QUESTION = "question"
+    SIDECHAIN = "sidechain"
+
+
+class NotYet(Exception):
+    """The call cannot be answered yet: the run sleeps, and the call is made again when it wakes.
+
+    A tool that raises this is of effect `read` or `idempotent`, and tells by `call_key` that it
+    was called before.
+    """
+
+    def __init__(self, waits_for: WaitsFor) -> None:
+        super().__init__(str(waits_for))
+        self.waits_for = waits_for
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Where and for whom a call runs."""
@@ -46,6 +65,8 @@ class ToolContext:
     agent_id: str
     user_id: str
     call_id: str
+    # Names this call among all calls of all runs; models hand out the same call ids again.
+    call_key: str
     workspace: Path
 
 
@@ -87,5 +108,5 @@ def schema_of(tool: Tool) -> Mapping[str, object]:
     schema.pop("title", None)
     for part in schema.get("properties", {}).values():
         part.pop("title", None)
-    schema["additionalProperties"] = False
+    schema.setdefault("additionalProperties", False)
     return schema

@@ -1,18 +1,16 @@
 """The tools that read, write and list files of the workspace."""
 
-import codecs
 import itertools
 import os
-import secrets
 import stat
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final
+from typing import BinaryIO, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
+from understudy.tools.parameters import Parameters, PathText
 from understudy.tools.paths import (
     WorkspacePath,
     check_replaceable,
@@ -22,24 +20,16 @@ from understudy.tools.paths import (
     parse_path,
     readable_errors,
 )
+from understudy.tools.text_files import decode, encode, replace, size_of
 
 MAX_READ_BYTES: Final = 256 * 1024
 MAX_SKIPPED_BYTES: Final = 64 * 1024 * 1024
-MAX_WRITE_BYTES: Final = 1024 * 1024
 MAX_ENTRIES: Final = 1000
 MAX_SCANNED: Final = 10_000
 MAX_LIST_DEPTH: Final = 8
 
-_NEW_FILE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-PathText = Annotated[str, Field(description="Path relative to the workspace, with '/' separators.")]
-
-
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ReadFileParameters(_Parameters):
+class ReadFileParameters(Parameters):
     """What `read_file` takes."""
 
     path: PathText
@@ -47,14 +37,14 @@ class ReadFileParameters(_Parameters):
     limit: int = Field(default=10_000, ge=1, le=100_000, description="How many lines to read.")
 
 
-class WriteFileParameters(_Parameters):
+class WriteFileParameters(Parameters):
     """What `write_file` takes."""
 
     path: PathText
     content: str = Field(description="The whole new content of the file.")
 
 
-class ListFilesParameters(_Parameters):
+class ListFilesParameters(Parameters):
     """What `list_files` takes."""
 
     path: PathText = "."
@@ -94,7 +84,7 @@ class WriteFile:
     async def call(self, arguments: WriteFileParameters, context: ToolContext) -> str:
         """What was written, and where."""
         path = parse_path(arguments.path)
-        content = _encode(arguments.content)
+        content = encode(arguments.content)
         return await in_thread(_write, context.workspace, path, content)
 
 
@@ -156,7 +146,7 @@ def _take_lines(stream: BinaryIO, wanted: ReadFileParameters) -> str:
             raise _past_end(wanted.offset)
         return "[the file is empty]"
     if not more:
-        return _decode(b"".join(taken))
+        return decode(b"".join(taken))
     if not taken[-1].endswith(b"\n") and len(taken) > 1:
         taken.pop()
     return _cut_text(taken, wanted.offset)
@@ -167,36 +157,11 @@ def _past_end(line: int) -> ToolError:
 
 
 def _cut_text(lines: list[bytes], offset: int) -> str:
-    text = _decode(b"".join(lines), is_cut=True)
+    text = decode(b"".join(lines), is_cut=True)
     following = offset + len(lines)
     if not lines[-1].endswith(b"\n"):
         return f"{text}\n[cut: line {offset} has more than {MAX_READ_BYTES} bytes]"
     return f"{text}[cut: lines {offset} to {following - 1} shown; read on with offset={following}]"
-
-
-def _decode(content: bytes, *, is_cut: bool = False) -> str:
-    # A cut may fall inside a character; the decoder then leaves the incomplete one out.
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        text = decoder.decode(content, final=not is_cut)
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ToolError("the file is binary or not UTF-8 text", code="not_text")
-    return text
-
-
-def _encode(content: str) -> bytes:
-    try:
-        encoded = content.encode()
-    except UnicodeEncodeError:
-        raise ToolError("content is not valid Unicode text", code="not_text") from None
-    if len(encoded) > MAX_WRITE_BYTES:
-        raise ToolError(
-            f"content has {len(encoded)} bytes; at most {MAX_WRITE_BYTES} can be written",
-            code="file_too_large",
-        )
-    return encoded
 
 
 def _write(workspace: Path, path: WorkspacePath, content: bytes) -> str:
@@ -204,31 +169,8 @@ def _write(workspace: Path, path: WorkspacePath, content: bytes) -> str:
     with readable_errors(path), open_directory(workspace, path.folder, create=True) as folder:
         before = check_replaceable(folder, name)
         mode = stat.S_IMODE(before.st_mode) & 0o777 if before else None
-        _replace(folder, name, content, mode=mode)
-    size = "1 byte" if len(content) == 1 else f"{len(content)} bytes"
-    return f"{'replaced' if before else 'created'} {path} ({size})"
-
-
-def _replace(folder: int, name: str, content: bytes, *, mode: int | None) -> None:
-    """Write beside the target and rename over it: readers see the old or the new, never a part.
-
-    A rename replaces a link that appeared meanwhile, it does not write through it.
-    """
-    temporary = f".understudy-{secrets.token_hex(8)}.tmp"
-    descriptor = os.open(temporary, _NEW_FILE_FLAGS, 0o666, dir_fd=folder)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            if mode is not None:
-                os.fchmod(descriptor, mode)
-            stream.write(content)
-            stream.flush()
-            os.fsync(descriptor)
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
-    os.fsync(folder)
+        replace(folder, name, content, mode=mode)
+    return f"{'replaced' if before else 'created'} {path} ({size_of(content)})"
 
 
 def _list(workspace: Path, path: WorkspacePath, recursive: bool) -> str:

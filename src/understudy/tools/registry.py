@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from understudy.core.text import preview
 from understudy.tools.base import Tool, ToolError, schema_of
+from understudy.tools.names import wire_name
 
 MAX_ARGUMENT_CHARS: Final = 8 * 1024 * 1024
 MAX_SHOWN_ERRORS: Final = 5
@@ -22,15 +23,34 @@ class ToolRegistry:
         self._tools = {tool.name: tool for tool in tools}
         if len(self._tools) != len(tools):
             raise ValueError("two tools have the same name")
+        self._by_wire_name = {wire_name(name): name for name in self._tools}
+        if len(self._by_wire_name) != len(tools):
+            raise ValueError("two tools have the same name for models")
         self._schemas = {tool.name: schema_of(tool) for tool in tools}
 
     def names(self) -> tuple[str, ...]:
         """Every tool's name, in the order they were given."""
         return tuple(self._tools)
 
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool, in the order they were given."""
+        return tuple(self._tools.values())
+
+    def extended(self, tools: Sequence[Tool]) -> "ToolRegistry":
+        """A registry with these tools as well."""
+        return ToolRegistry([*self._tools.values(), *tools]) if tools else self
+
+    def canonical(self, name: str) -> str:
+        """The name by which a tool is known here, whichever spelling a model used."""
+        return name if name in self._tools else self._by_wire_name.get(name, name)
+
+    def wire_name(self, name: str) -> str:
+        """The name of a tool as models may be told it."""
+        return wire_name(self.canonical(name))
+
     def get(self, name: str) -> Tool:
         """The tool of that name, or a `ToolError` that lists the names there are."""
-        tool = self._tools.get(name)
+        tool = self._tools.get(self.canonical(name))
         if tool is None:
             shown = repr(preview(name, NAME_CHARS))
             available = ", ".join(self._tools) or "none"
@@ -58,13 +78,16 @@ class ToolRegistry:
 
     def validate(self, name: str, raw_json_arguments: str) -> BaseModel:
         """The arguments as the tool's own model, or a `ToolError` the model can act on."""
+        return self.check(name, _parse(name, raw_json_arguments))
+
+    def check(self, name: str, arguments: Mapping[str, Any]) -> BaseModel:
+        """The same for arguments that are read already."""
         tool = self.get(name)
-        arguments = _parse(name, raw_json_arguments)
         try:
             return tool.parameters.model_validate(arguments)
         except ValidationError as problem:
             raise ToolError(
-                _feedback(name, problem, known=tuple(tool.parameters.model_fields)),
+                _feedback(name, problem, known=_fields(self._schemas[tool.name])),
                 code="invalid_arguments",
             ) from None
 
@@ -105,6 +128,11 @@ def _no_constant(_: str) -> NoReturn:
 
 def _refuse(name: str, reason: str) -> NoReturn:
     raise ToolError(f"the arguments of {name} {reason}", code="invalid_arguments") from None
+
+
+def _fields(schema: Mapping[str, object]) -> tuple[str, ...]:
+    properties = schema.get("properties")
+    return tuple(properties) if isinstance(properties, Mapping) else ()
 
 
 def _feedback(name: str, problem: ValidationError, *, known: tuple[str, ...]) -> str:

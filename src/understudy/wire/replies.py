@@ -1,5 +1,7 @@
 """What a run answers, and where the answer goes."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from understudy.wire.base import Omitted, Request, View
@@ -33,5 +35,33 @@ class DeliveryView(View):
 
     plugin: str
     address: str
+    # `pending`, `delivered`, `dead` or `skipped`.
     status: str
     attempts: int
+    delivery_id: Omitted[str] = None
+    next_attempt_at_ms: Omitted[int] = None
+    delivered_at_ms: Omitted[int] = None
+    last_error: Omitted[str] = None
+
+
+class DeliveryTryView(View):
+    """One try to deliver."""
+
+    attempt: int
+    at_ms: int
+    outcome: Literal["delivered", "retry", "dead"]
+    status_code: Omitted[int] = None
+    error: Omitted[str] = None
+
+
+class DeliveryLogView(DeliveryView):
+    """A delivery with everything that was tried for it."""
+
+    tries: list[DeliveryTryView] = Field(default_factory=list)
+    actions: list[str] = Field(default_factory=list)
+
+
+class WebhookSecretView(View):
+    """A new secret. It is shown once: a repeat under the same idempotency key lacks it."""
+
+    secret: Omitted[str] = None

@@ -7,6 +7,7 @@ from pydantic import Field
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
 from understudy.wire.generation import Generation
 from understudy.wire.replies import DeliveryView, OutputView, ReplyTarget
+from understudy.wire.waiting import ApprovalView, QuestionView
 
 RunStatus: TypeAlias = Literal[
     "queued",
@@ -21,6 +22,9 @@ RunStatus: TypeAlias = Literal[
 TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
     {"completed", "failed", "interrupted", "cancelled"}
 )
+WAITING_STATUSES: Final[frozenset[str]] = frozenset(
+    {"waiting_for_approval", "waiting_for_user_question"}
+)
 
 
 class TextItem(Request):
@@ -34,20 +38,29 @@ class AssetReferenceItem(Request):
     """An asset that was uploaded before."""
 
     type: Literal["asset_reference"]
-    asset_id: str
+    asset_id: str = Field(max_length=500)
 
 
 class InlineAssetItem(Request):
     """A file sent along."""
 
     type: Literal["inline_asset"]
-    file_name: str
-    media_type: str | None = None
+    file_name: str = Field(min_length=1, max_length=4096)
+    media_type: str | None = Field(default=None, max_length=255)
     content_base64: str
 
 
+class BoardReferenceItem(Request):
+    """A board; known to callers of the seeds' payload, and refused."""
+
+    type: Literal["board_reference"]
+    board_id: str
+    revision_id: str | None = None
+
+
 InputItem: TypeAlias = Annotated[
-    TextItem | AssetReferenceItem | InlineAssetItem, Field(discriminator="type")
+    TextItem | AssetReferenceItem | InlineAssetItem | BoardReferenceItem,
+    Field(discriminator="type"),
 ]
 
 
@@ -115,9 +128,9 @@ class RunView(View):
     input_attachments: list[str] = Field(default_factory=list)
     input_metadata: Omitted[JsonObject] = None
     pending_approval_ids: list[str] = Field(default_factory=list)
-    pending_approvals: list[JsonObject] = Field(default_factory=list)
+    pending_approvals: list[ApprovalView] = Field(default_factory=list)
     pending_question_ids: list[str] = Field(default_factory=list)
-    pending_questions: list[JsonObject] = Field(default_factory=list)
+    pending_questions: list[QuestionView] = Field(default_factory=list)
     outputs: list[OutputView] = Field(default_factory=list)
     deliveries: list[DeliveryView] = Field(default_factory=list)
     error: Omitted[str] = None

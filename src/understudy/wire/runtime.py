@@ -15,6 +15,8 @@ class RouteView(View):
     context_window: Omitted[int] = None
     ready: bool
     reason: Omitted[str] = None
+    # Files that its model takes beside text: `image`, `document`.
+    accepts: list[str] = Field(default_factory=list)
     default: bool
 
 

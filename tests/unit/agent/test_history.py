@@ -1,11 +1,11 @@
 """Earlier turns come back from the journal as the model once saw them, within a budget."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
 from tests.support.factories import make_event
+from tests.unit.agent.journals import answered, resulted, said
 from understudy.agent.history import (
     BATCH,
     NO_RESULT,
@@ -13,12 +13,13 @@ from understudy.agent.history import (
     find_start,
     input_text,
     message_data,
-    messages_of,
+    pieces_of,
     read_history,
     reply_of,
 )
 from understudy.providers.base import (
     AssistantMessage,
+    Message,
     ModelReply,
     ToolCall,
     ToolMessage,
@@ -61,6 +62,11 @@ class Journal:
     def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
         raise NotImplementedError
 
+    def checkpoints(
+        self, session_id: str, *, before_offset: int, limit: int
+    ) -> tuple[JournalEvent, ...]:
+        raise NotImplementedError
+
     def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
         raise NotImplementedError
 
@@ -68,21 +74,8 @@ class Journal:
         raise NotImplementedError
 
 
-def said(offset: int, text: str, **more: Any) -> JournalEvent:
-    data = {"items": [{"type": "text", "text": text}]}
-    return make_event(EventKind.INPUT, offset, data=data, **more)
-
-
-def answered(offset: int, text: str, *calls: ToolCall, step: int = 1, **more: Any) -> JournalEvent:
-    data = message_data(step, ModelReply(text=text, tool_calls=calls))
-    return make_event(EventKind.MESSAGE, offset, data=data, **more)
-
-
-def resulted(
-    offset: int, call_id: str, content: str, *, step: int = 1, **more: Any
-) -> JournalEvent:
-    data = {"step": step, "call_id": call_id, "content": content}
-    return make_event(EventKind.TOOL_RESULT, offset, data=data, **more)
+def messages_of(events: Sequence[JournalEvent]) -> tuple[Message, ...]:
+    return tuple(message for piece in pieces_of(events) for message in piece.messages)
 
 
 CALL = ToolCall(call_id="c1", name="read_file", arguments='{"path": "a"}')
@@ -184,9 +177,9 @@ TURNS = [
 
 @pytest.mark.parametrize(
     ("budget", "start"),
-    [(0, 99), (57, 99), (58, 41), (115, 41), (116, 31), (289, 11), (290, 1), (10_000, 1)],
+    [(0, 42), (57, 42), (58, 41), (86, 41), (87, 32), (116, 31), (289, 2), (290, 1), (10_000, 1)],
 )
-def test_the_budget_cuts_at_an_input(budget: int, start: int) -> None:
+def test_the_budget_cuts_between_messages_and_the_newest_stays(budget: int, start: int) -> None:
     found = find_start(Journal(TURNS), "s1", before_offset=99, budget_tokens=budget)
 
     assert found == start
@@ -205,7 +198,37 @@ def test_tool_calls_and_results_count_too() -> None:
         for budget in (needed - 1, needed)
     ]
 
-    assert start == [9, 1]
+    assert start == [2, 1]
+
+
+def test_what_a_checkpoint_stands_for_is_not_read_again() -> None:
+    found = [
+        find_start(Journal(TURNS), "s1", after_offset=after, before_offset=99, budget_tokens=10_000)
+        for after in (0, 20, 21, 41, 42)
+    ]
+
+    assert found == [1, 21, 22, 42, 99]
+
+
+def test_one_huge_turn_does_not_empty_the_history() -> None:
+    events = [
+        said(1, "look at everything"),
+        answered(2, "", CALL),
+        resulted(3, "c1", "x" * 100_000),
+        answered(4, "", OTHER, step=2),
+        resulted(5, "c2", "y" * 100_000, step=2),
+    ]
+
+    assert find_start(Journal(events), "s1", before_offset=9, budget_tokens=1000) == 4
+
+
+def test_a_reply_and_its_results_are_one_piece() -> None:
+    events = [said(1, "look"), answered(2, "", CALL), resulted(3, "c1", "x"), answered(4, "done")]
+
+    pieces = pieces_of(events)
+
+    assert [piece.offset for piece in pieces] == [1, 2, 4]
+    assert [len(piece.messages) for piece in pieces] == [1, 2, 1]
 
 
 def test_a_history_longer_than_a_batch_is_read_whole_and_stops_before_the_input() -> None:
@@ -214,9 +237,7 @@ def test_a_history_longer_than_a_batch_is_read_whole_and_stops_before_the_input(
 
     history = read_history(Journal(events), "s1", from_offset=5, before_offset=last)
 
-    assert [m.text for m in history if isinstance(m, UserMessage)] == [
-        str(offset) for offset in range(5, last)
-    ]
+    assert [piece.offset for piece in history] == list(range(5, last))
 
 
 def test_finding_the_start_looks_beyond_a_batch() -> None:

@@ -2,12 +2,17 @@
 
 import re
 
+import pytest
+
 from tests.support.factories import NOW, make_file, make_persona
 from understudy.agent.budget import (
     AUTOCOMPACT_THRESHOLD,
     BUFFER,
+    CUT,
+    clip,
     estimate_tokens,
-    history_budget,
+    list_tokens,
+    prompt_limit,
 )
 from understudy.agent.prompt import BASE_INSTRUCTIONS, Section, build_sections, render
 from understudy.agents.model import CONTEXT_FILES
@@ -67,20 +72,35 @@ def test_half_a_character_does_not_break_the_guess() -> None:
 
 
 def test_without_a_known_window_the_threshold_less_the_buffer_is_left() -> None:
-    left = history_budget(context_window=None, base_tokens=1000)
-
-    assert left == AUTOCOMPACT_THRESHOLD - BUFFER - 1000
+    assert prompt_limit(None) == AUTOCOMPACT_THRESHOLD - BUFFER
 
 
 def test_a_large_window_does_not_raise_the_threshold() -> None:
-    assert history_budget(context_window=10**6, base_tokens=0) == AUTOCOMPACT_THRESHOLD - BUFFER
+    assert prompt_limit(10**6) == AUTOCOMPACT_THRESHOLD - BUFFER
 
 
-def test_a_small_window_keeps_room_for_the_answer() -> None:
-    left = history_budget(context_window=8000, base_tokens=0)
-
-    assert 0 < left < 8000 - 2000
+def test_a_known_window_keeps_room_for_the_answer_and_the_buffer() -> None:
+    assert prompt_limit(150_000) == 150_000 - 4_096 - 13_000
 
 
-def test_a_prompt_that_fills_the_window_leaves_nothing_and_not_less() -> None:
-    assert history_budget(context_window=8000, base_tokens=9000) == 0
+@pytest.mark.parametrize("window", [1, 10, 500, 8000])
+def test_a_small_window_spares_less(window: int) -> None:
+    assert window // 2 <= prompt_limit(window) <= window
+
+
+def test_a_list_of_messages_takes_a_third_more() -> None:
+    assert [list_tokens(tokens) for tokens in (0, 3, 10)] == [0, 4, 14]
+
+
+@pytest.mark.parametrize("text", ["", "short", "a" * 1000, "é" * 700, "👩🏽‍🚀" * 90])
+@pytest.mark.parametrize("tokens", [0, 5, 40, 100, 10_000])
+def test_a_clipped_text_is_short_enough_and_keeps_both_ends(text: str, tokens: int) -> None:
+    clipped = clip(text, tokens)
+
+    if estimate_tokens(text) <= tokens:
+        assert clipped == text
+    else:
+        assert estimate_tokens(clipped) <= max(tokens, estimate_tokens(CUT))
+        head, _, tail = clipped.partition(CUT)
+        assert text.startswith(head)
+        assert text.endswith(tail)

@@ -1,7 +1,6 @@
 """What the model gets to see of tools and what is captured of requests."""
 
 from understudy.agent.capture import request_json
-from understudy.agent.toolbox import MAX_RESULT_CHARS, bounded
 from understudy.providers.base import (
     AssistantMessage,
     ModelRequest,
@@ -10,17 +9,18 @@ from understudy.providers.base import (
     ToolSpec,
     UserMessage,
 )
+from understudy.runs.artifacts import END_CHARS, MAX_SHOWN_CHARS, cut
 
 
-def test_a_result_within_the_limit_is_given_whole() -> None:
-    assert bounded("x" * MAX_RESULT_CHARS) == "x" * MAX_RESULT_CHARS
+def test_a_longer_result_keeps_its_beginning_and_end_and_names_the_whole() -> None:
+    content = "a" * MAX_SHOWN_CHARS + "z" * END_CHARS
 
+    shown = cut(content, "art_1")
 
-def test_a_longer_result_is_cut_and_says_how_long_it_was() -> None:
-    cut = bounded("x" * (MAX_RESULT_CHARS + 1))
-
-    assert cut.startswith("x" * MAX_RESULT_CHARS + "\n[cut: ")
-    assert str(MAX_RESULT_CHARS + 1) in cut
+    assert shown.startswith("a" * (MAX_SHOWN_CHARS - END_CHARS) + "\n[cut: ")
+    assert shown.endswith("z" * END_CHARS)
+    assert str(len(content)) in shown
+    assert "art_1" in shown
 
 
 def test_a_request_is_shown_in_the_form_of_provider_apis() -> None:

@@ -19,6 +19,7 @@ STATUS: dict[str, Any] = {
 WELL = Findings(
     url="http://127.0.0.1:4600",
     client_version="1.0",
+    has_token=True,
     ready=True,
     status=STATUS,
     routes=[REAL],
@@ -48,6 +49,7 @@ def test_all_is_well() -> None:
         (replace(WELL, ready=False), "readiness", "error"),
         (replace(WELL, status=None, refused=(401, "a token is needed")), "auth", "error"),
         (replace(WELL, status=None, refused=(500, "oops")), "status", "error"),
+        (replace(WELL, has_token=False), "no_token", "warning"),
         (replace(WELL, client_version="2.0"), "version", "warning"),
         (replace(WELL, routes=[OFFLINE]), "routes", "warning"),
         (replace(WELL, routes=[{**REAL, "ready": False, "reason": "no key"}]), "routes", "error"),
@@ -99,8 +101,14 @@ def test_something_that_is_no_daemon_is_not_said_to_be_starting() -> None:
 
 
 def test_an_open_daemon_says_how_to_make_the_first_token() -> None:
-    assert "--role admin" in (find(WELL, "auth").fix or "")
-    assert find(replace(WELL, has_token=True), "auth").fix is None
+    assert "--role admin" in (find(replace(WELL, has_token=False), "no_token").fix or "")
+    assert "no_token" not in {check.code for check in examine(WELL)}
+
+
+def test_nothing_is_said_of_tokens_when_the_daemon_refuses() -> None:
+    shut = replace(WELL, has_token=False, status=None, refused=(401, "a bearer token is needed"))
+
+    assert "no_token" not in {check.code for check in examine(shut)}
 
 
 def test_a_lost_admin_token_can_be_replaced() -> None:

@@ -12,8 +12,8 @@ RUNNER = CliRunner()
 ENTRIES = entries(build_app())
 COMMANDS = [entry for entry in ENTRIES if not entry.is_group]
 CONTRACT = {
-    "serve", "chat", "sessions", "runs", "personas", "projects", "agents", "tokens", "status",
-    "doctor", "config", "openapi",
+    "serve", "chat", "sessions", "runs", "approvals", "questions", "personas", "projects", "agents",
+    "tokens", "status", "doctor", "config", "openapi",
 }  # fmt: skip
 
 

@@ -29,6 +29,24 @@ def test_no_text_or_two_are_a_mistake(text: str | None, file: Path | None) -> No
         inputs.content(text, file)
 
 
+def test_what_is_wrong_with_a_file_is_said_in_words_alone(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff")
+
+    with pytest.raises(typer.BadParameter, match=r"cannot be read: No such file or directory$"):
+        inputs.read_file(tmp_path / "none")
+    with pytest.raises(typer.BadParameter, match=r"cannot be read: Is a directory$"):
+        inputs.read_bytes(tmp_path)
+    with pytest.raises(typer.BadParameter, match="it is not UTF-8 text"):
+        inputs.read_file(tmp_path / "bytes")
+
+
+def test_words_may_be_left_out_beside_an_attachment() -> None:
+    assert inputs.content_beside(None, None, ["cat.png"]) is None
+    assert inputs.content_beside("look", None, ["cat.png"]) == "look"
+    with pytest.raises(typer.BadParameter):
+        inputs.content_beside(None, None, [])
+
+
 def test_allow_and_deny_become_lists() -> None:
     lists = inputs.scope_lists(["skill=a", "skill=b"], ["mcp_tool=x=y"], ("skill", "mcp_tool"))
 
@@ -53,7 +71,18 @@ def test_a_target_needs_an_address(target: str) -> None:
         inputs.reply_target(target)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3"])
+def test_an_object_may_be_kept_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "input.json"
+    file.write_text('{"a": 1}')
+
+    assert inputs.json_argument(f"@{file}", "--input") == {"a": 1}
+    assert inputs.json_argument('{"a": 1}', "--input") == {"a": 1}
+    assert inputs.json_argument(None, "--input") is None
+    with pytest.raises(typer.BadParameter, match="cannot be read"):
+        inputs.json_argument("@/nonexistent/file", "--input")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "3", '{"a": NaN}', '{"a": "\\ud800"}'])
 def test_an_option_that_wants_an_object_takes_nothing_else(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="--metadata"):
         inputs.json_object(text, "--metadata")

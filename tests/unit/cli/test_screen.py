@@ -50,6 +50,21 @@ def test_no_moment_is_a_dash() -> None:
     assert screen.lasted(None, 5) == "–"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-5, "in 0s"), (12, "in 12s"), (61, "in 1m"), (7200, "in 2h"), (400 * 86_400, "in 400d")],
+)
+def test_a_moment_to_come_is_told_in_one_unit(seconds: int, words: str) -> None:
+    assert screen.ahead(NOW + seconds * 1000, NOW) == words
+    assert screen.ahead(None) is None
+
+
+def test_what_cannot_be_seen_is_written_out() -> None:
+    assert screen.visible("a\u200bb\x1b\r\u00a0\ud800\n\té漢") == (
+        "a\\u200bb\\x1b\\r\\xa0\\ud800\n\té漢"
+    )
+
+
 def test_a_duration_is_short() -> None:
     assert screen.lasted(1000, 1400) == "0.4s"
     assert screen.lasted(1000, 201_000) == "3m 20s"

@@ -68,6 +68,25 @@ def test_tools_take_one_line_each_beside_the_reply(capsys: pytest.CaptureFixture
     ]
 
 
+@pytest.mark.parametrize(
+    ("status", "content", "line"),
+    [
+        ("denied", "denied: rule 1 of the session", "← shell denied: rule 1 of the session"),
+        ("denied", "denied by ann: not here", "← shell denied by ann: not here"),
+        ("error", "no such file", "← shell error: no such file"),
+        ("ok", "ok, as you wish", "← shell ok: ok, as you wish"),
+    ],
+)
+def test_how_a_call_fared_is_said_once(
+    capsys: pytest.CaptureFixture[str], status: str, content: str, line: str
+) -> None:
+    _, err = tell(
+        capsys, event("tool_result", call_id="c", name="shell", status=status, content=content)
+    )
+
+    assert err.splitlines() == [line]
+
+
 def test_a_reply_that_starts_over_begins_on_its_own_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -116,6 +135,32 @@ def test_a_run_that_waits_says_for_what(capsys: pytest.CaptureFixture[str]) -> N
     _, err = tell(capsys, updated("waiting_for_approval"))
 
     assert "waits for an approval" in err
+
+
+def test_what_was_decided_is_said_and_not_taken_for_a_new_wait(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    resolution = {"request_id": "apr_1", "behavior": "deny", "reason": "no"}
+    decided = event(
+        "run_updated",
+        agent_id="a",
+        status="waiting_for_approval",
+        event={"type": "approval_resolved", "resolutions": [resolution]},
+    )
+
+    _, err = tell(capsys, decided)
+
+    assert err == "denied: apr_1 (no)\n"
+
+
+def test_who_knows_more_about_the_wait_says_it_instead(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[str] = []
+    with Transcript("run_1", on_wait=lambda: told.append("asked")) as transcript:
+        transcript.show(delta("Hm"))
+        transcript.show(updated("waiting_for_approval"))
+
+    assert told == ["asked"]
+    assert capsys.readouterr() == ("Hm\n", "")
 
 
 def test_a_daemon_that_is_away_for_a_moment_does_not_repeat_the_reply(

@@ -17,6 +17,7 @@ from understudy.providers.base import (
 )
 from understudy.providers.script import load_script
 from understudy.providers.scripted import ScriptedProvider
+from understudy.runs.ask_user import AskUserParameters
 from understudy.settings import SettingsError
 
 PATH_ONLY = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -24,6 +25,10 @@ TOOLS = (
     WRITE_FILE,
     ToolSpec(name="read_file", description="", parameters=PATH_ONLY),
     ToolSpec(name="list_files", description="", parameters={"type": "object", "properties": {}}),
+    ToolSpec(
+        name="shell", description="", parameters={"type": "object", "properties": {"command": {}}}
+    ),
+    ToolSpec(name="ask_user", description="", parameters=AskUserParameters.model_json_schema()),
 )
 
 
@@ -65,7 +70,7 @@ def script(tmp_path: Path) -> Path:
 
         [[reply]]
         when = "forbidden"
-        tool_calls = [{ name = "shell", arguments = {} }]
+        tool_calls = [{ name = "teleport", arguments = {} }]
 
         [[reply]]
         text = "Anything else."
@@ -84,6 +89,8 @@ def script(tmp_path: Path) -> Path:
         ("write buy milk to notes.txt", "write_file", {"path": "notes.txt", "content": "buy milk"}),
         ("save 'two words' to x.txt.", "write_file", {"path": "x.txt", "content": "two words"}),
         ("note down: call Ann into a.txt", "write_file", {"path": "a.txt", "content": "call Ann"}),
+        ("run date", "shell", {"command": "date"}),
+        ("please run `cat notes.txt | wc -l`", "shell", {"command": "cat notes.txt | wc -l"}),
     ],
 )
 async def test_an_intent_becomes_a_tool_call(
@@ -91,6 +98,18 @@ async def test_an_intent_becomes_a_tool_call(
 ) -> None:
     (call,) = (await say(text)).tool_calls
     assert (call.name, json.loads(call.arguments)) == (tool, arguments)
+
+
+async def test_it_can_be_made_to_ask_something_sound() -> None:
+    (call,) = (await say("Please ask me something.")).tool_calls
+
+    assert call.name == "ask_user"
+    (question,) = AskUserParameters.model_validate_json(call.arguments).questions
+    assert [option.id for option in question.options] == ["o1", "o2"]
+
+
+async def test_running_is_only_meant_at_the_start_of_a_sentence() -> None:
+    assert not (await say("I run every morning")).tool_calls
 
 
 async def test_a_tool_result_is_summed_up_and_the_exchange_ends() -> None:
@@ -167,7 +186,7 @@ async def test_a_rule_without_when_fits_everything(script: Path) -> None:
 async def test_a_scripted_call_of_a_missing_tool_is_explained(script: Path) -> None:
     reply = await say("forbidden", script=script)
     assert not reply.tool_calls
-    assert "shell" in reply.text
+    assert "teleport" in reply.text
 
 
 @pytest.mark.parametrize(

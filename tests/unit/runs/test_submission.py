@@ -1,9 +1,12 @@
 """What a caller may send to start a run."""
 
+from dataclasses import asdict
+
 import pytest
 
 from tests.support.factories import ODD_TEXTS, make_run
 from understudy.agents.model import MAX_TOOL_ITERATIONS
+from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Invalid
 from understudy.runs.events import input_event
 from understudy.runs.model import InputItem, RunInput
@@ -13,9 +16,9 @@ from understudy.runs.submission import (
     check_limits,
     fingerprint,
     hash_key,
-    input_of,
+    items_of,
 )
-from understudy.sessions.journal import DAEMON_OWNED_METADATA
+from understudy.sessions.journal import DAEMON_OWNED_METADATA, caller_metadata
 from understudy.sessions.model import ReplyTarget
 
 
@@ -25,7 +28,7 @@ def text(content: str) -> InputItem:
 
 def accept(submission: Submission) -> None:
     check_limits(submission)
-    input_of(submission)
+    items_of(submission)
 
 
 def refusal(submission: Submission) -> Invalid:
@@ -35,13 +38,42 @@ def refusal(submission: Submission) -> Invalid:
 
 
 def test_content_becomes_one_text_item_as_it_was_written() -> None:
-    assert input_of(Submission(content=" hello\n")).items == (text(" hello\n"),)
+    assert items_of(Submission(content=" hello\n")) == {"/content": text(" hello\n")}
 
 
 def test_items_keep_their_order_and_are_joined_by_line_breaks() -> None:
-    given = input_of(Submission(input_items=(text("one"), text("two"), text("three"))))
+    given = items_of(Submission(input_items=(text("one"), text("two"), text("three"))))
 
-    assert given.text == "one\ntwo\nthree"
+    assert list(given) == ["/input_items/0", "/input_items/1", "/input_items/2"]
+    assert RunInput(items=(text("one"), text("two"))).text == "one\ntwo"
+
+
+def test_attachments_follow_the_content_and_know_their_place() -> None:
+    given = items_of(Submission(content="see", attachments=("ast_1", "ast_2")))
+
+    assert list(given) == ["/content", "/attachments/0", "/attachments/1"]
+    assert given["/attachments/1"] == InputItem(type="asset_reference", asset_id="ast_2")
+
+
+@pytest.mark.parametrize(
+    "submission",
+    [
+        Submission(attachments=("ast_1",)),
+        Submission(content="  ", attachments=("ast_1",)),
+        Submission(input_items=(InputItem(type="asset_reference", asset_id="ast_1"),)),
+        Submission(input_items=(draft_of_bytes(b"hello", file_name="a.txt"),)),
+    ],
+)
+def test_a_file_alone_is_an_input(submission: Submission) -> None:
+    assert len(items_of(submission)) == 1
+
+
+def test_files_of_other_content_are_another_request() -> None:
+    def asked(data: bytes) -> str:
+        draft = draft_of_bytes(data, file_name="a.txt")
+        return fingerprint("runs.submit", asdict(Submission(input_items=(draft,))))
+
+    assert asked(b"one") == asked(b"one") != asked(b"two")
 
 
 @pytest.mark.parametrize(
@@ -69,21 +101,7 @@ def test_something_must_be_given(empty: Submission) -> None:
 
 
 def test_one_text_among_blanks_is_enough() -> None:
-    assert len(input_of(Submission(input_items=(text(""), text("hi")))).items) == 2
-
-
-@pytest.mark.parametrize(
-    "submission",
-    [
-        Submission(content="see", attachments=("asset_1",)),
-        Submission(input_items=(text("see"), InputItem(type="asset_reference", asset_id="x"))),
-    ],
-)
-def test_an_asset_that_is_not_there_is_named_by_its_place(submission: Submission) -> None:
-    problem = refusal(submission)
-
-    assert (problem.domain, problem.code) == ("assets", "asset_not_found")
-    assert problem.errors[0].pointer == "/input_items/1"
+    assert len(items_of(Submission(input_items=(text(""), text("hi"))))) == 2
 
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_TOOL_ITERATIONS + 1])
@@ -114,23 +132,21 @@ def test_a_reply_target_that_nothing_delivers_to_is_refused(plugin: str, address
 def test_daemon_owned_keys_of_a_callers_metadata_are_dropped() -> None:
     metadata = dict.fromkeys(DAEMON_OWNED_METADATA, "forged") | {"ticket": 7}
 
-    assert input_of(Submission(content="hi", metadata=metadata)).metadata == {"ticket": 7}
+    assert caller_metadata(metadata) == {"ticket": 7}
 
 
 @pytest.mark.parametrize("key", ["learned_context", "recovered_memory"])
 def test_a_caller_cannot_inject_memory(key: str) -> None:
-    assert input_of(Submission(content="hi", metadata={key: "obey"})).metadata == {}
+    assert caller_metadata({key: "obey"}) == {}
 
 
 @pytest.mark.parametrize("metadata", ["note", 7, ["a"], False])
 def test_metadata_that_is_no_object_is_wrapped(metadata: object) -> None:
-    given = input_of(Submission(content="hi", metadata=metadata))
-
-    assert given.metadata == {"user_metadata": metadata}
+    assert caller_metadata(metadata) == {"user_metadata": metadata}
 
 
 def test_no_metadata_stays_none() -> None:
-    assert input_of(Submission(content="hi")).metadata is None
+    assert caller_metadata(None) is None
 
 
 def test_the_journal_gets_the_items_and_asset_ids_but_no_paths() -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from understudy.settings import (
     DEFAULT_BIND,
-    OFFLINE_ROUTE,
     Flags,
     Settings,
     SettingsError,
     client_settings,
     load_settings,
 )
+from understudy.settings.load import OFFLINE_ROUTE
 
 ROUTE = '[routes.main]\nprovider = "openai"\nmodel = "m"\n'
 
@@ -132,6 +132,10 @@ def test_a_named_config_file_must_exist(load: Load) -> None:
             '[routes.a]\nprovider = "openai"\nmodel = "m"\nmax_attempts = 99\n',
             "routes.a.max_attempts",
         ),
+        (
+            '[routes.a]\nprovider = "openai"\nmodel = "m"\naccepts = ["sound"]\n',
+            "routes.a.accepts",
+        ),
         ('[routes.a]\nprovider = "openai"\nmodel = "m"\nkey = "sk-1"\n', "routes.a.key"),
         ("max_active_steps = 0", "max_active_steps"),
         ('debug_level = "loud"', "debug_level"),
@@ -170,6 +174,22 @@ def test_a_config_that_is_a_directory_cannot_be_read(load: Load) -> None:
     (load.home / "config.toml").mkdir()
 
     assert "cannot be read" in load.problem()
+
+
+@pytest.mark.parametrize(
+    ("lines", "accepted"),
+    [
+        ('provider = "openai"\nmodel = "m"', {"image", "document"}),
+        ('provider = "anthropic"\nmodel = "m"', {"image", "document"}),
+        ('provider = "scripted"', set()),
+        ('provider = "openai"\nmodel = "m"\naccepts = ["image"]', {"image"}),
+        ('provider = "openai"\nmodel = "m"\naccepts = []', set()),
+    ],
+)
+def test_a_route_takes_the_files_of_its_wire_unless_told_otherwise(
+    load: Load, lines: str, accepted: set[str]
+) -> None:
+    assert load(f"[routes.a]\n{lines}\n").routes["a"].accepted == accepted
 
 
 def test_routes_of_the_file_are_the_routes_and_the_first_is_the_default(load: Load) -> None:

@@ -9,14 +9,20 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from understudy.tools import files
+from understudy.tools import files, text_files
 from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 
 
 def call(tool: Tool, workspace: Path, **arguments: object) -> str:
     context = ToolContext(
-        session_id="s", run_id="r", agent_id="a", user_id="u", call_id="c", workspace=workspace
+        session_id="s",
+        run_id="r",
+        agent_id="a",
+        user_id="u",
+        call_id="c",
+        call_key="call-key",
+        workspace=workspace,
     )
     return asyncio.run(tool.call(tool.parameters(**arguments), context))
 
@@ -62,7 +68,7 @@ def test_replacing_a_file_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def test_content_over_the_limit_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    content = "é" * (files.MAX_WRITE_BYTES // 2 + 1)
+    content = "é" * (text_files.MAX_WRITE_BYTES // 2 + 1)
     assert refused(WriteFile(), tmp_path, path="a.txt", content=content) == "file_too_large"
     assert not any(tmp_path.iterdir())
 
@@ -70,7 +76,13 @@ def test_content_over_the_limit_is_refused_and_nothing_is_written(tmp_path: Path
 def test_content_that_is_no_text_is_refused(tmp_path: Path) -> None:
     parameters = files.WriteFileParameters.model_construct(path="a.txt", content="\udcff")
     context = ToolContext(
-        session_id="s", run_id="r", agent_id="a", user_id="u", call_id="c", workspace=tmp_path
+        session_id="s",
+        run_id="r",
+        agent_id="a",
+        user_id="u",
+        call_id="c",
+        call_key="call-key",
+        workspace=tmp_path,
     )
     with pytest.raises(ToolError, match="not valid Unicode"):
         asyncio.run(WriteFile().call(parameters, context))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from understudy.tools.base import ToolContext, ToolError
+from understudy.tools.edit import EditFile, EditFileParameters
 from understudy.tools.files import (
     ListFiles,
     ListFilesParameters,
@@ -23,6 +24,7 @@ from understudy.tools.files import (
     WriteFileParameters,
 )
 from understudy.tools.paths import NAME_RULES, PATH_RULES, parse_path
+from understudy.tools.search import SearchFiles, SearchFilesParameters
 
 SECRET = "from outside the workspace"
 INTRUDER = "written by the model"
@@ -125,6 +127,9 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("fifo/below", "not_a_directory"),
 )
 
+# Where a directory is wanted, these are none of them hostile.
+DIRECTORIES = (".", "./", "sub", "sub/")
+
 # Odd names that mean nothing special here: they stay names inside the workspace.
 LITERAL_NAMES = (
     "%2e%2e%2foutside%2fsecret.txt",
@@ -155,6 +160,7 @@ class Place:
     def context(self) -> ToolContext:
         return ToolContext(
             session_id="s", run_id="r", agent_id="a", user_id="u", call_id="c",
+ call_key="call-key",
             workspace=self.workspace,
         )  # fmt: skip
 
@@ -170,6 +176,14 @@ class Place:
     def list(self, path: str, *, recursive: bool = False) -> str:
         parameters = ListFilesParameters.model_construct(path=path, recursive=recursive)
         return asyncio.run(ListFiles().call(parameters, self.context))
+
+    def edit(self, path: str) -> str:
+        parameters = EditFileParameters.model_construct(path=path, old_text="e", new_text=INTRUDER)
+        return asyncio.run(EditFile().call(parameters, self.context))
+
+    def search(self, path: str, *, glob: str | None = None) -> str:
+        parameters = SearchFilesParameters.model_construct(path=path, pattern="e", glob=glob)
+        return asyncio.run(SearchFiles().call(parameters, self.context))
 
     def expand(self, path: str) -> str:
         return path.replace("{outside}", str(self.outside)).replace(
@@ -241,6 +255,14 @@ def test_writing_to_a_hostile_path_is_refused(place: Place, path: str, code: str
 
 
 @pytest.mark.parametrize(("path", "code"), REFUSED)
+def test_editing_a_hostile_path_is_refused(place: Place, path: str, code: str) -> None:
+    with unchanged(place.outside), pytest.raises(ToolError) as refusal:
+        place.edit(place.expand(path))
+    assert refusal.value.code == code
+    assert SECRET not in refusal.value.detail
+
+
+@pytest.mark.parametrize(("path", "code"), REFUSED)
 def test_a_refusal_is_short_printable_and_names_no_directory_of_the_machine(
     place: Place, path: str, code: str
 ) -> None:
@@ -253,12 +275,41 @@ def test_a_refusal_is_short_printable_and_names_no_directory_of_the_machine(
         assert str(place.workspace) not in refusal.value.detail
 
 
-@pytest.mark.parametrize(
-    "path", [path for path, _ in REFUSED if path not in (".", "./", "sub", "sub/")]
-)
+@pytest.mark.parametrize("path", [path for path, _ in REFUSED if path not in DIRECTORIES])
 def test_listing_a_hostile_path_is_refused(place: Place, path: str) -> None:
     with pytest.raises(ToolError):
         place.list(place.expand(path))
+
+
+@pytest.mark.parametrize(("path", "code"), [row for row in REFUSED if row[0] not in DIRECTORIES])
+def test_searching_a_hostile_path_is_refused(place: Place, path: str, code: str) -> None:
+    with unchanged(place.outside), pytest.raises(ToolError) as refusal:
+        place.search(place.expand(path))
+    assert refusal.value.code == code
+    assert SECRET not in refusal.value.detail
+
+
+@pytest.mark.parametrize("path", DIRECTORIES)
+def test_a_search_passes_over_every_way_out_of_the_workspace(place: Place, path: str) -> None:
+    assert SECRET not in place.search(path)
+
+
+@pytest.mark.parametrize(
+    "glob",
+    [
+        "../**",
+        "../outside/*",
+        "**/../**",
+        "/etc/*",
+        "{outside}/*",
+        "link-to-directory/*",
+        "**",
+        "~/*",
+    ],
+)
+def test_no_glob_leads_out_of_the_workspace(place: Place, glob: str) -> None:
+    with unchanged(place.outside):
+        assert SECRET not in place.search(".", glob=place.expand(glob))
 
 
 @pytest.mark.parametrize("path", LITERAL_NAMES)
@@ -280,7 +331,7 @@ def test_a_device_is_refused(place: Place) -> None:
         os.mknod(place.workspace / "zero", stat.S_IFCHR | 0o600, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("this container cannot make devices")
-    for attempt in (place.read, place.write):
+    for attempt in (place.read, place.write, place.edit, place.search):
         with pytest.raises(ToolError) as refusal:
             attempt("zero")
         assert refusal.value.code == "path_special"
@@ -302,7 +353,7 @@ def test_the_workspace_itself_may_be_a_link(place: Place, tmp_path: Path) -> Non
 def test_every_descriptor_is_closed_again(place: Place) -> None:
     before = len(os.listdir("/dev/fd"))  # noqa: PTH208
     for path, _ in REFUSED:
-        for attempt in (place.read, place.write, place.list):
+        for attempt in (place.read, place.write, place.list, place.edit, place.search):
             with suppress(ToolError):
                 attempt(place.expand(path))
     assert len(os.listdir("/dev/fd")) <= before  # noqa: PTH208
@@ -371,6 +422,26 @@ def test_a_file_swapped_for_a_link_while_it_is_written_changes_nothing_outside(
     assert any("created" in answer or "replaced" in answer for answer in answers)
 
 
+@pytest.mark.parametrize("tool", ["edit", "search"])
+def test_a_file_swapped_for_a_link_meanwhile_is_neither_edited_nor_searched(
+    place: Place, tool: str
+) -> None:
+    target, link = place.workspace / "swapped", place.workspace / "swapped.link"
+    plain = place.workspace / "swapped.plain"
+
+    def swap() -> None:
+        link.symlink_to("../outside/secret.txt")
+        link.rename(target)
+        plain.write_text("e")
+        plain.rename(target)
+
+    target.write_text("e")
+    with unchanged(place.outside), swapping(swap):
+        answers = attempts(lambda: getattr(place, tool)("swapped"), seconds=0.8)
+    assert "path_link" in answers
+    assert not any("outside" in answer for answer in answers)
+
+
 def test_a_parent_swapped_for_a_link_never_leads_outside(place: Place) -> None:
     parent, parked = place.workspace / "parent", place.workspace / "parked"
     parent.mkdir()
@@ -390,9 +461,13 @@ def test_a_parent_swapped_for_a_link_never_leads_outside(place: Place) -> None:
     def both() -> str:
         with suppress(ToolError):
             place.write("parent/secret.txt", "harmless")
+        with suppress(ToolError):
+            place.edit("parent/secret.txt")
+        with suppress(ToolError):
+            assert SECRET not in place.search("parent")
         return place.read("parent/secret.txt")
 
     with unchanged(place.outside), swapping(swap):
         answers = attempts(both, seconds=0.8)
-    assert "harmless" in answers
+    assert any(answer.startswith("harml") for answer in answers)
     assert SECRET not in answers

@@ -4,23 +4,24 @@ import asyncio
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import PlainTextResponse
 
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import refuse_used_key
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
-from understudy.api.submissions import settled, submission_of
+from understudy.api.submissions import inline_view, settled, submission_of
 from understudy.api.views.runs import debug_view, run_event_view, run_view
-from understudy.api.views.sessions import session_view
+from understudy.api.views.waiting import artifact_view
 from understudy.core.page import Page
 from understudy.core.principal import Principal
+from understudy.runs.detail import RunDetail
 from understudy.runs.model import RunStatus as DomainStatus
-from understudy.runs.service import RunDetail
-from understudy.sessions.ports import require_session
 from understudy.wire.base import Items
 from understudy.wire.events import RunEventView
 from understudy.wire.runs import DebugRequestView, RunStatus, RunView, SubmitInput
 from understudy.wire.sessions import SessionView
+from understudy.wire.waiting import ArtifactView
 
 router = APIRouter(tags=["runs"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
@@ -59,7 +60,7 @@ async def submit_inline(
     key = idempotency_key if idempotency_key is not None else body.idempotency_key
     detail = await asyncio.to_thread(_submit_idle, parts, caller, session_id, body, key)
     detail = await settled(parts, request, detail)
-    return await asyncio.to_thread(_inline_view, parts, detail)
+    return await asyncio.to_thread(inline_view, parts, detail)
 
 
 def _submit_idle(
@@ -69,12 +70,6 @@ def _submit_idle(
     return parts.runs.submit(
         caller, session_id, submission_of(body), idempotency_key=key, needs_idle=True
     )
-
-
-def _inline_view(parts: AppParts, detail: RunDetail) -> SessionView:
-    with parts.units.read() as unit:
-        session = require_session(unit, detail.run.session_id)
-        return session_view(unit, session, inline=detail)
 
 
 @router.get("/v1/runs", operation_id="runs.list")
@@ -113,3 +108,18 @@ def cancel(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
 def debug(run_id: RunId, parts: Parts, page: Paging) -> Items[DebugRequestView]:
     """The provider requests of a run, redacted, where debug capture was on."""
     return items(Page.cut(parts.runs.debug(run_id), page), debug_view)
+
+
+@router.get(ONE + "/artifacts", operation_id="runs.artifacts")
+def artifacts(run_id: RunId, parts: Parts, page: Paging) -> Items[ArtifactView]:
+    """What the tools of a run answered in full, where the model was shown only a part."""
+    return items(Page.cut(parts.runs.artifacts(run_id), page), artifact_view)
+
+
+@router.get(ONE + "/artifacts/{artifact_id}", operation_id="runs.artifact")
+@router.get(ONE + "/debug/artifacts/{artifact_id}", operation_id="runs.debug_artifact")
+def artifact(
+    run_id: RunId, artifact_id: Annotated[str, Path(description="id of the artifact")], parts: Parts
+) -> PlainTextResponse:
+    """The text of an artifact."""
+    return PlainTextResponse(parts.runs.artifact(run_id, artifact_id).content)

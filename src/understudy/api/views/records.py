@@ -139,5 +139,6 @@ def route_view(route: RouteInfo, *, default: str) -> RouteView:
         context_window=route.context_window,
         ready=route.ready,
         reason=route.reason,
+        accepts=sorted(route.accepts),
         default=route.route_id == default,
     )

@@ -4,10 +4,13 @@ import math
 from dataclasses import asdict
 from typing import Any, Final
 
+from understudy.api.views.waiting import approval_preview, question_view
+from understudy.runs.deliveries import shown_deliveries
+from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Delivery, Run
 from understudy.runs.ports import DebugRequest
-from understudy.runs.service import RunDetail
+from understudy.runs.requests import RequestKind
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.events import RunEventView
 from understudy.wire.replies import DeliveryView, OutputView
@@ -20,6 +23,8 @@ LOCATED: Final = frozenset({"agent_id"})
 def run_view(detail: RunDetail) -> RunView:
     """A run as it stands."""
     run = detail.run
+    approvals = [each for each in detail.pending if each.kind is RequestKind.APPROVAL]
+    questions = [each for each in detail.pending if each.kind is RequestKind.QUESTION]
     return RunView(
         run_id=run.run_id,
         session_id=run.session_id,
@@ -32,18 +37,22 @@ def run_view(detail: RunDetail) -> RunView:
         started_at_ms=run.started_at_ms,
         finished_at_ms=run.finished_at_ms,
         queued_position=detail.queued_position,
-        request=_request(run),
+        request=_request(run, approvals=len(approvals), questions=len(questions)),
         input_attachments=[item.asset_id for item in run.input.items if item.asset_id],
         input_metadata=dict(run.input.metadata) if run.input.metadata else None,
+        pending_approval_ids=[each.request_id for each in approvals],
+        pending_approvals=[approval_preview(each) for each in approvals],
+        pending_question_ids=[each.request_id for each in questions],
+        pending_questions=[question_view(each) for each in questions],
         outputs=[output_view(event) for event in detail.outputs],
-        deliveries=[_delivery(delivery) for delivery in run.deliveries],
+        deliveries=[delivery_view(delivery) for delivery in shown_deliveries(run, detail.sent)],
         error=None if run.error is None else str(run.error),
         usage=UsageView(**{name: count(value) for name, value in asdict(run.usage).items()}),
         actions=[] if run.status in TERMINAL else ["cancel"],
     )
 
 
-def _request(run: Run) -> RunRequestView:
+def _request(run: Run, *, approvals: int, questions: int) -> RunRequestView:
     return RunRequestView(
         source_plugin=run.request.source_plugin,
         source_kind=run.request.source_kind,
@@ -51,15 +60,22 @@ def _request(run: Run) -> RunRequestView:
         text_preview=run.request.text_preview,
         provider=run.route.route_id,
         model=run.route.model,
+        approval_count=approvals or None,
+        question_count=questions or None,
     )
 
 
-def _delivery(delivery: Delivery) -> DeliveryView:
+def delivery_view(delivery: Delivery) -> DeliveryView:
+    """How an output fared on its way to one reply target."""
     return DeliveryView(
         plugin=str(delivery.plugin),
         address=str(delivery.address),
         status=str(delivery.status),
         attempts=count(delivery.attempts),
+        delivery_id=delivery.delivery_id,
+        next_attempt_at_ms=delivery.next_attempt_at_ms,
+        delivered_at_ms=delivery.delivered_at_ms,
+        last_error=delivery.last_error,
     )
 
 

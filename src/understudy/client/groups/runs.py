@@ -11,7 +11,14 @@ from understudy.client.groups.sessions import submission
 from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow
 from understudy.wire.base import Items
 from understudy.wire.events import RunEventView
-from understudy.wire.runs import TERMINAL_STATUSES, DebugRequestView, RunView, SubmitInput
+from understudy.wire.runs import (
+    TERMINAL_STATUSES,
+    WAITING_STATUSES,
+    DebugRequestView,
+    RunView,
+    SubmitInput,
+)
+from understudy.wire.waiting import ArtifactView
 
 _view = RunView.model_validate
 FIRST_LOOK_S: Final = 0.05
@@ -78,6 +85,23 @@ class Runs(Resource):
         """All provider requests of a run, if its debug level kept them."""
         return every(lambda cursor: self.debug_page(run_id, cursor=cursor))
 
+    def artifacts_page(
+        self, run_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> Items[ArtifactView]:
+        """Some of what the tools of a run answered in full, in order."""
+        read = Items[ArtifactView].model_validate
+        query = given(limit=limit, cursor=cursor)
+        return self.transport.send(get(at("runs", run_id, "artifacts"), read, **query))
+
+    def artifacts(self, run_id: str) -> Iterator[ArtifactView]:
+        """All that the tools of a run answered in full, in order."""
+        return every(lambda cursor: self.artifacts_page(run_id, cursor=cursor))
+
+    def artifact(self, run_id: str, artifact_id: str) -> str:
+        """The text of an artifact."""
+        content = self.transport.fetch(at("runs", run_id, "artifacts", artifact_id))
+        return content.decode("utf-8", errors="replace")
+
     def stream(
         self,
         run_id: str,
@@ -101,12 +125,36 @@ class Runs(Resource):
             if event.ends_run:
                 return
 
-    def wait(self, run_id: str, *, timeout_s: float | None = None) -> RunView:
-        """The run once it has ended; `WaitTimeout` when that takes too long."""
+    def wait(
+        self,
+        run_id: str,
+        *,
+        timeout_s: float | None = None,
+        on_look: Callable[[RunView], None] = lambda run: None,
+    ) -> RunView:
+        """The run once it has ended; `WaitTimeout` when that takes too long.
+
+        `on_look` is shown the run each time it is looked at before.
+        """
+        return self._wait(run_id, TERMINAL_STATUSES, timeout_s, on_look)
+
+    def wait_settled(self, run_id: str, *, timeout_s: float | None = None) -> RunView:
+        """The run once it has ended or waits for a person."""
+        settled = TERMINAL_STATUSES | WAITING_STATUSES
+        return self._wait(run_id, settled, timeout_s, lambda run: None)
+
+    def _wait(
+        self,
+        run_id: str,
+        wanted: frozenset[str],
+        timeout_s: float | None,
+        on_look: Callable[[RunView], None],
+    ) -> RunView:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         pause = FIRST_LOOK_S
         run = self.get(run_id)
-        while run.status not in TERMINAL_STATUSES:
+        while run.status not in wanted:
+            on_look(run)
             if deadline is not None and time.monotonic() + pause > deadline:
                 raise WaitTimeout(f"run {run_id} is still {run.status} after {timeout_s:g} s")
             self.transport.retries.sleep(pause)

@@ -1,10 +1,12 @@
 """Calls about routes, runtime settings, tools and the daemon itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from understudy.client.calls import at, get, given, post, put
 from understudy.client.groups.resource import Resource, body, every
 from understudy.wire.base import Items
+from understudy.wire.permissions import SessionToolView, VerdictView
 from understudy.wire.runtime import (
     ChangeRuntime,
     RevisionView,
@@ -74,6 +76,30 @@ class Tools(Resource):
         """Let agents use a tool, or not."""
         read = ToolView.model_validate
         return self.transport.send(put(at("tools", name), read, {"enabled": enabled}))
+
+    def in_session(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> Items[SessionToolView]:
+        """Some tools as a session has them: what is gated, and why."""
+        read = Items[SessionToolView].model_validate
+        query = given(limit=limit, cursor=cursor)
+        return self.transport.send(get(at("sessions", session_id, "tools"), read, **query))
+
+    def check(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> VerdictView:
+        """What would become of a call; nothing is run."""
+        fields = {
+            "tool": tool,
+            "arguments": dict(arguments or {}),
+            **given(session_id=session_id, agent_id=agent_id),
+        }
+        return self.transport.send(post(at("tools", "check"), VerdictView.model_validate, fields))
 
 
 class Daemon(Resource):

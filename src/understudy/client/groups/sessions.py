@@ -19,6 +19,7 @@ from understudy.wire.sessions import (
     SetReplyTargets,
     SetRoutePolicy,
 )
+from understudy.wire.sidechains import SidechainView
 
 _view = SessionView.model_validate
 ScopeLists = Mapping[str, Sequence[str]]
@@ -121,6 +122,18 @@ class Sessions(Resource):
     def clear_reply_targets(self, session_id: str) -> SessionView:
         """Deliver the outputs of future runs nowhere."""
         return self._clear(session_id, "reply-targets")
+
+    def sidechains_page(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> Items[SidechainView]:
+        """Some child sessions, oldest first."""
+        read = Items[SidechainView].model_validate
+        query = given(limit=limit, cursor=cursor)
+        return self.transport.send(get(at("sessions", session_id, "sidechains"), read, **query))
+
+    def sidechains(self, session_id: str) -> Iterator[SidechainView]:
+        """All child sessions, oldest first."""
+        return every(lambda cursor: self.sidechains_page(session_id, cursor=cursor))
 
     def events_page(
         self, session_id: str, *, limit: int | None = None, cursor: str | None = None

@@ -1,0 +1,227 @@
+"""Which of the calls in a reply may run now, which must wait for a person, and which never will."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from understudy.agent.gate import Gatekeeper, audit_entry
+from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.clock import Clock
+from understudy.core.text import preview
+from understudy.permissions.model import Decision, Verdict
+from understudy.providers.base import ToolCall
+from understudy.runs.approvals import new_approval
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.runs.requests import Request, RequestState
+from understudy.sessions.ports import Units
+from understudy.tools.base import Effect, Tool, ToolError
+from understudy.tools.registry import ToolRegistry
+
+MAX_CALLS: Final = 128
+NAME_CHARS: Final = 40
+TOO_MANY_CALLS: Final = f"not run: a reply may ask for at most {MAX_CALLS} calls; ask again for it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """The tools that a run is given."""
+
+    registry: ToolRegistry
+    names: Collection[str]
+
+    def find(self, call: ToolCall) -> Tool:
+        """The tool that a call is for, or a `ToolError` that lists those there are."""
+        name = self.registry.canonical(call.name)
+        if name not in self.names:
+            available = ", ".join(self.names) or "none"
+            shown = repr(preview(call.name, NAME_CHARS))
+            raise ToolError(
+                f"there is no tool {shown}; available: {available}", code="unknown_tool"
+            )
+        return self.registry.get(name)
+
+    def is_once(self, call: ToolCall) -> bool:
+        """Whether a second execution of the call would do more than the first."""
+        name = self.registry.canonical(call.name)
+        return name in self.names and self.registry.get(name).effect is Effect.ONCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A call with its place in the run."""
+
+    call: ToolCall
+    run: Run
+    step: int
+    index: int
+
+    @property
+    def key(self) -> str:
+        """Names the call among all calls."""
+        return f"{self.run.run_id}:call:{self.step}:{self.index}"
+
+    @property
+    def approval_key(self) -> str:
+        """Names the request to let it pass; the call may ask for something else besides."""
+        return f"{self.key}:approval"
+
+    @property
+    def result_key(self) -> str:
+        """Names what came of it."""
+        return f"{self.run.run_id}:result:{self.step}:{self.index}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """The call may run."""
+
+    tool: Tool
+    arguments: BaseModel
+    entry: AuditEntry
+    # What a person put in the place of the model's own arguments.
+    updated: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The call does not run; the model is told why."""
+
+    content: str
+    status: str = "error"
+    entry: AuditEntry | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A person must agree first; `request` is None when it was asked before."""
+
+    request: Request | None = None
+    entry: AuditEntry | None = None
+
+
+Admission = Admitted | Refused | Held
+# A call that makes sense, with the arguments it would run with.
+Sound = tuple[Asked, Tool, BaseModel, Request | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Doorkeeper:
+    """Lets calls pass by the rules in force now and by what people said."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    gatekeeper: Gatekeeper
+    # How long approvals wait; None: for ever.
+    expires_after_s: int | None = None
+
+    def admit(self, offer: Offer, calls: Sequence[Asked]) -> dict[str, Admission]:
+        """What becomes of each call, by its key."""
+        admissions: dict[str, Admission] = {}
+        with self.units.read() as unit:
+            sound: list[Sound] = []
+            for asked in calls:
+                try:
+                    sound.append(_read(unit, offer, asked))
+                except ToolError as problem:
+                    admissions[asked.key] = self._mistake(asked, problem)
+            verdicts = self._judge(unit, sound)
+        for each, verdict in zip(sound, verdicts, strict=True):
+            admissions[each[0].key] = self._admission(each, verdict)
+        return admissions
+
+    def _mistake(self, asked: Asked, problem: ToolError) -> Refused:
+        """A call that no rule has to look at: there is no such tool, or it takes something else."""
+        entry = AuditEntry(
+            at_ms=self.clock.now_ms(),
+            actor=asked.run.user_id,
+            action="tools.call",
+            resource="tools",
+            resource_id=preview(asked.call.name, NAME_CHARS),
+            outcome=Outcome.REFUSED,
+            reason=f"{problem.code} in {asked.run.run_id}",
+        )
+        return Refused(content=problem.detail, entry=entry)
+
+    def _judge(self, unit: RunUnit, sound: Sequence[Sound]) -> tuple[Verdict, ...]:
+        if not sound:
+            return ()
+        plain = [(tool, _plain(arguments)) for _, tool, arguments, _ in sound]
+        return self.gatekeeper.judge(unit, sound[0][0].run, plain)
+
+    def _admission(self, sound: Sound, verdict: Verdict) -> Admission:
+        asked, tool, arguments, request = sound
+        now = self.clock.now_ms()
+        entry = audit_entry(verdict, asked.run, tool.name, at_ms=now)
+        if verdict.decision is Decision.DENY:
+            return Refused(content=f"denied: {verdict.reason}", status="denied", entry=entry)
+        if request is None:
+            if verdict.decision is Decision.ALLOW:
+                return Admitted(tool=tool, arguments=arguments, entry=entry)
+            return Held(request=self._request(sound, verdict, now), entry=entry)
+        # What a person said about this very call stands, whatever the rules have come to since.
+        match request.state:
+            case RequestState.PENDING:
+                return Held()
+            case RequestState.ALLOWED:
+                return Admitted(
+                    tool=tool, arguments=arguments, entry=entry, updated=_updated(request)
+                )
+            case _:
+                content = _denial(request)
+                entry = replace(
+                    entry, outcome=Outcome.REFUSED, reason=f"{content} ({entry.reason})"
+                )
+                return Refused(content=content, status="denied", entry=entry)
+
+    def _request(self, sound: Sound, verdict: Verdict, now: int) -> Request:
+        asked, tool, arguments, _ = sound
+        wait_s = self.expires_after_s
+        return new_approval(
+            asked.run,
+            call_key=asked.approval_key,
+            body={
+                "tool_call_id": asked.call.call_id,
+                "tool_name": tool.name,
+                "input": _plain(arguments),
+                "scope": str(verdict.level),
+                "reason": verdict.reason,
+            },
+            at_ms=now,
+            expires_at_ms=None if wait_s is None else now + wait_s * 1000,
+        )
+
+
+def _read(unit: RunUnit, offer: Offer, asked: Asked) -> Sound:
+    """The call with its tool and arguments; those a person put in its place come first."""
+    if asked.index >= MAX_CALLS:
+        raise ToolError(TOO_MANY_CALLS)
+    tool = offer.find(asked.call)
+    # Only a run that was woken can have been answered.
+    request = unit.requests.of_call(asked.approval_key) if asked.run.wakes else None
+    updated = _updated(request) if request else None
+    if updated is not None:
+        return asked, tool, offer.registry.check(tool.name, updated), request
+    return asked, tool, offer.registry.validate(tool.name, asked.call.arguments), request
+
+
+def _updated(request: Request) -> Mapping[str, Any] | None:
+    """What a person who allowed the call put in the place of its arguments."""
+    if request.state is not RequestState.ALLOWED:
+        return None
+    return (request.resolution or {}).get("updated_input")
+
+
+def _plain(arguments: BaseModel) -> Mapping[str, Any]:
+    """Arguments as JSON values."""
+    return arguments.model_dump(mode="json")
+
+
+def _denial(request: Request) -> str:
+    said = request.resolution or {}
+    if request.state is RequestState.EXPIRED:
+        return "denied: nobody approved this in time"
+    reason = said.get("reason") or said.get("justification")
+    return f"denied by {request.resolved_by}" + (f": {reason}" if reason else "")

@@ -1,0 +1,136 @@
+"""Judges the tool calls of a run by what is in force at that moment."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from understudy.agent.circumstances import Circumstances
+from understudy.agent.daemon_rules import rules_in
+from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.errors import DamagedRecord, Invalid, NotFound
+from understudy.core.text import preview
+from understudy.permissions.model import Decision, Level, Rule, Verdict
+from understudy.permissions.readings import Standpoint, readings
+from understudy.permissions.rules import read_document
+from understudy.permissions.sidechains import SessionRules, read_session_rules
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.sessions.model import Session
+from understudy.sessions.ports import require_session
+from understudy.tools.base import Tool
+
+T = TypeVar("T")
+
+MAX_REASON_CHARS: Final = 500
+
+Arguments = Mapping[str, Any]
+
+
+class Unreadable(Exception):
+    """The rules of a level cannot be read, so nobody knows what they forbid."""
+
+    def __init__(self, level: Level, above: str | None = None) -> None:
+        super().__init__(str(level))
+        self.level = level
+        self.above = above
+
+    @property
+    def verdict(self) -> Verdict:
+        """What every call gets."""
+        whose = f" for session {self.above} above" if self.above else ""
+        return Verdict(
+            decision=Decision.DENY,
+            level=self.level,
+            reason=f"the rules of the {self.level}{whose} cannot be read, so nothing runs",
+            above=self.above,
+        )
+
+
+class Gatekeeper:
+    """Decides which tool calls run, which ask first, and which are refused."""
+
+    def judge(
+        self, unit: RunUnit, run: Run, calls: Sequence[tuple[Tool, Arguments]]
+    ) -> tuple[Verdict, ...]:
+        """One verdict for each call, in order. Rules that cannot be read deny every call.
+
+        The arguments are those the tool would get: validated, as plain JSON values.
+        """
+        try:
+            session = require_session(unit, run.session_id)
+        except DamagedRecord:
+            return tuple(Unreadable(Level.SESSION).verdict for _ in calls)
+        circumstances = self.circumstances(unit, run.agent_id, session)
+        return tuple(circumstances.verdict(tool, arguments) for tool, arguments in calls)
+
+    def circumstances(self, unit: RunUnit, agent_id: str, session: Session | None) -> Circumstances:
+        """What is in force for an agent in a session, or in none."""
+        disabled = unit.tool_switches.disabled()
+        try:
+            daemon = _readable(partial(_daemon_rules, unit), Level.DAEMON)
+            held = readings(daemon, tuple(_chain(unit, agent_id, session)))
+        except Unreadable as problem:
+            return Circumstances(disabled=disabled, session=session, unreadable=problem.verdict)
+        return Circumstances(disabled=disabled, session=session, readings=held)
+
+
+def audit_entry(verdict: Verdict, run: Run, tool_name: str, *, at_ms: int) -> AuditEntry:
+    """What the audit keeps of a decision: which rule made it, never what the call was about."""
+    is_refused = verdict.decision is Decision.DENY
+    return AuditEntry(
+        at_ms=at_ms,
+        actor=run.user_id,
+        action="tools.call",
+        resource="tools",
+        resource_id=tool_name,
+        outcome=Outcome.REFUSED if is_refused else Outcome.DONE,
+        reason=preview(
+            f"{verdict.decision} by the {verdict.level} in {run.run_id}: {verdict.reason}",
+            MAX_REASON_CHARS,
+        ),
+    )
+
+
+def _chain(unit: RunUnit, agent_id: str, session: Session | None) -> Iterator[Standpoint]:
+    """Who judges: the session, then the one above it, and so on up."""
+    agents: dict[str, tuple[Rule, ...]] = {}
+    seen: set[str] = set()
+    above: str | None = None
+    while True:
+        if agent_id not in agents:
+            agents[agent_id] = _readable(partial(_agent_rules, unit, agent_id), Level.AGENT, above)
+        yield Standpoint(
+            agent_id=agent_id,
+            agent_rules=agents[agent_id],
+            session_id=None if session is None else session.session_id,
+            session_rules=_readable(partial(_session_rules, session), Level.SESSION, above),
+        )
+        above = None if session is None else session.parent_session_id
+        if above is None or above in seen:
+            return
+        seen.add(above)
+        session = _readable(partial(require_session, unit, above), Level.SESSION, above)
+        agent_id = session.agent_id
+
+
+def _readable(read: Callable[[], T], level: Level, above: str | None = None) -> T:
+    try:
+        return read()
+    except (Invalid, DamagedRecord, NotFound) as problem:
+        raise Unreadable(level, above) from problem
+
+
+def _daemon_rules(unit: RunUnit) -> tuple[Rule, ...]:
+    latest = unit.revisions.latest()
+    return () if latest is None else rules_in(latest)
+
+
+def _agent_rules(unit: RunUnit, agent_id: str) -> tuple[Rule, ...]:
+    agent = unit.agents.get(agent_id)
+    if agent is None:
+        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    return read_document(agent.permissions)
+
+
+def _session_rules(session: Session | None) -> SessionRules:
+    return SessionRules() if session is None else read_session_rules(session.permissions)

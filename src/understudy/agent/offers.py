@@ -1,0 +1,118 @@
+"""The tools as people see them: switched on or off, in sight of a session, and under which rule."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from understudy.agent.circumstances import HIDDEN, Circumstances, is_hidden
+from understudy.agent.gate import Gatekeeper
+from understudy.agents.model import DEFAULT_AGENT_ID
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import NotFound
+from understudy.core.principal import Principal
+from understudy.permissions.model import Verdict
+from understudy.runs.ports import RunUnit
+from understudy.sessions.model import Session
+from understudy.sessions.ports import Units, require_session
+from understudy.tools.base import Tool
+
+# The tools there are, for a session or in general.
+ToolList = Callable[[Session | None], Sequence[Tool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A tool as one session has it; the verdict is that of a call without arguments."""
+
+    tool: Tool
+    enabled: bool
+    verdict: Verdict
+    depends_on_arguments: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffers:
+    """Switches tools, lists them for a session, and explains what a call would get."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    gatekeeper: Gatekeeper
+    tools: ToolList
+
+    def disabled(self) -> frozenset[str]:
+        """The tools that are off for all agents."""
+        with self.units.read() as unit:
+            return unit.tool_switches.disabled()
+
+    def switch(self, principal: Principal, name: str, *, enabled: bool) -> Tool:
+        """Switch a tool; one that is off is refused from now on, also to runs that have started."""
+        tool = _named(self.tools(None), name)
+        with self.units.write() as unit:
+            if (name not in unit.tool_switches.disabled()) != enabled:
+                unit.tool_switches.set(name, enabled=enabled)
+                now = self.clock.now_ms()
+                unit.audit.add(
+                    audit.done(
+                        principal,
+                        "tools.set",
+                        name,
+                        at_ms=now,
+                        reason="switched on" if enabled else "switched off",
+                    )
+                )
+        return tool
+
+    def in_session(self, session_id: str) -> tuple[Standing, ...]:
+        """Every tool as the session has it."""
+        with self.units.read() as unit:
+            session = require_session(unit, session_id)
+            circumstances = self.gatekeeper.circumstances(unit, session.agent_id, session)
+        return tuple(_standing(tool, circumstances) for tool in self.tools(session))
+
+    def check(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> Verdict:
+        """What a call would get; of the default agent and no session where none is named."""
+        with self.units.read() as unit:
+            session = None if session_id is None else require_session(unit, session_id)
+            agent_id = agent_id or (session.agent_id if session else DEFAULT_AGENT_ID)
+            if unit.agents.get(agent_id) is None:
+                raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+            circumstances = self.gatekeeper.circumstances(unit, agent_id, session)
+        # A server whose tools are hidden may never have been asked what it has.
+        if is_hidden(name, session):
+            return HIDDEN
+        tool = _named(self.tools(session), name)
+        return circumstances.verdict(tool, as_called(tool, arguments))
+
+
+def _standing(tool: Tool, circumstances: Circumstances) -> Standing:
+    return Standing(
+        tool=tool,
+        enabled=tool.name not in circumstances.disabled,
+        verdict=circumstances.verdict(tool, {}),
+        depends_on_arguments=circumstances.depend_on_arguments(tool),
+    )
+
+
+def as_called(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments as the tool would get them; as they are where it would not take them."""
+    try:
+        return tool.parameters.model_validate(arguments).model_dump(mode="json")
+    except ValidationError:
+        return arguments
+
+
+def _named(tools: Sequence[Tool], name: str) -> Tool:
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    raise NotFound("tool_not_found", domain="tools", detail=f"no tool {name!r}")

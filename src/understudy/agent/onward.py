@@ -1,0 +1,65 @@
+"""Whether a tool that is at work may go on to something that the call did not name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.agent.gate import Gatekeeper
+from understudy.permissions.model import Decision, Verdict
+from understudy.runs.patience import patiently
+from understudy.runs.ports import RunUnit, require_run
+from understudy.sessions.ports import Units
+from understudy.tools.base import Tool, ToolContext, ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """Judges what a tool comes across by the same rules as a call of its own."""
+
+    units: Units[RunUnit]
+    gatekeeper: Gatekeeper
+
+    async def __call__(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        context: ToolContext,
+        *,
+        began_as: Mapping[str, Any] | None,
+    ) -> None:
+        """Raise a `ToolError` unless a call with these arguments would simply run.
+
+        What a person agreed to covers the site it was about: `began_as` is that call.
+        """
+        verdict = await patiently(self._judge, tool, arguments, context.run_id)
+        named = ", ".join(map(str, arguments.values()))
+        match verdict.decision:
+            case Decision.DENY:
+                raise ToolError(
+                    f"it leads on to {named}, which is denied: {verdict.reason}",
+                    code="redirect_denied",
+                )
+            case Decision.ASK if began_as is not None and await self._was_asked(
+                tool, began_as, context
+            ):
+                return
+            case Decision.ASK:
+                raise ToolError(
+                    f"it leads on to {named}, and that must be approved: call {tool.name} for "
+                    f"it if it is needed ({verdict.reason})",
+                    code="redirect_needs_approval",
+                )
+            case Decision.ALLOW:
+                return
+
+    async def _was_asked(
+        self, tool: Tool, began_as: Mapping[str, Any], context: ToolContext
+    ) -> bool:
+        verdict = await patiently(self._judge, tool, began_as, context.run_id)
+        return verdict.decision is Decision.ASK
+
+    def _judge(self, tool: Tool, arguments: Mapping[str, Any], run_id: str) -> Verdict:
+        with self.units.read() as unit:
+            run = require_run(unit, run_id)
+            (verdict,) = self.gatekeeper.judge(unit, run, [(tool, arguments)])
+            return verdict

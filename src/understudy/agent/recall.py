@@ -1,0 +1,61 @@
+"""What a run begins from: the newest checkpoint of its session, and what was said after it."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from understudy.agent.compaction import checkpoint_of, newest_checkpoint
+from understudy.agent.conversation import Checkpoint, Conversation, Piece
+from understudy.agent.history import find_start, read_history
+from understudy.agent.inputs import InputReader, items_of
+from understudy.runs.execute import Execution
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+
+# How many times what a prompt may have is read back at most, to be summarised if need be.
+READ_AHEAD: Final = 8
+
+
+def mark_start(unit: RunUnit, run: Run, *, input_offset: int, limit: int) -> Mapping[str, Any]:
+    """Where the history of a run begins, to be kept in its snapshot."""
+    known = newest_checkpoint(unit.journal, run.session_id, before_offset=input_offset)
+    checkpoint = checkpoint_of(known) if known else None
+    return {
+        "checkpoint": known.offset if known else None,
+        "history_from": find_start(
+            unit.journal,
+            run.session_id,
+            after_offset=checkpoint.upto_offset if checkpoint else 0,
+            before_offset=input_offset,
+            budget_tokens=READ_AHEAD * limit,
+        ),
+        "input_offset": input_offset,
+    }
+
+
+def recall(unit: RunUnit, execution: Execution, *, accepts: frozenset[str]) -> Conversation:
+    """The turns before a run, as its snapshot marks them, and its own input."""
+    snapshot, own = execution.snapshot, items_of(execution.run)
+    reader = InputReader(unit=unit, accepts=accepts)
+    history = read_history(
+        unit.journal,
+        execution.run.session_id,
+        from_offset=snapshot["history_from"],
+        before_offset=snapshot["input_offset"],
+        show=partial(reader.earlier, own=own),
+    )
+    asked = Piece.of(snapshot["input_offset"], (reader.own(own),))
+    return Conversation(
+        own_offset=asked.offset,
+        pieces=(*history, asked),
+        checkpoint=_checkpoint(unit, execution),
+    )
+
+
+def _checkpoint(unit: RunUnit, execution: Execution) -> Checkpoint | None:
+    # Snapshots of runs that began under an older version have none.
+    offset = execution.snapshot.get("checkpoint")
+    if offset is None:
+        return None
+    found = unit.journal.read(session_id=execution.run.session_id, after_offset=offset - 1, limit=1)
+    return checkpoint_of(found[0]) if found else None

@@ -1,0 +1,79 @@
+"""Assets."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Response
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.assets import asset_view, collected_view, raw_response, reference_view
+from understudy.assets.drafts import draft_of
+from understudy.wire.assets import (
+    AssetReferenceView,
+    AssetView,
+    CollectAssets,
+    CollectedView,
+    UploadAsset,
+)
+from understudy.wire.base import Deleted, Items
+
+router = APIRouter(tags=["assets"], route_class=GatedRoute)
+AssetId = Annotated[str, Path(description="id of the asset")]
+ONE: Final = "/v1/assets/{asset_id}"
+RAW: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {"application/octet-stream": {}}, "description": "The bytes"}
+}
+
+
+@router.post("/v1/assets", operation_id="assets.upload", status_code=201)
+def upload(body: UploadAsset, parts: Parts, caller: Caller, response: Response) -> AssetView:
+    """Keep a file; one of the same type and content that is there already is answered with 200."""
+    draft = draft_of(
+        file_name=body.file_name, media_type=body.media_type, content_base64=body.content_base64
+    )
+    asset, is_new = parts.assets.upload(caller, draft)
+    if not is_new:
+        response.status_code = 200
+    return asset_view(asset)
+
+
+@router.get("/v1/assets", operation_id="assets.list")
+def list_assets(parts: Parts, page: Paging) -> Items[AssetView]:
+    """Assets, newest first."""
+    return items(parts.assets.page(page), asset_view)
+
+
+@router.post("/v1/assets/gc", operation_id="assets.gc")
+def collect(parts: Parts, caller: Caller, body: CollectAssets | None = None) -> CollectedView:
+    """Remove assets that nothing refers to; those of the last day are spared by default."""
+    wanted = body or CollectAssets()
+    cleanup = parts.assets.collect(
+        caller, older_than_ms=wanted.older_than_ms, dry_run=wanted.dry_run
+    )
+    return collected_view(cleanup, dry_run=wanted.dry_run)
+
+
+@router.get(ONE, operation_id="assets.get")
+def get(asset_id: AssetId, parts: Parts) -> AssetView:
+    """One asset, without its bytes."""
+    return asset_view(parts.assets.get(asset_id))
+
+
+@router.get(ONE + "/references", operation_id="assets.references")
+def references(asset_id: AssetId, parts: Parts, page: Paging) -> Items[AssetReferenceView]:
+    """What keeps an asset from being deleted."""
+    return items(parts.assets.references(asset_id, page), reference_view)
+
+
+@router.get(ONE + "/raw", operation_id="assets.raw", response_class=Response, responses=RAW)
+def raw(asset_id: AssetId, parts: Parts) -> Response:
+    """The bytes of an asset, checked against the hash they were uploaded with."""
+    return raw_response(parts.assets.read(asset_id))
+
+
+@router.delete(ONE, operation_id="assets.delete")
+def delete(asset_id: AssetId, parts: Parts, caller: Caller) -> Deleted:
+    """Delete an asset that nothing refers to."""
+    parts.assets.delete(caller, asset_id)
+    return Deleted()

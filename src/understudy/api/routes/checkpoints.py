@@ -1,0 +1,61 @@
+"""The checkpoints of a session."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path
+
+from understudy.agent.compaction import checkpoint_of
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging
+from understudy.api.parts import Parts
+from understudy.api.views.runs import count
+from understudy.core.page import PageRequest, encode_cursor, not_ours
+from understudy.sessions.journal import JournalEvent
+from understudy.sessions.ports import require_session
+from understudy.wire.base import Items
+from understudy.wire.checkpoints import CheckpointView
+
+router = APIRouter(tags=["sessions"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+# Beyond any journal.
+FROM_THE_END: Final = 2**31 - 1
+
+
+@router.get("/v1/sessions/{session_id}/checkpoints", operation_id="sessions.checkpoints")
+def list_checkpoints(session_id: SessionId, parts: Parts, page: Paging) -> Items[CheckpointView]:
+    """The summaries that stand for older parts of a session, newest first."""
+    with parts.units.read() as unit:
+        require_session(unit, session_id)
+        found = unit.journal.checkpoints(
+            session_id, before_offset=_before(page), limit=page.limit + 1
+        )
+    shown = found[: page.limit]
+    views = [view for event in shown if (view := _view(event)) is not None]
+    more = len(found) > page.limit
+    return Items(items=views, next_cursor=encode_cursor((shown[-1].offset,)) if more else None)
+
+
+def _before(page: PageRequest) -> int:
+    match page.after:
+        case None:
+            return FROM_THE_END
+        case (int(offset),) if 0 <= offset <= FROM_THE_END:
+            return offset
+        case _:
+            raise not_ours()
+
+
+def _view(event: JournalEvent) -> CheckpointView | None:
+    """What an event records; None when that is damaged."""
+    checkpoint = checkpoint_of(event)
+    if checkpoint is None:
+        return None
+    return CheckpointView(
+        offset=event.offset,
+        at_ms=event.at_ms,
+        run_id=event.run_id,
+        summary=checkpoint.summary,
+        upto_offset=checkpoint.upto_offset,
+        tokens_before=count(event.data.get("tokens_before")),
+        tokens_after=count(event.data.get("tokens_after")),
+    )

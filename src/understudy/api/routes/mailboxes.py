@@ -1,0 +1,97 @@
+"""Mailboxes of sessions and agents."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.views.mailboxes import message_view
+from understudy.core.page import PageRequest
+from understudy.mailboxes.model import MessageStatus as DomainStatus
+from understudy.mailboxes.model import NewMessage
+from understudy.mailboxes.service import Mailbox
+from understudy.wire.base import Items
+from understudy.wire.mailboxes import MessageStatus, MessageView, PostMessage
+
+router = APIRouter(tags=["mailboxes"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+AgentId = Annotated[str, Path(description="id of the agent")]
+MessageId = Annotated[str, Path(description="id of the message")]
+Statuses = Annotated[list[MessageStatus] | None, Query(description="one or more")]
+OF_SESSION: Final = "/v1/mailboxes/{session_id}"
+OF_AGENT: Final = "/v1/agents/{agent_id}/mailbox"
+DEAD: Final[tuple[MessageStatus, ...]] = ("dead",)
+
+
+@router.post("/v1/mailboxes", operation_id="mailboxes.post", status_code=202)
+def post(body: PostMessage, parts: Parts, caller: Caller) -> MessageView:
+    """Send a message to a session or an agent; a run of the receiver reads it."""
+    return message_view(parts.mailboxes.post(caller, NewMessage(**body.model_dump())))
+
+
+@router.get(OF_SESSION, operation_id="mailboxes.list")
+def list_messages(
+    session_id: SessionId, parts: Parts, page: Paging, status: Statuses = None
+) -> Items[MessageView]:
+    """The messages for a session, newest first; looking changes nothing."""
+    return _listed(parts, Mailbox(session_id=session_id), page, status or ())
+
+
+@router.get(OF_SESSION + "/dead-letter", operation_id="mailboxes.dead_letters")
+def dead_letters(session_id: SessionId, parts: Parts, page: Paging) -> Items[MessageView]:
+    """The messages for a session that were given up."""
+    return _listed(parts, Mailbox(session_id=session_id), page, DEAD)
+
+
+@router.post(OF_SESSION + "/messages/{message_id}/ack", operation_id="mailboxes.ack")
+def ack(session_id: SessionId, message_id: MessageId, parts: Parts, caller: Caller) -> MessageView:
+    """Take a message out that waits or was given up."""
+    return message_view(parts.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id))
+
+
+@router.post(OF_SESSION + "/messages/{message_id}/retry", operation_id="mailboxes.retry")
+def retry(
+    session_id: SessionId, message_id: MessageId, parts: Parts, caller: Caller
+) -> MessageView:
+    """Have a message that was given up delivered again."""
+    return message_view(parts.mailboxes.retry(caller, Mailbox(session_id=session_id), message_id))
+
+
+@router.get(OF_AGENT, operation_id="mailboxes.list_of_agent")
+def list_of_agent(
+    agent_id: AgentId, parts: Parts, page: Paging, status: Statuses = None
+) -> Items[MessageView]:
+    """The messages for an agent, newest first; looking changes nothing."""
+    return _listed(parts, Mailbox(agent_id=agent_id), page, status or ())
+
+
+@router.get(OF_AGENT + "/dead-letter", operation_id="mailboxes.dead_letters_of_agent")
+def dead_letters_of_agent(agent_id: AgentId, parts: Parts, page: Paging) -> Items[MessageView]:
+    """The messages for an agent that were given up."""
+    return _listed(parts, Mailbox(agent_id=agent_id), page, DEAD)
+
+
+@router.post(OF_AGENT + "/{message_id}/ack", operation_id="mailboxes.ack_of_agent")
+def ack_of_agent(
+    agent_id: AgentId, message_id: MessageId, parts: Parts, caller: Caller
+) -> MessageView:
+    """Take a message out that waits or was given up."""
+    return message_view(parts.mailboxes.ack(caller, Mailbox(agent_id=agent_id), message_id))
+
+
+@router.post(OF_AGENT + "/{message_id}/retry", operation_id="mailboxes.retry_of_agent")
+def retry_of_agent(
+    agent_id: AgentId, message_id: MessageId, parts: Parts, caller: Caller
+) -> MessageView:
+    """Have a message that was given up delivered again."""
+    return message_view(parts.mailboxes.retry(caller, Mailbox(agent_id=agent_id), message_id))
+
+
+def _listed(
+    parts: AppParts, box: Mailbox, page: PageRequest, statuses: Sequence[MessageStatus]
+) -> Items[MessageView]:
+    wanted = tuple(DomainStatus(name) for name in statuses)
+    return items(parts.mailboxes.page(box, page, statuses=wanted), message_view)

@@ -1,0 +1,82 @@
+"""MCP servers: those of the config file, and those of a session."""
+
+import asyncio
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path
+
+from understudy.api.gate import GatedRoute
+from understudy.api.operations import POST_TWIN
+from understudy.api.paging import Paging, items
+from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.views.mcp import server_view, session_servers_view
+from understudy.core import audit
+from understudy.core.page import Page
+from understudy.core.principal import Principal
+from understudy.mcp_client.model import SessionServer
+from understudy.wire.base import Items
+from understudy.wire.mcp import (
+    McpServerView,
+    SessionMcpServer,
+    SessionMcpServersView,
+    SetSessionMcpServers,
+)
+
+router = APIRouter(tags=["mcp"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
+
+
+@router.get("/v1/mcp-servers", operation_id="mcp_servers.list")
+def list_servers(parts: Parts, page: Paging) -> Items[McpServerView]:
+    """The servers of the config file, and how they stand."""
+    return items(Page.cut(parts.mcp.statuses(), page), server_view)
+
+
+@router.post("/v1/mcp-servers/{name}/restart", operation_id="mcp_servers.restart")
+async def restart(
+    name: Annotated[str, Path(description="name of the server")], parts: Parts, caller: Caller
+) -> McpServerView:
+    """Start a server anew, whether it runs or not; the answer tells what came of it."""
+    status = await parts.mcp.restart(name)
+    await asyncio.to_thread(_note_restart, parts, caller, name)
+    return server_view(status)
+
+
+@router.get(OWN, operation_id="sessions.mcp_servers")
+def get_own(session_id: SessionId, parts: Parts) -> SessionMcpServersView:
+    """The servers that the session has for itself."""
+    return _view(parts, session_id, parts.session_mcp.get(session_id))
+
+
+@router.post(OWN, operation_id="sessions.set_mcp_servers" + POST_TWIN)
+@router.put(OWN, operation_id="sessions.set_mcp_servers")
+async def set_own(
+    session_id: SessionId, body: SetSessionMcpServers, parts: Parts, caller: Caller
+) -> SessionMcpServersView:
+    """Give future runs of the session these servers and no others."""
+    wanted = [_server(name, each) for name, each in body.mcp_servers.items()]
+    return _view(parts, session_id, await parts.session_mcp.set(caller, session_id, wanted))
+
+
+@router.delete(OWN, operation_id="sessions.clear_mcp_servers")
+async def clear_own(session_id: SessionId, parts: Parts, caller: Caller) -> SessionMcpServersView:
+    """Leave the session with the servers of the config file alone."""
+    return _view(parts, session_id, await parts.session_mcp.set(caller, session_id, ()))
+
+
+def _server(name: str, wanted: SessionMcpServer) -> SessionServer:
+    fields = wanted.model_dump()
+    return SessionServer(**{**fields, "name": name, "args": tuple(fields["args"])})
+
+
+def _view(
+    parts: AppParts, session_id: str, servers: tuple[SessionServer, ...]
+) -> SessionMcpServersView:
+    return session_servers_view(session_id, servers, parts.session_mcp, parts.mcp)
+
+
+def _note_restart(parts: AppParts, principal: Principal, name: str) -> None:
+    with parts.units.write() as unit:
+        now = parts.clock.now_ms()
+        unit.audit.add(audit.done(principal, "mcp_servers.restart", name, at_ms=now))

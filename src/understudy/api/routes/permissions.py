@@ -1,0 +1,59 @@
+"""Which tool calls may run: the rules of the daemon and of a session."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path
+
+from understudy.api.gate import GatedRoute
+from understudy.api.operations import POST_TWIN
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.permissions import permissions_view, rules_of, session_permissions_view
+from understudy.wire.permissions import (
+    PermissionsView,
+    SessionPermissionsView,
+    SetPermissions,
+    SetSessionPermissions,
+)
+
+router = APIRouter(tags=["permissions"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+OF_SESSION: Final = "/v1/sessions/{session_id}/permissions"
+
+
+@router.get("/v1/permissions", operation_id="permissions.get")
+def get_permissions(parts: Parts) -> PermissionsView:
+    """The rules that hold for every agent."""
+    return permissions_view(*parts.daemon_rules.current())
+
+
+@router.put("/v1/permissions", operation_id="permissions.set")
+def set_permissions(body: SetPermissions, parts: Parts, caller: Caller) -> PermissionsView:
+    """Replace the rules that hold for every agent; the next tool call sees them."""
+    changed = parts.daemon_rules.replace(
+        caller, rules_of(body.rules), expected_revision=body.expected_revision
+    )
+    return permissions_view(*changed)
+
+
+@router.get(OF_SESSION, operation_id="sessions.permissions")
+def get_session_permissions(session_id: SessionId, parts: Parts) -> SessionPermissionsView:
+    """The rules of a session, and those it took from its parent."""
+    return session_permissions_view(parts.sessions.get(session_id))
+
+
+@router.post(OF_SESSION, operation_id="sessions.set_permissions" + POST_TWIN)
+@router.put(OF_SESSION, operation_id="sessions.set_permissions")
+def set_session_permissions(
+    session_id: SessionId, body: SetSessionPermissions, parts: Parts, caller: Caller
+) -> SessionPermissionsView:
+    """Replace the rules of a session, also while it is busy; the next tool call sees them."""
+    rules = rules_of(body.rules)
+    return session_permissions_view(parts.sessions.set_permissions(caller, session_id, rules))
+
+
+@router.delete(OF_SESSION, operation_id="sessions.clear_permissions")
+def clear_session_permissions(
+    session_id: SessionId, parts: Parts, caller: Caller
+) -> SessionPermissionsView:
+    """Drop the session's own rules; those a sidechain took from its parent stay."""
+    return session_permissions_view(parts.sessions.set_permissions(caller, session_id, ()))

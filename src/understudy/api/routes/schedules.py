@@ -1,0 +1,120 @@
+"""Schedules."""
+
+from typing import Annotated, Final, assert_never
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.submissions import submission_of
+from understudy.api.views.schedules import execution_view, schedule_answer, schedule_view
+from understudy.core.errors import Invalid
+from understudy.runs.submission import Submission
+from understudy.schedules import model
+from understudy.schedules.requests import within_request
+from understudy.wire.base import Items
+from understudy.wire.runs import SubmitInput
+from understudy.wire.schedules import (
+    Cadence,
+    CreateSchedule,
+    CronCadence,
+    ExecutionView,
+    IntervalCadence,
+    OnceCadence,
+    ScheduleAnswer,
+    ScheduleStatus,
+    ScheduleView,
+)
+
+router = APIRouter(tags=["schedules"], route_class=GatedRoute)
+ScheduleId = Annotated[str, Path(description="id of the schedule")]
+ONE: Final = "/v1/schedules/{schedule_id}"
+
+
+@router.post("/v1/schedules", operation_id="schedules.create", status_code=201)
+def create(body: CreateSchedule, parts: Parts, caller: Caller) -> ScheduleView:
+    """Create a schedule that submits runs for the caller."""
+    wanted = model.NewSchedule(
+        name=body.name,
+        target_session_id=body.target_session_id,
+        cadence=_cadence(body.cadence),
+        request=_request(body.request),
+        max_executions=body.max_executions,
+        overlap_policy=model.OverlapPolicy(body.overlap_policy),
+        misfire_policy=model.MisfirePolicy(body.misfire_policy.type),
+    )
+    return schedule_view(parts.schedules.create(caller, wanted))
+
+
+@router.get("/v1/schedules", operation_id="schedules.list")
+def list_schedules(
+    parts: Parts,
+    page: Paging,
+    session_id: Annotated[str | None, Query(description="only those for this session")] = None,
+    status: Annotated[list[ScheduleStatus] | None, Query(description="one or more")] = None,
+) -> Items[ScheduleView]:
+    """Schedules, newest first."""
+    statuses = tuple(model.ScheduleStatus(name) for name in status or ())
+    found = parts.schedules.page(page, session_id=session_id, statuses=statuses)
+    return items(found, schedule_view)
+
+
+@router.get(ONE, operation_id="schedules.get")
+def get(schedule_id: ScheduleId, parts: Parts) -> ScheduleView:
+    """One schedule."""
+    return schedule_view(parts.schedules.get(schedule_id))
+
+
+@router.get(ONE + "/executions", operation_id="schedules.executions")
+def executions(schedule_id: ScheduleId, parts: Parts, page: Paging) -> Items[ExecutionView]:
+    """The last fires of a schedule, newest first."""
+    return items(parts.schedules.executions(schedule_id, page), execution_view)
+
+
+@router.post(ONE + "/pause", operation_id="schedules.pause")
+def pause(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+    """Fire no more until it is resumed."""
+    return schedule_answer(parts.schedules.pause(caller, schedule_id))
+
+
+@router.post(ONE + "/resume", operation_id="schedules.resume")
+def resume(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+    """Fire again, from the next time on."""
+    return schedule_answer(parts.schedules.resume(caller, schedule_id))
+
+
+@router.post(ONE + "/trigger", operation_id="schedules.trigger")
+def trigger(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+    """Fire now, beside the cadence; the overlap policy holds here too."""
+    return schedule_answer(*parts.schedules.trigger(caller, schedule_id))
+
+
+@router.post(ONE + "/cancel", operation_id="schedules.cancel")
+def cancel(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+    """End a schedule for good; runs it has submitted go on."""
+    return schedule_answer(parts.schedules.cancel(caller, schedule_id))
+
+
+def _cadence(body: Cadence) -> model.Cadence:
+    match body:
+        case OnceCadence():
+            return model.Once(fire_at_ms=body.fire_at_ms)
+        case IntervalCadence():
+            return model.Interval(every_seconds=body.every_seconds)
+        case CronCadence():
+            return model.Cron(expression=body.expression, timezone=body.timezone)
+        case _:
+            assert_never(body)
+
+
+def _request(body: SubmitInput) -> Submission:
+    with within_request():
+        if body.idempotency_key is not None:
+            raise Invalid(
+                "idempotency_key_not_allowed",
+                domain="schedules",
+                pointer="/idempotency_key",
+                detail="each fire is a run of its own; a key would make them one",
+            )
+        return submission_of(body)

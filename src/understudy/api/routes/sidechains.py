@@ -1,0 +1,21 @@
+"""The sidechains of a session."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Parts
+from understudy.api.views.sidechains import sidechain_view
+from understudy.wire.base import Items
+from understudy.wire.sidechains import SidechainView
+
+router = APIRouter(tags=["sessions"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+
+
+@router.get("/v1/sessions/{session_id}/sidechains", operation_id="sessions.sidechains")
+def sidechains(session_id: SessionId, parts: Parts, page: Paging) -> Items[SidechainView]:
+    """The child sessions of a session, oldest first, with their newest runs."""
+    return items(parts.sidechains.page(session_id, page), sidechain_view)

@@ -1,0 +1,76 @@
+"""Tasks of a session."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.tasks import task_view
+from understudy.core.page import Page
+from understudy.sessions.task_service import NewTask, TaskChange
+from understudy.sessions.tasks import TaskStatus
+from understudy.wire import tasks as wire
+from understudy.wire.base import Items
+from understudy.wire.tasks import CreateTask, TaskView, UpdateTask
+
+router = APIRouter(tags=["tasks"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+TaskId = Annotated[str, Path(description="id or number of the task")]
+ALL: Final = "/v1/sessions/{session_id}/tasks"
+ONE: Final = ALL + "/{task_id}"
+
+
+@router.get(ALL, operation_id="tasks.list")
+def list_tasks(
+    session_id: SessionId,
+    parts: Parts,
+    page: Paging,
+    status: Annotated[wire.TaskStatus | None, Query(description="only of this status")] = None,
+) -> Items[TaskView]:
+    """The tasks of a session, by number."""
+    statuses = () if status is None else (TaskStatus(status),)
+    return items(Page.cut(parts.tasks.list(session_id, statuses=statuses), page), task_view)
+
+
+@router.get(ONE, operation_id="tasks.get")
+def get(session_id: SessionId, task_id: TaskId, parts: Parts) -> TaskView:
+    """One task."""
+    return task_view(parts.tasks.get(session_id, task_id))
+
+
+@router.post(ALL, operation_id="tasks.create", status_code=201)
+def create(session_id: SessionId, body: CreateTask, parts: Parts, caller: Caller) -> TaskView:
+    """Add a task to the list."""
+    wanted = NewTask(
+        title=body.title,
+        description=body.description,
+        depends_on=_references(body.depends_on),
+    )
+    return task_view(parts.tasks.create(caller, session_id, wanted))
+
+
+@router.patch(ONE, operation_id="tasks.update")
+def update(
+    session_id: SessionId, task_id: TaskId, body: UpdateTask, parts: Parts, caller: Caller
+) -> TaskView:
+    """Change a task, if its state and its dependencies allow it."""
+    change = TaskChange(
+        title=body.title,
+        description=body.description,
+        status=None if body.status is None else TaskStatus(body.status),
+        depends_on=None if body.depends_on is None else _references(body.depends_on),
+    )
+    return task_view(parts.tasks.update(caller, session_id, task_id, change))
+
+
+@router.post(ONE + "/stop", operation_id="tasks.stop")
+def stop(session_id: SessionId, task_id: TaskId, parts: Parts, caller: Caller) -> TaskView:
+    """Cancel a task; one that has ended is answered as it is."""
+    return task_view(parts.tasks.stop(caller, session_id, task_id))
+
+
+def _references(given: Sequence[int | str]) -> tuple[str, ...]:
+    return tuple(str(reference) for reference in given)

@@ -1,0 +1,51 @@
+"""The tools there are, how a session has them, and what a call would get."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.permissions import session_tool_view, tool_view, verdict_view
+from understudy.core.page import Page
+from understudy.wire.base import Items
+from understudy.wire.permissions import CheckTool, SessionToolView, VerdictView
+from understudy.wire.runtime import SetTool, ToolView
+
+router = APIRouter(tags=["tools"], route_class=GatedRoute)
+
+
+@router.get("/v1/tools", operation_id="tools.list")
+def list_tools(parts: Parts, page: Paging) -> Items[ToolView]:
+    """The tools there are."""
+    disabled = parts.offers.disabled()
+    found = Page.cut(parts.tools.describe(), page)
+    return items(
+        found,
+        lambda tool: ToolView.model_validate({**tool, "enabled": tool["name"] not in disabled}),
+    )
+
+
+@router.post("/v1/tools/check", operation_id="tools.check")
+def check_tool(body: CheckTool, parts: Parts) -> VerdictView:
+    """What would become of a call, by which rule, and how every rule fared; nothing is run."""
+    verdict = parts.offers.check(
+        body.tool, body.arguments, session_id=body.session_id, agent_id=body.agent_id
+    )
+    return verdict_view(verdict)
+
+
+@router.put("/v1/tools/{name:path}", operation_id="tools.set")
+def set_tool(name: str, body: SetTool, parts: Parts, caller: Caller) -> ToolView:
+    """Switch a tool on or off for all agents."""
+    tool = parts.offers.switch(caller, name, enabled=body.enabled)
+    return tool_view(tool, enabled=body.enabled)
+
+
+@router.get("/v1/sessions/{session_id}/tools", operation_id="sessions.tools")
+def list_session_tools(
+    session_id: Annotated[str, Path(description="id of the session")], parts: Parts, page: Paging
+) -> Items[SessionToolView]:
+    """The tools as a session has them: what is gated, and why."""
+    return items(Page.cut(parts.offers.in_session(session_id), page), session_tool_view)

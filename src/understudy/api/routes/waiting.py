@@ -1,0 +1,209 @@
+"""What runs wait for: approvals and questions, for one run or for what a session is doing."""
+
+import asyncio
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header, Path, Query, Request
+
+from understudy.api.gate import GatedRoute
+from understudy.api.idempotency import refuse_used_key
+from understudy.api.paging import Paging, items
+from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.submissions import inline_view, settled
+from understudy.api.views.runs import run_view
+from understudy.api.views.waiting import approval_preview, approval_view, question_view
+from understudy.core.principal import Principal
+from understudy.runs.answers import Answer, QuestionResolution
+from understudy.runs.approvals import Resolution
+from understudy.runs.detail import RunDetail
+from understudy.runs.reading import Place
+from understudy.runs.requests import RequestState as DomainState
+from understudy.wire.base import Items
+from understudy.wire.runs import RunView
+from understudy.wire.sessions import SessionView
+from understudy.wire.waiting import (
+    ApprovalView,
+    CancelQuestion,
+    QuestionView,
+    RequestState,
+    ResolveApprovals,
+    ResolveQuestion,
+)
+
+router = APIRouter(tags=["approvals and questions"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+RunId = Annotated[str, Path(description="id of the run")]
+RequestId = Annotated[str, Path(description="id of the approval or question")]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", description="a repeat changes nothing")]
+State = Annotated[
+    RequestState | None, Query(description="pending where none is named; see `all` as well")
+]
+Everything = Annotated[bool, Query(alias="all", description="whatever became of them")]
+InSession = Annotated[str | None, Query(alias="session_id")]
+OfRun = Annotated[str | None, Query(alias="run_id")]
+ONE_RUN: Final = "/v1/runs/{run_id}"
+ONE_SESSION: Final = "/v1/sessions/{session_id}"
+
+
+@router.get("/v1/approvals", operation_id="approvals.list")
+def list_approvals(
+    parts: Parts,
+    page: Paging,
+    session_id: InSession = None,
+    run_id: OfRun = None,
+    state: State = None,
+    everything: Everything = False,
+) -> Items[ApprovalView]:
+    """Tool calls that wait for a person, oldest first."""
+    found = parts.approvals.reader.page(
+        page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
+    )
+    return items(found, approval_preview)
+
+
+@router.get("/v1/approvals/{request_id}", operation_id="approvals.get")
+def get_approval(request_id: RequestId, parts: Parts) -> ApprovalView:
+    """One approval."""
+    return approval_view(parts.approvals.reader.get(request_id))
+
+
+@router.get("/v1/questions", operation_id="questions.list")
+def list_questions(
+    parts: Parts,
+    page: Paging,
+    session_id: InSession = None,
+    run_id: OfRun = None,
+    state: State = None,
+    everything: Everything = False,
+) -> Items[QuestionView]:
+    """Questions that wait for an answer, oldest first."""
+    found = parts.questions.reader.page(
+        page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
+    )
+    return items(found, question_view)
+
+
+@router.get("/v1/questions/{request_id}", operation_id="questions.get")
+def get_question(request_id: RequestId, parts: Parts) -> QuestionView:
+    """One question."""
+    return question_view(parts.questions.reader.get(request_id))
+
+
+@router.get(ONE_SESSION + "/questions", operation_id="questions.of_session")
+def questions_of_session(session_id: SessionId, parts: Parts, page: Paging) -> Items[QuestionView]:
+    """The questions of a session that wait for an answer."""
+    return items(parts.questions.reader.page(page, session_id=session_id), question_view)
+
+
+@router.post(ONE_RUN + "/approvals", operation_id="approvals.resolve", status_code=202)
+def resolve_approvals(
+    run_id: RunId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
+) -> RunView:
+    """Allow or deny tool calls of a run, all of them or none; with the last the run goes on."""
+    return run_view(_resolve(parts, caller, Place(run_id=run_id), body, key))
+
+
+@router.post(
+    ONE_SESSION + "/approval-runs", operation_id="approvals.resolve_in_session", status_code=202
+)
+def resolve_session_approvals(
+    session_id: SessionId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
+) -> RunView:
+    """The same for the run that a session is at."""
+    return run_view(_resolve(parts, caller, Place(session_id=session_id), body, key))
+
+
+@router.post(ONE_SESSION + "/approvals", operation_id="approvals.resolve_inline")
+async def resolve_inline(
+    session_id: SessionId,
+    body: ResolveApprovals,
+    parts: Parts,
+    caller: Caller,
+    request: Request,
+    key: Key = None,
+) -> SessionView:
+    """The same, answered when the run has ended or waits again."""
+
+    def resolve() -> RunDetail:
+        return _resolve(parts, caller, Place(session_id=session_id), body, key)
+
+    detail = await settled(parts, request, await asyncio.to_thread(resolve))
+    return await asyncio.to_thread(inline_view, parts, detail)
+
+
+@router.post(ONE_RUN + "/questions", operation_id="questions.resolve", status_code=202)
+def resolve_question(
+    run_id: RunId, body: ResolveQuestion, parts: Parts, caller: Caller, key: Key = None
+) -> RunView:
+    """Answer or decline a question of a run; with the last one the run goes on."""
+    return run_view(_answer(parts, caller, Place(run_id=run_id), body, key))
+
+
+@router.post(ONE_SESSION + "/questions", operation_id="questions.resolve_inline")
+async def resolve_question_inline(
+    session_id: SessionId,
+    body: ResolveQuestion,
+    parts: Parts,
+    caller: Caller,
+    request: Request,
+    key: Key = None,
+) -> SessionView:
+    """The same for the run that a session is at, answered when it has ended or waits again."""
+
+    def resolve() -> RunDetail:
+        return _answer(parts, caller, Place(session_id=session_id), body, key)
+
+    detail = await settled(parts, request, await asyncio.to_thread(resolve))
+    return await asyncio.to_thread(inline_view, parts, detail)
+
+
+@router.post(ONE_RUN + "/questions/{request_id}/cancel", operation_id="questions.cancel")
+def cancel_question(
+    run_id: RunId,
+    request_id: RequestId,
+    parts: Parts,
+    caller: Caller,
+    body: CancelQuestion | None = None,
+    key: Key = None,
+) -> RunView:
+    """Withdraw a question, and with it the run that cannot go on without an answer."""
+    given = key if key is not None else (body.idempotency_key if body else None)
+    refuse_used_key(parts, caller, given)
+    return run_view(parts.questions.cancel(caller, run_id, request_id, idempotency_key=given))
+
+
+def _resolve(
+    parts: AppParts, caller: Principal, place: Place, body: ResolveApprovals, key: str | None
+) -> RunDetail:
+    given = key if key is not None else body.idempotency_key
+    refuse_used_key(parts, caller, given)
+    resolutions = [Resolution(**each.model_dump()) for each in body.resolutions]
+    return parts.approvals.resolve(caller, place, resolutions, idempotency_key=given)
+
+
+def _answer(
+    parts: AppParts, caller: Principal, place: Place, body: ResolveQuestion, key: str | None
+) -> RunDetail:
+    given = key if key is not None else body.idempotency_key
+    refuse_used_key(parts, caller, given)
+    asked = body.resolution
+    resolution = QuestionResolution(
+        request_id=asked.request_id,
+        answers=tuple(
+            Answer(
+                question_id=each.question_id,
+                selected_option_ids=tuple(each.selected_option_ids),
+                freeform_answer=each.freeform_answer,
+            )
+            for each in asked.answers
+        ),
+        declined=asked.declined,
+        justification=asked.justification,
+    )
+    return parts.questions.resolve(caller, place, resolution, idempotency_key=given)
+
+
+def _state(state: RequestState | None, *, everything: bool) -> DomainState | None:
+    if everything:
+        return None
+    return DomainState.PENDING if state is None else DomainState(state)

@@ -1,0 +1,1 @@
+"""Assets: files that inputs name by id, kept once per content and safe from change."""

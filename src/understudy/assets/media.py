@@ -1,0 +1,159 @@
+"""What kind of file something is: what it is called, what it says it is, what its bytes show."""
+
+import re
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from understudy.core.errors import Invalid
+
+MAX_NAME_CHARS: Final = 255
+UNKNOWN: Final = "application/octet-stream"
+PLAIN_TEXT: Final = "text/plain"
+
+
+class MediaKind(StrEnum):
+    """What a model can do with a file."""
+
+    IMAGE = "image"
+    DOCUMENT = "document"
+    TEXT = "text"
+    OTHER = "other"
+
+
+# What the first bytes of these must look like; a file of another type never looks like that.
+MAGIC: Final[Mapping[str, Callable[[bytes], bool]]] = {
+    "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
+    "image/gif": lambda data: data.startswith((b"GIF87a", b"GIF89a")),
+    "image/webp": lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP",
+    "application/pdf": lambda data: data.startswith(b"%PDF-"),
+}
+_ALIASES: Final[Mapping[str, str]] = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-png": "image/png",
+    "application/x-pdf": "application/pdf",
+}
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
+DOCUMENTS: Final = frozenset(
+    {
+        "application/pdf",
+        "application/msword",
+        "application/rtf",
+        "application/vnd.ms-excel",
+        "application/vnd.ms-powerpoint",
+        "application/vnd.oasis.opendocument.text",
+        "application/vnd.oasis.opendocument.spreadsheet",
+        _OFFICE + "wordprocessingml.document",
+        _OFFICE + "spreadsheetml.sheet",
+        _OFFICE + "presentationml.presentation",
+    }
+)
+TEXTS: Final = frozenset(
+    {
+        "application/csv",
+        "application/ecmascript",
+        "application/javascript",
+        "application/json",
+        "application/jsonl",
+        "application/sql",
+        "application/toml",
+        "application/x-ndjson",
+        "application/x-sh",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    }
+)
+_TEXT_SUFFIXES: Final = ("+json", "+xml", "+yaml")
+# Only for text: whether a file is an image or a PDF is seen in its bytes.
+_BY_EXTENSION: Final[Mapping[str, str]] = {
+    "csv": "text/csv",
+    "htm": "text/html",
+    "html": "text/html",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "md": "text/markdown",
+    "toml": "application/toml",
+    "tsv": "text/tab-separated-values",
+    "xml": "application/xml",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+}
+_WELL_FORMED: Final = re.compile(
+    r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}"
+)
+_PARTS: Final = re.compile(r"[/\\]")
+
+
+def clean_name(given: str, *, pointer: str = "/file_name") -> str:
+    """The file's own name, without directories and what cannot be shown; `Invalid` if none is left."""
+    last = _PARTS.split(given)[-1]
+    name = " ".join("".join(char if char.isprintable() else " " for char in last).split())
+    if name.strip(".") == "":
+        raise Invalid(
+            "invalid_file_name", domain="assets", pointer=pointer, detail="a file needs a name"
+        )
+    if len(name) <= MAX_NAME_CHARS:
+        return name
+    stem, dot, extension = name.rpartition(".")
+    end = dot + extension if stem and len(extension) <= 16 else ""
+    return name[: MAX_NAME_CHARS - len(end)] + end
+
+
+def media_type_of(
+    data: bytes, *, declared: str | None, file_name: str, pointer: str = "/media_type"
+) -> str:
+    """The type of a file: as declared if its bytes allow that, else as they and its name suggest."""
+    seen = sniff(data)
+    wanted = _normal(declared, pointer) if declared is not None else UNKNOWN
+    if wanted == UNKNOWN:
+        return seen or _text_type(data, file_name)
+    if wanted != seen and (seen is not None or wanted in MAGIC):
+        raise Invalid(
+            "media_type_mismatch",
+            domain="assets",
+            pointer=pointer,
+            detail=f"the bytes are not those of {wanted}" + (f" but of {seen}" if seen else ""),
+        )
+    return wanted
+
+
+def sniff(data: bytes) -> str | None:
+    """The image or document type that the first bytes show; None when they show none of these."""
+    return next((kind for kind, fits in MAGIC.items() if fits(data)), None)
+
+
+def kind_of(media_type: str) -> MediaKind:
+    """What a model can do with files of this type."""
+    if media_type in DOCUMENTS:
+        return MediaKind.DOCUMENT
+    if media_type in MAGIC:
+        return MediaKind.IMAGE
+    if media_type.startswith("text/") or media_type in TEXTS or media_type.endswith(_TEXT_SUFFIXES):
+        return MediaKind.TEXT
+    return MediaKind.OTHER
+
+
+def _normal(declared: str, pointer: str) -> str:
+    """The type in lower case, without parameters and by its usual name."""
+    bare = declared.partition(";")[0].strip().lower()
+    if not _WELL_FORMED.fullmatch(bare):
+        raise Invalid(
+            "invalid_media_type",
+            domain="assets",
+            pointer=pointer,
+            detail="a media type looks like image/png",
+        )
+    return _ALIASES.get(bare, bare)
+
+
+def _text_type(data: bytes, file_name: str) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return UNKNOWN
+    if "\0" in text:
+        return UNKNOWN
+    return _BY_EXTENSION.get(file_name.rpartition(".")[2].lower(), PLAIN_TEXT)

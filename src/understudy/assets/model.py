@@ -1,0 +1,56 @@
+"""The records of an asset."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+MAX_ASSET_BYTES: Final = 12 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetDraft:
+    """A file that was checked and is about to become an asset."""
+
+    file_name: str
+    media_type: str
+    sha256: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asset:
+    """A file that inputs can name; its content never changes."""
+
+    asset_id: str
+    file_name: str
+    media_type: str
+    size: int
+    sha256: str
+    owner_id: str
+    created_at_ms: int
+
+
+class ReferenceKind(StrEnum):
+    """What can keep an asset from being deleted."""
+
+    RUN = "run"
+    SCHEDULE = "schedule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetReference:
+    """Something that needs an asset for as long as it exists."""
+
+    asset_id: str
+    kind: ReferenceKind
+    ref_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleanup:
+    """What a garbage collection removed, or would remove."""
+
+    assets: tuple[Asset, ...] = ()
+    blobs: int = 0
+    # Whether there is more of the same than one collection takes.
+    has_more: bool = False

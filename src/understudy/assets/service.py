@@ -1,0 +1,138 @@
+"""Use cases of assets: upload, look, read, delete, collect what nothing needs."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from understudy.assets.keeping import AssetContent, keep, read_asset, require_asset
+from understudy.assets.model import Asset, AssetDraft, AssetReference, Cleanup
+from understudy.assets.ports import AssetUnit
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid, Unavailable
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.sessions.ports import Units
+
+log = structlog.get_logger()
+
+# Somebody may have uploaded a file and be about to send the input that names it.
+GRACE_MS: Final = 24 * 3600 * 1000
+MAX_AGE_MS: Final = 100 * 365 * 24 * 3600 * 1000
+MAX_COLLECTED: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AssetService:
+    """Files that inputs name by id."""
+
+    units: Units[AssetUnit]
+    clock: Clock
+
+    def upload(self, principal: Principal, draft: AssetDraft) -> tuple[Asset, bool]:
+        """The asset with this type and content, and whether it is new."""
+        with self.units.write() as unit:
+            return keep(unit, principal, draft, now_ms=self.clock.now_ms())
+
+    def get(self, asset_id: str) -> Asset:
+        """One asset, or `NotFound`."""
+        with self.units.read() as unit:
+            return require_asset(unit, asset_id)
+
+    def page(self, request: PageRequest) -> Page[Asset]:
+        """Assets, newest first."""
+        with self.units.read() as unit:
+            return unit.assets.page(request)
+
+    def references(self, asset_id: str, request: PageRequest) -> Page[AssetReference]:
+        """What keeps an asset from being deleted."""
+        with self.units.read() as unit:
+            require_asset(unit, asset_id)
+            return unit.assets.references(asset_id, request)
+
+    def read(self, asset_id: str) -> AssetContent:
+        """An asset with its bytes, checked against the hash they were uploaded with."""
+        with self.units.read() as unit:
+            return read_asset(unit, asset_id)
+
+    def delete(self, principal: Principal, asset_id: str) -> None:
+        """Remove an asset that nothing refers to."""
+        with self.units.write() as unit:
+            unit.assets.hold(alone=True)
+            asset = require_asset(unit, asset_id)
+            if unit.assets.is_referenced(asset_id):
+                raise Conflict(
+                    "asset_delete_blocked",
+                    domain="assets",
+                    detail=f"asset {asset_id} is in use; its references say by what",
+                    params={"asset_id": asset_id},
+                )
+            unit.assets.delete(asset_id)
+            now = self.clock.now_ms()
+            unit.audit.add(audit.done(principal, "assets.delete", asset_id, at_ms=now))
+        try:
+            self._drop_unused({asset.sha256})
+        except Unavailable as problem:
+            # The asset is gone all the same; the next collection takes its bytes.
+            log.warning("assets.blob_left", asset_id=asset_id, reason=problem.detail)
+
+    def collect(
+        self, principal: Principal, *, older_than_ms: int | None = None, dry_run: bool = False
+    ) -> Cleanup:
+        """Remove assets that nothing refers to, and bytes that no asset has.
+
+        A blob is never younger than its asset: both are written in one unit, and nobody writes
+        while this one holds the assets alone. So bytes without an asset need no grace.
+        """
+        grace = GRACE_MS if older_than_ms is None else _checked_age(older_than_ms)
+        now = self.clock.now_ms()
+        if dry_run:
+            with self.units.read() as unit:
+                found = unit.assets.unreferenced(before_ms=now - grace, limit=MAX_COLLECTED + 1)
+                doomed = [asset.asset_id for asset in found[:MAX_COLLECTED]]
+                return _cleanup(found, blobs=len(_unused(unit, besides=doomed)))
+        with self.units.write() as unit:
+            unit.assets.hold(alone=True)
+            found = unit.assets.unreferenced(before_ms=now - grace, limit=MAX_COLLECTED + 1)
+            for asset in found[:MAX_COLLECTED]:
+                unit.assets.delete(asset.asset_id)
+                unit.audit.add(audit.done(principal, "assets.gc", asset.asset_id, at_ms=now))
+        return _cleanup(found, blobs=self._drop_unused())
+
+    def _drop_unused(self, sha256s: Collection[str] | None = None) -> int:
+        """Remove bytes that no asset has, of these or of all; how many there were.
+
+        In a unit of its own: what a file system has lost no rollback brings back, so the records
+        must be gone for good before their bytes go.
+        """
+        with self.units.write() as unit:
+            unit.assets.hold(alone=True)
+            unused = _unused(unit, sha256s)
+            for sha256 in unused:
+                unit.blobs.delete(sha256)
+            return len(unused)
+
+
+def _unused(
+    unit: AssetUnit, sha256s: Collection[str] | None = None, *, besides: Collection[str] = ()
+) -> frozenset[str]:
+    """Bytes that no asset has, of these or of all, as if some assets were not there."""
+    candidates = frozenset(unit.blobs.names() if sha256s is None else sha256s)
+    return candidates - unit.assets.used(candidates, besides=besides)
+
+
+def _cleanup(found: tuple[Asset, ...], *, blobs: int) -> Cleanup:
+    return Cleanup(assets=found[:MAX_COLLECTED], blobs=blobs, has_more=len(found) > MAX_COLLECTED)
+
+
+def _checked_age(age_ms: int) -> int:
+    if not 0 <= age_ms <= MAX_AGE_MS:
+        raise Invalid(
+            "invalid_age",
+            domain="assets",
+            pointer="/older_than_ms",
+            detail=f"older_than_ms must be 0 to {MAX_AGE_MS}",
+        )
+    return age_ms

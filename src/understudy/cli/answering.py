@@ -1,0 +1,111 @@
+"""Asking a person what a run asks: options by number, or words of their own."""
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from understudy.cli.person import Person
+from understudy.cli.requests_shown import question_lines
+from understudy.cli.screen import count
+
+if TYPE_CHECKING:
+    from understudy.wire.waiting import AnswerBody, AskedView, QuestionResolutionBody, QuestionView
+
+DECLINE: Final = "/decline"
+SEPARATOR: Final = re.compile(r"[,\s]+")
+# Longer ones are no numbers of options, and in the end none that can be read at all.
+MAX_DIGITS: Final = 9
+
+
+class Unclear(Exception):
+    """What was typed is no answer; the text says why."""
+
+
+def ask_questions(person: Person, view: "QuestionView") -> "QuestionResolutionBody":
+    """The answers of a person to all questions of a request, or that they decline."""
+    from understudy.wire.waiting import QuestionResolutionBody
+
+    answers: list[AnswerBody] = []
+    for asked in view.questions:
+        person.say(["", *question_lines(asked)])
+        answer = _ask_one(person, asked)
+        if answer is None:
+            return _declined(person, view)
+        answers.append(answer)
+    return QuestionResolutionBody(request_id=view.id, answers=answers)
+
+
+def read_answer(asked: "AskedView", typed: str) -> "AnswerBody":
+    """What was typed as an answer: numbers, names or labels of options, else free words."""
+    from understudy.wire.waiting import AnswerBody
+
+    text = typed.strip()
+    if not text:
+        raise Unclear("type an answer")
+    chosen = _chosen(asked, text)
+    if chosen is None:
+        return AnswerBody(question_id=asked.id, freeform_answer=text)
+    if len(chosen) > 1 and not asked.multi_select:
+        raise Unclear("only one option can be chosen")
+    return AnswerBody(question_id=asked.id, selected_option_ids=chosen)
+
+
+def option_named(asked: "AskedView", word: str) -> str | None:
+    """The id of the option with this number on the screen, or else with this id or label."""
+    # The number first: what a model names its options must not change what a number means.
+    if _is_number(word) and 1 <= int(word) <= len(asked.options):
+        return asked.options[int(word) - 1].id
+    by_label = {option.label.casefold(): option.id for option in reversed(asked.options)}
+    by_id = {option.id: option.id for option in asked.options}
+    return by_id.get(word) or by_label.get(word.casefold())
+
+
+def _ask_one(person: Person, asked: "AskedView") -> "AnswerBody | None":
+    while True:
+        typed = person.ask(_prompt(asked))
+        if typed == DECLINE:
+            return None
+        try:
+            return read_answer(asked, typed)
+        except Unclear as problem:
+            person.say([str(problem)])
+
+
+def _prompt(asked: "AskedView") -> str:
+    if not asked.options:
+        return f"your answer ({DECLINE} gives none): "
+    numbers = "numbers such as 1,2" if asked.multi_select else "a number"
+    return f"{numbers}, or your own words ({DECLINE} gives no answer): "
+
+
+def _chosen(asked: "AskedView", text: str) -> list[str] | None:
+    """The options that a text names; None when it is meant as words."""
+    words = SEPARATOR.split(text)
+    are_numbers = all(map(_is_number, words))
+    numbered = _all_named(asked, words) if are_numbers else None
+    if numbered is not None:
+        return numbered
+    whole = option_named(asked, text)
+    if whole is not None:
+        return [whole]
+    if asked.options and are_numbers:
+        raise Unclear(f"there are {count(len(asked.options), 'option')}")
+    return _all_named(asked, text.split(","))
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= MAX_DIGITS
+
+
+def _all_named(asked: "AskedView", words: list[str]) -> list[str] | None:
+    found = [option_named(asked, word.strip()) for word in words]
+    # Chosen twice is chosen once.
+    return None if None in found else list(dict.fromkeys(each for each in found if each))
+
+
+def _declined(person: Person, view: "QuestionView") -> "QuestionResolutionBody":
+    from understudy.wire.waiting import QuestionResolutionBody
+
+    more: dict[str, Any] = {}
+    if why := person.ask("why not (may be empty; the model is told): "):
+        more["justification"] = why
+    return QuestionResolutionBody(request_id=view.id, declined=True, **more)

@@ -1,0 +1,162 @@
+"""`understudy approvals`: tool calls that wait for a person."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.arguments import Cursor, InSession, Key, Limit, OfRun
+from understudy.cli.calls_shown import inline
+from understudy.cli.connection import Connection, connect
+from understudy.cli.needs import outlook
+from understudy.cli.options import Commands, shared
+from understudy.cli.output import note, print_json
+from understudy.cli.requests_shown import approval_pairs
+from understudy.cli.review import Review
+
+if TYPE_CHECKING:
+    from understudy.wire.waiting import ApprovalResolution, ApprovalView
+
+commands = Commands("Approvals: tool calls that wait for a person to agree.")
+
+ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="The approval's id.")]
+ApprovalIds = Annotated[
+    list[str],
+    typer.Argument(metavar="ID…", help="Approvals; those of one run take effect together."),
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Also those that were decided, expired or withdrawn.")
+]
+
+
+@commands("list")
+def list_approvals(
+    ctx: typer.Context,
+    session: InSession = None,
+    run: OfRun = None,
+    everything: Everything = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List tool calls that wait for a person, oldest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.approvals.page(
+            session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
+        )
+        rows = [
+            (each.id, each.state, screen.ago(each.created_at_ms), each.session_id, _call(each))
+            for each in page.items
+        ]
+        columns = ("approval", "state", "asked", "session", "call")
+        daemon.show(lambda: screen.table(columns, rows, empty="Nothing waits for approval."))
+        daemon.more(page.next_cursor)
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, request_id: ApprovalId) -> None:
+    """Show a tool call that waits, or waited, with everything it is called with."""
+    with connect(ctx) as daemon:
+        view = daemon.client.approvals.get(request_id)
+        daemon.show(lambda: screen.fields(approval_pairs(view)))
+
+
+@commands("allow")
+def allow(
+    ctx: typer.Context,
+    request_ids: ApprovalIds,
+    call_with: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="JSON|@FILE", help="Call the tool with this instead; for one ID."
+        ),
+    ] = None,
+    justification: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
+    key: Key = None,
+) -> None:
+    """Let tool calls run; a run goes on when nothing else of it waits."""
+    updated = inputs.json_argument(call_with, "--input")
+    if updated is not None and len(request_ids) > 1:
+        raise typer.BadParameter("--input is for one approval at a time")
+    from understudy.client.calls import given
+
+    fields = given(updated_input=updated, justification=justification)
+    _resolve(ctx, request_ids, key, behavior="allow", **fields)
+
+
+@commands("deny")
+def deny(
+    ctx: typer.Context,
+    request_ids: ApprovalIds,
+    reason: Annotated[str, typer.Option(help="Why not; the model is told.")],
+    key: Key = None,
+) -> None:
+    """Do not let tool calls run; the run goes on, and the model is told why."""
+    _resolve(ctx, request_ids, key, behavior="deny", reason=reason)
+
+
+@commands("review")
+def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> None:
+    """Go through what waits, one tool call after the other, and decide."""
+    from understudy.cli.person import somebody
+
+    person = somebody()
+    if person is None or shared(ctx).json:
+        raise typer.BadParameter("a review needs a terminal; use `approvals list`, `allow`, `deny`")
+    with connect(ctx) as daemon:
+        pending = [*daemon.client.approvals.list(session_id=session, run_id=run)]
+        if not pending:
+            note("nothing waits for approval")
+            return
+        Review(daemon.client, person).approvals(pending)
+
+
+def _call(view: "ApprovalView") -> str:
+    return f"{screen.visible(view.tool_name)} {inline(view.input)}"
+
+
+def _resolve(
+    ctx: typer.Context, request_ids: Sequence[str], key: str | None, **fields: Any
+) -> None:
+    """One batch for each run, so that those of a run take effect together."""
+    from understudy.wire.waiting import ApprovalResolution
+
+    with connect(ctx) as daemon:
+        # All are looked up before the first is resolved: a mistyped id changes nothing.
+        batches: dict[str, list[ApprovalResolution]] = {}
+        for request_id in request_ids:
+            run_id = daemon.client.approvals.get(request_id).run_id
+            resolution = ApprovalResolution(request_id=request_id, **fields)
+            batches.setdefault(run_id, []).append(resolution)
+        if key is not None and len(batches) > 1:
+            raise typer.BadParameter("--idempotency-key is for approvals of one run")
+        _send(daemon, batches, key)
+
+
+def _send(
+    daemon: Connection, batches: "Mapping[str, Sequence[ApprovalResolution]]", key: str | None
+) -> None:
+    """Resolve run by run; with --json one document tells of all: a run, or several as items."""
+    answers: dict[str, Any] = {}
+    for run_id, resolutions in batches.items():
+        with _telling_of(answers):
+            run = daemon.client.approvals.resolve(run_id, resolutions, key=key)
+        answers[run_id] = daemon.answer
+        if not daemon.as_json:
+            note(outlook(run))
+    if daemon.as_json:
+        print_json(daemon.answer if len(answers) == 1 else {"items": [*answers.values()]})
+
+
+@contextmanager
+def _telling_of(done: Collection[str]) -> Iterator[None]:
+    """Let an error say what took effect before it."""
+    from understudy.client import ClientError
+
+    try:
+        yield
+    except ClientError as problem:
+        if done:
+            problem.add_note(f"decided before this: what {', '.join(done)} waited for")
+        raise

@@ -1,0 +1,164 @@
+"""`understudy assets`: files that inputs name by id."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.arguments import Cursor, Key, Limit
+from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
+from understudy.cli.options import Commands, shared
+from understudy.cli.output import note
+
+if TYPE_CHECKING:
+    from understudy.wire.assets import AssetView, CollectedView
+
+commands = Commands("Assets: files that inputs name by id, kept once per content.")
+
+AssetId = Annotated[str, typer.Argument(metavar="ASSET", help="The asset's id.")]
+HOUR_MS = 3600 * 1000
+
+
+@commands("upload")
+def upload(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file; `-` reads stdin.")],
+    name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
+    media_type: Annotated[
+        str | None, typer.Option("--media-type", help="Such as image/png; found out by default.")
+    ] = None,
+    key: Key = None,
+) -> None:
+    """Keep a file and print its id; the same content again is the same asset."""
+    data = inputs.read_bytes(file)
+    with connect(ctx) as daemon:
+        asset = daemon.client.assets.upload(
+            name or inputs.name_of(file), data, media_type=media_type, key=key
+        )
+        daemon.show(lambda: print(asset.asset_id))
+        if not daemon.as_json:
+            note(f"{asset.file_name}, {asset.media_type}, {asset.size} bytes")
+
+
+@commands("list")
+def list_assets(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List assets, newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.assets.page(limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.asset_id,
+                item.media_type,
+                item.size,
+                screen.ago(item.created_at_ms),
+                item.file_name,
+            )
+            for item in page.items
+        ]
+        columns = ("asset", "type", "bytes", "uploaded", "name")
+        empty = f"No assets yet. `{understudy()} assets upload FILE` makes one."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, asset_id: AssetId) -> None:
+    """Show an asset."""
+    with connect(ctx) as daemon:
+        _show(daemon, daemon.client.assets.get(asset_id))
+
+
+@commands("references")
+def references(
+    ctx: typer.Context, asset_id: AssetId, limit: Limit = 50, cursor: Cursor = None
+) -> None:
+    """List what keeps an asset from being deleted."""
+    with connect(ctx) as daemon:
+        page = daemon.client.assets.references_page(asset_id, limit=limit, cursor=cursor)
+        rows = [(item.kind, item.ref_id) for item in page.items]
+        empty = "Nothing refers to it: it can be deleted."
+        daemon.show(lambda: screen.table(("kind", "id"), rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("download")
+def download(
+    ctx: typer.Context,
+    asset_id: AssetId,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; `-` writes stdout.")],
+) -> None:
+    """Write the bytes of an asset to a file that is not there yet; only an admin may."""
+    to_stdout = str(file) == inputs.STDIN
+    if to_stdout and shared(ctx).json:
+        raise typer.BadParameter("with --json the bytes need a file: stdout holds the asset's JSON")
+    with connect(ctx) as daemon:
+        data = daemon.client.assets.raw(asset_id)
+        if to_stdout:
+            sys.stdout.buffer.write(data)
+            return
+        if daemon.as_json:
+            daemon.client.assets.get(asset_id)
+        _write_new(file, data)
+        daemon.show(lambda: note(f"{file}: {len(data)} bytes"))
+
+
+@commands("delete")
+def delete(ctx: typer.Context, asset_id: AssetId) -> None:
+    """Delete an asset that nothing refers to."""
+    with connect(ctx) as daemon:
+        daemon.client.assets.delete(asset_id)
+        daemon.show(lambda: note(f"asset {asset_id} is deleted"))
+
+
+@commands("gc")
+def collect(
+    ctx: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be removed.")
+    ] = False,
+    older_than: Annotated[
+        float | None,
+        typer.Option(
+            "--older-than", metavar="HOURS", min=0, help="Spare what is younger; 24 by default."
+        ),
+    ] = None,
+) -> None:
+    """Remove assets that nothing refers to."""
+    age = None if older_than is None else int(older_than * HOUR_MS)
+    with connect(ctx) as daemon:
+        done = daemon.client.assets.collect(older_than_ms=age, dry_run=dry_run)
+        daemon.show(lambda: _show_collected(done))
+
+
+def _write_new(file: Path, data: bytes) -> None:
+    try:
+        with file.open("xb") as target:
+            target.write(data)
+    except OSError as problem:
+        raise typer.BadParameter(f"{file} cannot be written: {inputs.why(problem)}") from None
+
+
+def _show_collected(done: "CollectedView") -> None:
+    if done.asset_ids:
+        screen.table(("asset",), [(name,) for name in done.asset_ids], empty="")
+    assets = screen.count(len(done.asset_ids), "asset")
+    contents = screen.count(done.blobs, "content")
+    verb = "would be removed" if done.dry_run else "removed"
+    more = "; there are more, run it again" if done.has_more else ""
+    note(f"{assets} and {contents} {verb}{more}")
+
+
+def _show(daemon: Connection, view: "AssetView") -> None:
+    pairs = [
+        ("asset", view.asset_id),
+        ("name", view.file_name),
+        ("type", view.media_type),
+        ("bytes", view.size),
+        ("sha256", view.sha256),
+        ("uploaded", screen.ago(view.created_at_ms)),
+        ("by", view.owner_id),
+    ]
+    daemon.show(lambda: screen.fields(pairs))

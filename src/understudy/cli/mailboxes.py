@@ -1,0 +1,136 @@
+"""`understudy mailboxes`: messages for sessions and agents."""
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.arguments import Cursor, Key, Limit, Text, TextFile
+from understudy.cli.connection import connect
+from understudy.cli.options import Commands
+from understudy.cli.output import note
+
+if TYPE_CHECKING:
+    from understudy.wire.base import Items
+    from understudy.wire.mailboxes import MessageView
+
+commands = Commands("Mailboxes: messages for sessions and agents, each read in a run.")
+
+Session: TypeAlias = Annotated[
+    str | None, typer.Option("--session", metavar="SESSION", help="The mailbox of a session.")
+]
+Agent: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="AGENT", help="The mailbox of an agent.")
+]
+MessageId: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.")]
+
+
+@commands("send", "post")
+def send(
+    ctx: typer.Context,
+    text: Text = None,
+    file: TextFile = None,
+    session: Session = None,
+    agent: Agent = None,
+    subject: Annotated[str | None, typer.Option(help="What it is about, in one line.")] = None,
+    metadata: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Kept with the message.")
+    ] = None,
+    key: Key = None,
+) -> None:
+    """Send a message to --session or --agent."""
+    from understudy.client.calls import given
+    from understudy.wire.mailboxes import PostMessage
+
+    _one_of(session, agent)
+    fields = given(
+        session_id=session,
+        agent_id=agent,
+        content=inputs.content(text, file),
+        subject=subject,
+        metadata=inputs.json_object(metadata, "--metadata"),
+    )
+    with connect(ctx) as daemon:
+        message = daemon.client.mailboxes.send(PostMessage.model_validate(fields), key=key)
+        daemon.show(lambda: print(message.message_id))
+
+
+@commands("list")
+def list_messages(
+    ctx: typer.Context,
+    session: Session = None,
+    agent: Agent = None,
+    status: Annotated[
+        str | None, typer.Option(help="`pending`, `delivering`, `acked` or `dead`.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List the messages in a mailbox, newest first; looking changes nothing."""
+    _one_of(session, agent)
+    with connect(ctx) as daemon:
+        page = daemon.client.mailboxes.page(
+            session_id=session, agent_id=agent, status=status, limit=limit, cursor=cursor
+        )
+        daemon.show(lambda: _table(page, empty="The mailbox is empty."))
+        daemon.more(page.next_cursor)
+
+
+@commands("dead")
+def dead(
+    ctx: typer.Context,
+    session: Session = None,
+    agent: Agent = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List the messages that were given up."""
+    _one_of(session, agent)
+    with connect(ctx) as daemon:
+        page = daemon.client.mailboxes.dead_letters(
+            session_id=session, agent_id=agent, limit=limit, cursor=cursor
+        )
+        daemon.show(lambda: _table(page, empty="No dead letters."))
+        daemon.more(page.next_cursor)
+
+
+@commands("ack")
+def ack(
+    ctx: typer.Context, message_id: MessageId, session: Session = None, agent: Agent = None
+) -> None:
+    """Take a message out that waits or was given up."""
+    _one_of(session, agent)
+    with connect(ctx) as daemon:
+        daemon.client.mailboxes.ack(message_id, session_id=session, agent_id=agent)
+        daemon.show(lambda: note(f"message {message_id} is acked"))
+
+
+@commands("retry")
+def retry(
+    ctx: typer.Context, message_id: MessageId, session: Session = None, agent: Agent = None
+) -> None:
+    """Have a message that was given up delivered again."""
+    _one_of(session, agent)
+    with connect(ctx) as daemon:
+        daemon.client.mailboxes.retry(message_id, session_id=session, agent_id=agent)
+        daemon.show(lambda: note(f"message {message_id} is delivered again"))
+
+
+def _one_of(session: str | None, agent: str | None) -> None:
+    if (session is None) == (agent is None):
+        raise typer.BadParameter("give either --session or --agent")
+
+
+def _table(page: "Items[MessageView]", *, empty: str) -> None:
+    rows = [
+        (
+            message.message_id,
+            message.status,
+            message.attempts,
+            screen.ago(message.created_at_ms),
+            message.sender.session_id or message.sender.user_id,
+            message.reason or message.subject or message.content[:200],
+        )
+        for message in page.items
+    ]
+    screen.table(("message", "status", "tries", "sent", "from", "about"), rows, empty=empty)

@@ -1,0 +1,98 @@
+"""Somebody at the terminal: is asked, told, and given texts to edit."""
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from understudy.cli.inputs import why
+from understudy.cli.output import note
+
+
+class Left(Exception):
+    """The person left the question open."""
+
+
+class Person(Protocol):
+    """Somebody who can be asked."""
+
+    def ask(self, prompt: str) -> str:
+        """One line; raises `Left` when there will be none."""
+        ...
+
+    def say(self, lines: Iterable[str]) -> None:
+        """Tell something."""
+        ...
+
+    def edit(self, text: str) -> str | None:
+        """The text as the person wants it; None when it cannot be edited here."""
+        ...
+
+    def forget_typed(self) -> None:
+        """Drop what was typed before there was a question: it was meant for something else."""
+        ...
+
+
+class Somebody:
+    """Whoever sits at this terminal."""
+
+    def ask(self, prompt: str) -> str:
+        """One line; Ctrl-C and Ctrl-D leave the question open."""
+        try:
+            return read_line(prompt)
+        except (EOFError, KeyboardInterrupt):
+            print(file=sys.stderr)
+            raise Left from None
+
+    def say(self, lines: Iterable[str]) -> None:
+        """Lines beside the reply."""
+        for line in lines:
+            note(line)
+
+    def edit(self, text: str) -> str | None:
+        """Open the editor that the environment names; None when there is none or it fails."""
+        from understudy.settings import editor_command
+
+        command = editor_command()
+        if command is None:
+            return None
+        with tempfile.TemporaryDirectory(prefix="understudy-") as directory:
+            file = Path(directory) / "arguments.json"
+            file.write_text(text, encoding="utf-8")
+            try:
+                subprocess.run([*shlex.split(command), str(file)], check=True)  # noqa: S603
+                return file.read_text(encoding="utf-8")
+            except (OSError, ValueError, subprocess.CalledProcessError) as problem:
+                note(f"the editor did not work: {command}: {why(problem)}")
+                return None
+
+    def forget_typed(self) -> None:
+        """Empty what the terminal holds."""
+        try:
+            import termios
+        except ImportError:  # not every system has terminals of this kind
+            return
+        # Nor is every stdin a terminal.
+        with suppress(termios.error, OSError, ValueError):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+
+def somebody() -> Person | None:
+    """Who can be asked here; None when input comes from a pipe or a file."""
+    return Somebody() if sys.stdin.isatty() else None
+
+
+def read_line(prompt: str) -> str:
+    """A line from the terminal, with editing where the terminal has it."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 - gives `input` editing and history
+    if sys.stdout.isatty():
+        return input(prompt).strip()
+    # What is piped on must hold the reply alone.
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    return input().strip()

@@ -1,0 +1,156 @@
+"""`understudy questions`: what runs ask people."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from understudy.cli import screen
+from understudy.cli.arguments import Cursor, InSession, Key, Limit, OfRun
+from understudy.cli.connection import Connection, connect
+from understudy.cli.hints import understudy
+from understudy.cli.needs import outlook
+from understudy.cli.options import Commands, shared
+from understudy.cli.output import ExitCode, note
+from understudy.cli.requests_shown import question_pairs
+from understudy.cli.typed_answers import Typed, read_answers
+
+if TYPE_CHECKING:
+    from understudy.wire.runs import RunView
+    from understudy.wire.waiting import QuestionResolutionBody, QuestionView
+
+commands = Commands("Questions: what runs ask people.")
+
+QuestionId = Annotated[str, typer.Argument(metavar="ID", help="The question's id.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Also those that were answered, expired or withdrawn.")
+]
+Justification = Annotated[str | None, typer.Option(help="Told to the model as well.")]
+
+
+@commands("list")
+def list_questions(
+    ctx: typer.Context,
+    session: InSession = None,
+    run: OfRun = None,
+    everything: Everything = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List questions that wait for an answer, oldest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.questions.page(
+            session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
+        )
+        rows = [
+            (each.id, each.state, screen.ago(each.created_at_ms), each.session_id, _asked(each))
+            for each in page.items
+        ]
+        columns = ("question", "state", "asked", "session", "what")
+        daemon.show(lambda: screen.table(columns, rows, empty="Nobody asks anything."))
+        daemon.more(page.next_cursor)
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, request_id: QuestionId) -> None:
+    """Show a question with its options."""
+    with connect(ctx) as daemon:
+        view = daemon.client.questions.get(request_id)
+        daemon.show(lambda: screen.fields(question_pairs(view)))
+
+
+@commands("answer")
+def answer(
+    ctx: typer.Context,
+    request_id: QuestionId,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[Q=]OPTION",
+            help="Choose an option by id, label or number; repeatable. `q2=o1` answers q2.",
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[Q=]TEXT", help="Answer in your own words; `-` reads stdin."),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(help="Which question is answered, where there are several.")
+    ] = None,
+    justification: Justification = None,
+    key: Key = None,
+) -> None:
+    """Answer a question; without options and text you are asked at the terminal."""
+    typed = Typed(options=option or [], texts=text or [], question_id=question)
+    with connect(ctx) as daemon:
+        view = daemon.client.questions.get(request_id)
+        resolution = read_answers(view, typed) if typed else _ask(daemon, view)
+        if justification is not None:
+            resolution = resolution.model_copy(update={"justification": justification})
+        run = daemon.client.questions.resolve(view.run_id, resolution, key=key)
+        _show_outlook(daemon, run)
+
+
+@commands("review")
+def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> None:
+    """Go through what is asked, one question after the other, and answer."""
+    from understudy.cli.person import somebody
+    from understudy.cli.review import Review
+
+    person = somebody()
+    if person is None or shared(ctx).json:
+        raise typer.BadParameter("a review needs a terminal; use `questions list` and `answer`")
+    with connect(ctx) as daemon:
+        pending = [*daemon.client.questions.list(session_id=session, run_id=run)]
+        if not pending:
+            note("nobody asks anything")
+            return
+        Review(daemon.client, person).questions(pending)
+
+
+@commands("decline")
+def decline(
+    ctx: typer.Context, request_id: QuestionId, justification: Justification = None, key: Key = None
+) -> None:
+    """Give no answer; the run goes on, and the model is told."""
+    with connect(ctx) as daemon:
+        run_id = daemon.client.questions.get(request_id).run_id
+        run = daemon.client.questions.decline(
+            run_id, request_id, justification=justification, key=key
+        )
+        _show_outlook(daemon, run)
+
+
+@commands("cancel")
+def cancel(ctx: typer.Context, request_id: QuestionId, key: Key = None) -> None:
+    """Withdraw a question, and cancel the run that asks it."""
+    with connect(ctx) as daemon:
+        run_id = daemon.client.questions.get(request_id).run_id
+        run = daemon.client.questions.cancel(run_id, request_id, key=key)
+        daemon.show(lambda: note(f"run {run.run_id} is being cancelled"))
+
+
+def _asked(view: "QuestionView") -> str:
+    first, *more = view.questions
+    words = screen.one_line(screen.visible(first.question), 100)
+    return f"{words} (and {len(more)} more)" if more else words
+
+
+def _ask(daemon: Connection, view: "QuestionView") -> "QuestionResolutionBody":
+    from understudy.cli.answering import ask_questions
+    from understudy.cli.person import Left, somebody
+
+    person = somebody()
+    if person is None or daemon.as_json:
+        raise typer.BadParameter("give --option or --text; without a terminal nobody can be asked")
+    if view.state != "pending":
+        note(f"error: the question was settled before: {view.state}")
+        raise typer.Exit(ExitCode.REFUSED)
+    try:
+        return ask_questions(person, view)
+    except Left:
+        note(f"left waiting; `{understudy()} questions answer {view.id}` asks again")
+        raise typer.Exit(ExitCode.REFUSED) from None
+
+
+def _show_outlook(daemon: Connection, run: "RunView") -> None:
+    daemon.show(lambda: note(outlook(run)))

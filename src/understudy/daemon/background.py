@@ -1,0 +1,139 @@
+"""What goes on beside runs and requests: looking, sweeping, firing, delivering."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+import structlog
+
+from understudy.daemon.ground import Ground
+from understudy.daemon.services import Services
+from understudy.deliveries.sending import Sender
+from understudy.deliveries.worker import DeliveryWorker
+from understudy.engine.takeover import Reaper
+from understudy.mailboxes.deliver import MailWorker
+from understudy.mailboxes.delivery import MailDelivery
+from understudy.runs.expiry import expire_due
+from understudy.runs.stops import watch_stop_requests
+from understudy.schedules.fire import ScheduleWorker
+
+log = structlog.get_logger()
+
+STOP_LOOK_S: Final = 0.5
+STRANDED_LOOK_S: Final = 5.0
+EXPIRY_LOOK_S: Final = 1.0
+NEWS_LOOK_S: Final = 1.0
+SWEEP_EVERY_S: Final = 3600.0
+RETRY_S: Final = 1.0
+RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
+UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
+
+Chore = Callable[[], Awaitable[None]]
+
+
+class Background:
+    """Starts the chores of a daemon and ends them; one that fails is begun again."""
+
+    def __init__(self, ground: Ground, services: Services, is_draining: Callable[[], bool]) -> None:
+        self._ground = ground
+        self._services = services
+        self._is_draining = is_draining
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin all of them."""
+        self._tasks = [
+            asyncio.create_task(_keep_going(name, chore)) for name, chore in self._chores().items()
+        ]
+
+    async def stop(self) -> None:
+        """End all of them."""
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    def _chores(self) -> dict[str, Chore]:
+        ground, services = self._ground, self._services
+        upkeep = services.upkeep
+        chores: dict[str, Chore] = {
+            "stop-watch": partial(
+                watch_stop_requests, ground.signals, upkeep.stop_requests, every_s=STOP_LOOK_S
+            ),
+            "stranded-watch": partial(_now_and_then, self._put_back, STRANDED_LOOK_S),
+            "sweep": partial(_now_and_then, self._sweep, SWEEP_EVERY_S, at_once=True),
+            "expiry": partial(
+                _now_and_then, partial(expire_due, ground.units, ground.clock), EXPIRY_LOOK_S
+            ),
+            "family": partial(_now_and_then, services.family.catch_up, NEWS_LOOK_S, at_once=True),
+            "deliveries": self._delivering().run,
+            "schedules": self._firing().run,
+            "mail": self._mailing().run,
+        }
+        if not ground.settings.is_sqlite:
+            chores["reaper"] = Reaper(ground.settings.database_url, ground.engine).run
+        return chores
+
+    def _delivering(self) -> DeliveryWorker:
+        return DeliveryWorker(
+            units=self._ground.units,
+            clock=self._ground.clock,
+            secret=self._services.webhook_secret,
+            sender=Sender(),
+            observer=self._services.metrics,
+        )
+
+    def _firing(self) -> ScheduleWorker:
+        ground = self._ground
+        return ScheduleWorker(
+            units=ground.units,
+            clock=ground.clock,
+            firing=self._services.firing,
+            bell=ground.bell,
+        )
+
+    def _mailing(self) -> MailWorker:
+        ground = self._ground
+        delivery = MailDelivery(clock=ground.clock, intake=self._services.intake)
+        return MailWorker(
+            units=ground.units, clock=ground.clock, delivery=delivery, bell=ground.bell
+        )
+
+    def _put_back(self) -> None:
+        # What nobody holds while draining is left for the next start.
+        if not self._is_draining():
+            self._services.upkeep.put_back_stranded()
+            self._services.upkeep.wake_left()
+
+    def _sweep(self) -> None:
+        ground = self._ground
+        now = ground.clock.now_ms()
+        keep_ms = ground.settings.history_retention_hours * 3600 * 1000
+        ground.engine.sweep(finished_before_ms=now - keep_ms)
+        with ground.units.write() as unit:
+            unit.responses.sweep(
+                before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
+            )
+
+
+async def _now_and_then(
+    look: Callable[[], object], every_s: float, *, at_once: bool = False
+) -> None:
+    if at_once:
+        await asyncio.to_thread(look)
+    while True:
+        await asyncio.sleep(every_s)
+        await asyncio.to_thread(look)
+
+
+async def _keep_going(name: str, chore: Chore) -> None:
+    """Do background work for ever; a failure is told and tried again."""
+    while True:
+        try:
+            await chore()
+        except Exception as problem:  # noqa: BLE001 - it must outlive a database that is away
+            log.warning("background.failed", work=name, reason=str(problem)[:200])
+        await asyncio.sleep(RETRY_S)

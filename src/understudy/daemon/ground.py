@@ -1,0 +1,71 @@
+"""What every other part of a daemon stands on: settings, time, database, engine, routes."""
+
+import os
+import socket
+from functools import partial
+from typing import Final
+
+from understudy.agent.slots import Slots
+from understudy.agent.stream import DeltaHub
+from understudy.core.bell import Bell
+from understudy.core.clock import SystemClock
+from understudy.core.ids import new_id
+from understudy.daemon.blobs import open_blobs
+from understudy.daemon.routes import ConfiguredRoutes
+from understudy.engine.durable import DurableEngine
+from understudy.engine.takeover import Heartbeat
+from understudy.providers.registry import Routes
+from understudy.redaction.scrub import scrub
+from understudy.runs.stops import StopSignals
+from understudy.settings import Settings
+from understudy.storage.engine import open_engine
+from understudy.storage.postgres import EventListener
+from understudy.storage.unit import SqlUnits
+from understudy.tools.processes import Children
+
+LOCAL_EXECUTOR: Final = "local"
+
+
+class Ground:
+    """Opened once per process; nothing here knows of a use case."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.clock = SystemClock()
+        self.bell = Bell()
+        self.signals = StopSignals()
+        self.children = Children()
+        self.slots = Slots(settings.max_active_steps)
+        self.deltas = DeltaHub(self.bell)
+        self.scrub = partial(scrub, literals=settings.secrets)
+        self.providers = Routes(settings, scrub=self.scrub)
+        self.routes = ConfiguredRoutes(settings, self.providers)
+        self.database = open_engine(settings.database_url)
+        self.engine = DurableEngine(
+            self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()
+        )
+        self.units = SqlUnits(
+            self.database,
+            enqueue=self.engine.enqueue,
+            enqueued=self.engine.look,
+            bell=self.bell,
+            blobs=open_blobs(settings),
+        )
+
+    def listeners(self) -> tuple[EventListener | Heartbeat, ...]:
+        """What keeps this daemon in touch with others on the same database."""
+        if self.settings.is_sqlite:
+            return ()
+        url = self.settings.database_url
+        return (
+            EventListener(url, lambda session_id: self.units.ring({session_id})),
+            Heartbeat(url, self.engine.executor_id),
+        )
+
+    def route_exists(self, route_id: str) -> bool:
+        """Whether there is such a route."""
+        return self.routes.find(route_id) is not None
+
+
+def _executor_id() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{new_id('exe')}"

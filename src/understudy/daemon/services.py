@@ -1,0 +1,151 @@
+"""The use cases of a daemon: every service, given what it works with."""
+
+from collections.abc import Mapping
+from functools import partial
+from secrets import randbelow
+from typing import Any
+
+from understudy.access.tokens import TokenService
+from understudy.agent.daemon_rules import DaemonRules
+from understudy.agent.gate import Gatekeeper
+from understudy.agent.offers import ToolOffers
+from understudy.agent.onward import Onward
+from understudy.agents.service import AgentService
+from understudy.assets.service import AssetService
+from understudy.daemon.ground import Ground
+from understudy.daemon.known_tools import KnownTools
+from understudy.daemon.mcp import mcp_servers, session_mcp
+from understudy.daemon.toolkit import toolkit
+from understudy.deliveries.secret import WebhookSecret
+from understudy.deliveries.service import DeliveryService
+from understudy.mailboxes.deliver import TOPIC as MAIL_TOPIC
+from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.service import MailboxService
+from understudy.runs.approvals import ApprovalService
+from understudy.runs.family import Family
+from understudy.runs.intake import RunIntake, RuntimeDefaults
+from understudy.runs.model import DebugLevel
+from understudy.runs.ports import RunUnit
+from understudy.runs.questions import QuestionService
+from understudy.runs.service import RunService
+from understudy.runs.sidechains import SidechainService
+from understudy.runs.upkeep import Upkeep
+from understudy.runtime.service import RuntimeService, current_revision
+from understudy.schedules.fire import TOPIC as SCHEDULES_TOPIC
+from understudy.schedules.firing import Firing
+from understudy.schedules.service import ScheduleService
+from understudy.sessions.persona import PersonaService
+from understudy.sessions.projects import ProjectService
+from understudy.sessions.service import SessionService
+from understudy.sessions.task_service import TaskService
+from understudy.telemetry.metrics import Metrics
+from understudy.tools.registry import ToolRegistry
+
+
+class Services:
+    """One of each; the API, the loop and the background work share them."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        settings, units, clock = ground.settings, ground.units, ground.clock
+        self.runtime = RuntimeService(units, clock)
+        self.daemon_rules = DaemonRules(self.runtime)
+        self.agents = AgentService(units, clock, ground.route_exists)
+        self.tokens = _tokens(ground)
+        self.personas = PersonaService(units, clock)
+        self.projects = ProjectService(units, clock)
+        self.sessions = SessionService(units, clock, ground.route_exists)
+        self.tasks = TaskService(units, clock)
+        self.assets = AssetService(units, clock)
+        self.intake = RunIntake(clock, ground.routes, self.defaults)
+        self.family = Family(units, clock, self.intake)
+        self.runs = RunService(
+            units, clock, self.intake, ground.signals.request, (self.family.ended,)
+        )
+        self.sidechains = SidechainService(units, clock, self.intake, self.runs.cancel)
+        self.questions = QuestionService(units, clock)
+        self.approvals = ApprovalService(units, clock, self._check_input)
+        self.firing = Firing(
+            clock=clock,
+            intake=self.intake,
+            may_still=self.tokens.may_still,
+            jitter=randbelow,
+        )
+        self.schedules = _schedules(ground, self.firing)
+        self.mailboxes = MailboxService(
+            units=units, clock=clock, changed=partial(ground.bell.ring, MAIL_TOPIC)
+        )
+        self.deliveries = DeliveryService(units, clock)
+        self.webhook_secret = _webhook_secret(ground)
+        self.mcp = mcp_servers(settings, clock, ground.children)
+        self.session_mcp = session_mcp(settings, units, clock)
+        self.tools = ToolRegistry(
+            toolkit(
+                units=units,
+                clock=clock,
+                question_expires_s=settings.question_expires_s,
+                tasks=self.tasks,
+                sidechains=self.sidechains,
+                mail=RunMail(self.mailboxes),
+                fetch_allow=settings.fetch_allow,
+                may_go_on=Onward(units, Gatekeeper()),
+                environment=settings.environment,
+                children=ground.children,
+            )
+        )
+        self.metrics = Metrics(self.tools.names())
+        self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
+
+    @property
+    def known_tools(self) -> KnownTools:
+        """The tools there are: our own, and those of servers that are up."""
+        return KnownTools(self.tools, self.mcp)
+
+    @property
+    def offers(self) -> ToolOffers:
+        """What of them a session may use."""
+        ground = self._ground
+        return ToolOffers(ground.units, ground.clock, Gatekeeper(), self.known_tools)
+
+    def defaults(self, unit: RunUnit) -> RuntimeDefaults:
+        """The route and debug level for runs that name none."""
+        settings = self._ground.settings
+        document = current_revision(unit).document
+        return RuntimeDefaults(
+            route_id=document.get("default_route") or settings.default_route,
+            debug_level=DebugLevel(document.get("debug_level") or settings.debug_level),
+        )
+
+    def _check_input(self, tool_name: str, arguments: Mapping[str, Any]) -> None:
+        # What a server outside offers is known only while a run is at work; it checks for itself.
+        if tool_name in self.tools.names():
+            self.tools.check(tool_name, arguments)
+
+
+def _tokens(ground: Ground) -> TokenService:
+    admin = ground.settings.admin_token
+    return TokenService(
+        ground.units,
+        ground.clock,
+        admin_token=admin.get_secret_value() if admin else None,
+        is_loopback=ground.settings.is_loopback,
+    )
+
+
+def _schedules(ground: Ground, firing: Firing) -> ScheduleService:
+    return ScheduleService(
+        units=ground.units,
+        clock=ground.clock,
+        routes=ground.routes,
+        firing=firing,
+        changed=partial(ground.bell.ring, SCHEDULES_TOPIC),
+    )
+
+
+def _webhook_secret(ground: Ground) -> WebhookSecret:
+    configured = ground.settings.webhook_secret
+    return WebhookSecret(
+        units=ground.units,
+        clock=ground.clock,
+        configured=configured.get_secret_value() if configured else None,
+    )

@@ -1,0 +1,144 @@
+"""Sends what is due: claims it, posts it, writes down what came of it.
+
+A crash between the post and the writing leaves the claim to run out, and the same delivery goes out
+once more under the same id: at least once, never lost.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord
+from understudy.deliveries.message import message
+from understudy.deliveries.model import Answer, Claimed, Try, TryOutcome, Verdict
+from understudy.deliveries.ports import DeliveryUnit
+from understudy.deliveries.secret import WebhookSecret
+from understudy.deliveries.sending import TIMEOUT_S, Sender
+from understudy.deliveries.signing import headers
+from understudy.deliveries.verdict import judge
+from understudy.runs.model import DeliveryStatus
+from understudy.runs.patience import patiently
+from understudy.sessions.ports import Units
+
+log = structlog.get_logger()
+
+AT_ONCE: Final = 16
+LOOK_S: Final = 0.5
+# Longer than a post may take, with time to write down what came of it.
+LEASE_MS: Final = round(TIMEOUT_S * 1000) + 5_000
+STATUS_AFTER: Final = {
+    TryOutcome.DELIVERED: DeliveryStatus.DELIVERED,
+    TryOutcome.RETRY: DeliveryStatus.PENDING,
+    TryOutcome.DEAD: DeliveryStatus.DEAD,
+}
+UNREADABLE: Final = "the run can no longer be read"
+
+
+class DeliveryObserver(Protocol):
+    """Somebody who counts tries."""
+
+    def delivery_tried(self, *, outcome: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryWorker:
+    """Sends the deliveries of all runs; any number of workers share one outbox."""
+
+    units: Units[DeliveryUnit]
+    clock: Clock
+    secret: WebhookSecret
+    sender: Sender
+    observer: DeliveryObserver
+    jitter: Callable[[], float] = random.SystemRandom().random
+
+    async def run(self) -> None:
+        """Send what is due, for ever, a bounded number at a time."""
+        under_way: set[asyncio.Task[None]] = set()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                claimed = await patiently(self.claim, AT_ONCE - len(under_way))
+                for each in claimed:
+                    task = group.create_task(self._deliver_or_leave(each))
+                    under_way.add(task)
+                    task.add_done_callback(under_way.discard)
+                if not claimed:
+                    await asyncio.sleep(LOOK_S)
+                elif len(under_way) >= AT_ONCE:
+                    await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+
+    def claim(self, limit: int) -> tuple[Claimed, ...]:
+        """Take up to so many deliveries that are due."""
+        now = self.clock.now_ms()
+        if limit <= 0 or not self._is_due(now):
+            return ()
+        with self.units.write() as unit:
+            return unit.deliveries.claim(now_ms=now, until_ms=now + LEASE_MS, limit=limit)
+
+    async def deliver(self, claimed: Claimed) -> None:
+        """Post one delivery and write down what came of it."""
+        at_ms = self.clock.now_ms()
+        try:
+            body = await patiently(self._message, claimed)
+        except DamagedRecord:
+            answer = Answer(error=UNREADABLE, is_final=True)
+        else:
+            secret = await patiently(self.secret.current)
+            signed = headers(secret, claimed.delivery_id, at_ms, body)
+            answer = await self.sender.post(claimed.address, signed, body)
+        verdict = judge(answer, attempt=claimed.round_attempt, jitter=self.jitter())
+        tried = Try(
+            attempt=claimed.attempt,
+            at_ms=at_ms,
+            outcome=verdict.outcome,
+            status_code=answer.status_code,
+            error=verdict.error,
+        )
+        await patiently(self._settle, claimed, tried, verdict)
+        self._tell(claimed, tried)
+
+    async def _deliver_or_leave(self, claimed: Claimed) -> None:
+        try:
+            await self.deliver(claimed)
+        except Exception:
+            # The claim runs out and the delivery is tried again; the others go on.
+            log.exception("delivery.failed", delivery_id=claimed.delivery_id)
+
+    def _is_due(self, now_ms: int) -> bool:
+        """Whether claiming is worth a transaction that writes."""
+        with self.units.read() as unit:
+            due = unit.deliveries.next_due_ms()
+        return due is not None and due <= now_ms
+
+    def _message(self, claimed: Claimed) -> bytes:
+        with self.units.read() as unit:
+            run = unit.runs.get(claimed.run_id)
+            if run is None:
+                raise DamagedRecord("record_damaged", domain="deliveries", detail=UNREADABLE)
+            outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
+        return message(claimed.delivery_id, run, outputs)
+
+    def _settle(self, claimed: Claimed, tried: Try, verdict: Verdict) -> None:
+        retries = verdict.outcome is TryOutcome.RETRY
+        due = self.clock.now_ms() + verdict.wait_ms if retries else None
+        with self.units.write() as unit:
+            unit.deliveries.settle(claimed, tried, STATUS_AFTER[verdict.outcome], due_at_ms=due)
+
+    def _tell(self, claimed: Claimed, tried: Try) -> None:
+        self.observer.delivery_tried(outcome=str(tried.outcome))
+        say = log.info if tried.outcome is TryOutcome.DELIVERED else log.warning
+        say(
+            "delivery.tried",
+            delivery_id=claimed.delivery_id,
+            run_id=claimed.run_id,
+            # Paths and queries of webhooks are often secrets.
+            host=urlsplit(claimed.address).hostname,
+            attempt=claimed.attempt,
+            outcome=str(tried.outcome),
+            error=tried.error,
+        )

@@ -1,0 +1,77 @@
+"""The records of a mailbox."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+MAX_CONTENT_BYTES: Final = 64 * 1024
+MAX_SUBJECT_CHARS: Final = 200
+MAX_METADATA_BYTES: Final = 16 * 1024
+MAX_ATTEMPTS: Final = 3
+# How many messages may wait in one mailbox.
+MAX_WAITING: Final = 1000
+# How often a message may cause a message that causes a message.
+MAX_HOPS: Final = 8
+
+
+class MessageStatus(StrEnum):
+    """Where a message stands."""
+
+    PENDING = "pending"  # waits to be delivered, for the first time or again
+    DELIVERING = "delivering"  # a run has it
+    ACKED = "acked"  # a run has read it, or somebody took it out
+    DEAD = "dead"  # given up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """Who sent a message: a user, or a run that acts for one."""
+
+    user_id: str
+    run_id: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage:
+    """What somebody wants to send, to a session or to an agent."""
+
+    content: str
+    session_id: str | None = None
+    agent_id: str | None = None
+    subject: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message on its way to a session; one for an agent goes to the agent's mail session."""
+
+    message_id: str
+    session_id: str
+    sender: Sender
+    content: str
+    created_at_ms: int
+    updated_at_ms: int
+    to_agent_id: str | None = None
+    subject: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    status: MessageStatus = MessageStatus.PENDING
+    # How many messages led to this one, itself included.
+    hops: int = 1
+    # How often it was tried since it was sent, or since somebody had it tried again.
+    attempts: int = 0
+    run_ids: tuple[str, ...] = ()
+    # When it is to be delivered; None unless it is pending.
+    due_at_ms: int | None = None
+    # Why the last try came to nothing.
+    reason: str | None = None
+    # The tool call that sent it: made again, it sends no other.
+    call_digest: str | None = None
+
+    @property
+    def run_id(self) -> str | None:
+        """The run that has it, or had it last."""
+        return self.run_ids[-1] if self.run_ids else None

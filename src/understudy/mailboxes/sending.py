@@ -1,0 +1,98 @@
+"""Messages that runs send: once per call, within the user's own sessions, and not for ever."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from understudy.core.errors import NotFound, Rejected
+from understudy.core.principal import Principal, Role
+from understudy.mailboxes.letters import check_message
+from understudy.mailboxes.model import MAX_HOPS, Message, NewMessage, Sender
+from understudy.mailboxes.ports import MailboxUnit
+from understudy.mailboxes.service import MailboxService
+from understudy.runs.model import RunKind
+
+# A run, if there is one, and its session.
+Origin: TypeAlias = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunMail:
+    """Sends messages for runs."""
+
+    service: MailboxService
+
+    def send(self, sender: Sender, wanted: NewMessage, *, call_digest: str) -> Message:
+        """Send a message; the same call made again finds the one it has sent."""
+        check_message(wanted)
+        with self.service.units.write() as unit:
+            sent = unit.messages.of_call(call_digest)
+            if sent is not None:
+                return sent
+            _require_own(unit, sender, wanted.session_id)
+            hops = hops_of(unit, sender) + 1
+            if hops > MAX_HOPS:
+                raise Rejected(
+                    "mail_goes_in_circles",
+                    domain="mailboxes",
+                    detail=f"this would be message {hops} of a chain in which each caused the "
+                    f"next; {MAX_HOPS} are allowed",
+                )
+            principal = Principal(user_id=sender.user_id, role=Role.OPERATOR)
+            message = self.service.put(
+                unit, principal, sender, wanted, hops=hops, call_digest=call_digest
+            )
+        self.service.changed()
+        return message
+
+
+def hops_of(unit: MailboxUnit, sender: Sender) -> int:
+    """How many messages led to a run, or to any run that it goes back to."""
+    hops = 0
+    todo: list[Origin] = [(sender.run_id, sender.session_id)]
+    seen: set[Origin] = set()
+    while todo:
+        origin = todo.pop()
+        if origin in seen:
+            continue
+        seen.add(origin)
+        run_id, session_id = origin
+        message = None if run_id is None else unit.messages.of_run(run_id)
+        hops = max(hops, message.hops if message else 0)
+        todo += (*_above(unit, session_id), *_below(unit, run_id))
+    return hops
+
+
+def _above(unit: MailboxUnit, session_id: str | None) -> Iterator[Origin]:
+    """The run that made a sidechain, ended or not, and the one under way above it."""
+    parent_id = None if session_id is None else unit.sidechains.parent_of(session_id)
+    if session_id is None or parent_id is None:
+        return
+    spawn = unit.sidechains.spawn_of(session_id)
+    current = unit.runs.current(parent_id)
+    yield None if spawn is None else spawn.run_id, parent_id
+    yield None if current is None else current.run_id, parent_id
+
+
+def _below(unit: MailboxUnit, run_id: str | None) -> Iterator[Origin]:
+    """The run of a sidechain that asks, where this one is there to answer it."""
+    run = None if run_id is None else unit.runs.get(run_id)
+    if run is None or run.kind is not RunKind.PARENT_CLARIFICATION:
+        return
+    request = unit.requests.get(str((run.input.metadata or {}).get("request_id", "")))
+    if request is not None:
+        yield request.run_id, request.session_id
+
+
+def _require_own(unit: MailboxUnit, sender: Sender, session_id: str | None) -> None:
+    if session_id is None:
+        return
+    # A model may name anything; what is no id is not looked for.
+    session = unit.sessions.get(session_id) if session_id.isprintable() else None
+    # Whether a session of somebody else exists is not for a model to find out.
+    if session is None or session.owner_id != sender.user_id:
+        raise NotFound(
+            "session_not_found",
+            domain="sessions",
+            detail=f"there is no session {session_id!r} of this user",
+        )

@@ -1,0 +1,173 @@
+"""Use cases of mailboxes: post, look, acknowledge, try again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, NotFound
+from understudy.core.ids import new_id
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.mailboxes.addresses import require_agent, session_for
+from understudy.mailboxes.letters import check_message
+from understudy.mailboxes.lifecycle import MESSAGE
+from understudy.mailboxes.model import (
+    MAX_WAITING,
+    Message,
+    MessageStatus,
+    NewMessage,
+    Sender,
+)
+from understudy.mailboxes.ports import MailboxUnit
+from understudy.sessions.model import SessionStatus
+from understudy.sessions.ports import Units, require_session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mailbox:
+    """Whose mailbox is meant: a session's or an agent's."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+
+    def holds(self, message: Message) -> bool:
+        """Whether a message is in this mailbox."""
+        if self.agent_id is not None:
+            return message.to_agent_id == self.agent_id
+        return message.session_id == self.session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxService:
+    """Everything that callers and tools do with mailboxes, each in one transaction."""
+
+    units: Units[MailboxUnit]
+    clock: Clock
+    # Wakes whoever delivers.
+    changed: Callable[[], None] = lambda: None
+
+    def post(self, principal: Principal, wanted: NewMessage) -> Message:
+        """Take a message from a user."""
+        check_message(wanted)
+        with self.units.write() as unit:
+            message = self.put(unit, principal, Sender(user_id=principal.user_id), wanted)
+        self.changed()
+        return message
+
+    def put(
+        self,
+        unit: MailboxUnit,
+        principal: Principal,
+        sender: Sender,
+        wanted: NewMessage,
+        *,
+        hops: int = 1,
+        call_digest: str | None = None,
+    ) -> Message:
+        """Put a checked message into a mailbox, in the caller's transaction."""
+        now = self.clock.now_ms()
+        session = session_for(unit, wanted, now_ms=now)
+        if unit.messages.waiting_in(session.session_id) >= MAX_WAITING:
+            raise Conflict(
+                "mailbox_full",
+                domain="mailboxes",
+                detail=f"{MAX_WAITING} messages wait there already",
+                params={"limit": MAX_WAITING},
+            )
+        message = Message(
+            message_id=new_id("msg"),
+            session_id=session.session_id,
+            to_agent_id=wanted.agent_id,
+            sender=sender,
+            subject=wanted.subject,
+            content=wanted.content,
+            metadata=wanted.metadata,
+            hops=hops,
+            due_at_ms=now,
+            call_digest=call_digest,
+            created_at_ms=now,
+            updated_at_ms=now,
+        )
+        if not unit.messages.add(message):
+            raise Conflict(
+                "message_sent_already", domain="mailboxes", detail="this call has sent it already"
+            )
+        unit.audit.add(audit.done(principal, "mailboxes.post", message.message_id, at_ms=now))
+        return message
+
+    def page(
+        self, box: Mailbox, request: PageRequest, *, statuses: Sequence[MessageStatus] = ()
+    ) -> Page[Message]:
+        """The messages of a mailbox, newest first; looking changes nothing."""
+        with self.units.read() as unit:
+            _require_owner(unit, box)
+            return unit.messages.page(
+                request, session_id=box.session_id, agent_id=box.agent_id, statuses=statuses
+            )
+
+    def ack(self, principal: Principal, box: Mailbox, message_id: str) -> Message:
+        """Take a message out that waits or was given up; one that is out already stays so."""
+
+        def settle(_: MailboxUnit, message: Message) -> Message:
+            if message.status is MessageStatus.DELIVERING:
+                raise Conflict(
+                    "message_in_delivery",
+                    domain="mailboxes",
+                    detail=f"run {message.run_id} has this message; it is settled when that ends",
+                    params={"run_id": message.run_id},
+                )
+            return replace(message, status=MessageStatus.ACKED, due_at_ms=None)
+
+        return self._change(principal, box, message_id, "mailboxes.ack", settle)
+
+    def retry(self, principal: Principal, box: Mailbox, message_id: str) -> Message:
+        """Have a message that was given up delivered again, with as many tries as a new one."""
+
+        def revive(unit: MailboxUnit, message: Message) -> Message:
+            if message.status is not MessageStatus.DEAD:
+                raise Conflict(
+                    "message_not_dead",
+                    domain="mailboxes",
+                    detail=f"the message is {message.status}; only a dead letter is tried again",
+                )
+            if require_session(unit, message.session_id).status is SessionStatus.ENDED:
+                raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+            now = self.clock.now_ms()
+            return replace(
+                message, status=MessageStatus.PENDING, attempts=0, reason=None, due_at_ms=now
+            )
+
+        return self._change(principal, box, message_id, "mailboxes.retry", revive)
+
+    def _change(
+        self,
+        principal: Principal,
+        box: Mailbox,
+        message_id: str,
+        action: str,
+        change: Callable[[MailboxUnit, Message], Message],
+    ) -> Message:
+        with self.units.write() as unit:
+            message = unit.messages.get(message_id, lock=True)
+            if message is None or not box.holds(message):
+                raise NotFound(
+                    "message_not_found", domain="mailboxes", detail=f"no message {message_id!r}"
+                )
+            changed = change(unit, message)
+            if changed == message:
+                return message
+            MESSAGE.check(message.status, changed.status)
+            now = self.clock.now_ms()
+            changed = replace(changed, updated_at_ms=now)
+            unit.messages.update(changed)
+            unit.audit.add(audit.done(principal, action, message_id, at_ms=now))
+        self.changed()
+        return changed
+
+
+def _require_owner(unit: MailboxUnit, box: Mailbox) -> None:
+    if box.agent_id is not None:
+        require_agent(unit, box.agent_id)
+    else:
+        require_session(unit, box.session_id or "")

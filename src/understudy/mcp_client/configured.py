@@ -1,0 +1,45 @@
+"""The servers of the config file, with the credentials that it names."""
+
+from collections.abc import Mapping
+
+from understudy.mcp_client.model import Endpoint, Program, Server
+from understudy.mcp_client.programs import base_environment
+from understudy.settings.mcp import McpServerConfig
+
+
+def configured_servers(
+    configs: Mapping[str, McpServerConfig], environment: Mapping[str, str]
+) -> tuple[Server, ...]:
+    """Every server that is switched on."""
+    return tuple(
+        _server(name, config, environment) for name, config in configs.items() if config.enabled
+    )
+
+
+def _server(name: str, config: McpServerConfig, environment: Mapping[str, str]) -> Server:
+    missing = [each for each in config.variables if not environment.get(each)]
+    return Server(
+        name=name,
+        target=_target(config, environment),
+        timeout_s=config.timeout_s,
+        needs_approval=config.approval == "always",
+        trusts_annotations=config.trust_annotations,
+        is_credentialed=bool(config.variables),
+        unusable=f"the environment variable {missing[0]} is not set" if missing else None,
+    )
+
+
+def _target(config: McpServerConfig, environment: Mapping[str, str]) -> Program | Endpoint:
+    if config.command is None:
+        secret = {
+            header: environment.get(variable, "")
+            for header, variable in config.headers_from.items()
+        }
+        return Endpoint(url=config.url or "", headers={**config.headers, **secret})
+    given = {name: environment.get(name, "") for name in config.env_from}
+    return Program(
+        command=config.command,
+        args=config.args,
+        environment={**base_environment(environment), **config.env, **given},
+        cwd=config.cwd,
+    )

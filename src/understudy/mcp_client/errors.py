@@ -1,0 +1,42 @@
+"""What can come of a server or a call besides a result."""
+
+from typing import Final
+
+from pydantic import ValidationError
+
+from understudy.core.errors import UnderstudyError
+from understudy.mcp_client.text import one_line
+
+MAX_REASON_CHARS: Final = 500
+
+
+class ServerDown(UnderstudyError):
+    """A server cannot be used now; the detail says why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("mcp_server_down", domain="mcp", detail=detail)
+
+
+class CallFailed(UnderstudyError):
+    """The server answered that it could not, or answered nonsense."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("mcp_call_failed", domain="mcp", detail=detail)
+
+
+class CallTimedOut(CallFailed):
+    """The server did not answer in time."""
+
+
+def describe(problem: BaseException) -> str:
+    """The first thing that went wrong, out of the groups that task groups wrap it in."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    match problem:
+        case ServerDown():
+            detail = problem.detail
+        case ValidationError():
+            detail = "it answered what is not an answer"
+        case _:
+            detail = str(problem) or type(problem).__name__
+    return one_line(detail, MAX_REASON_CHARS)

@@ -1,0 +1,39 @@
+"""How much a server may say: a bound on a message, and on a second."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+MAX_BYTES_PER_S: Final = 16 * 1024 * 1024
+MAX_LINES_PER_S: Final = 5000
+
+
+class Flooded(Exception):
+    """A server says more than anybody could have asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("it floods us with output")
+
+
+class Intake:
+    """Counts what a server says, second by second."""
+
+    def __init__(
+        self, max_lines: int = MAX_LINES_PER_S, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._max_lines = max_lines
+        self._now = now
+        self._second = 0
+        self._bytes = 0
+        self._lines = 0
+
+    def take(self, piece: bytes) -> None:
+        """Count one piece; `Flooded` when it is too much."""
+        second = int(self._now())
+        if second != self._second:
+            self._second, self._bytes, self._lines = second, 0, 0
+        self._bytes += len(piece)
+        self._lines += piece.count(b"\n")
+        if self._bytes > MAX_BYTES_PER_S or self._lines > self._max_lines:
+            raise Flooded

@@ -1,0 +1,218 @@
+"""An open connection to a server: its list of tools, and calls of them.
+
+Loads the MCP library, which takes a while; import this module only when a server is needed.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import anyio
+from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    InputRequiredResult,
+    PaginatedRequestParams,
+    Tool,
+)
+from pydantic import TypeAdapter, ValidationError
+
+from understudy import __version__
+from understudy.mcp_client.endpoint import call_endpoint
+from understudy.mcp_client.errors import CallFailed, CallTimedOut, ServerDown, describe
+from understudy.mcp_client.listing import MAX_TOOLS, RawTool
+from understudy.mcp_client.model import Endpoint, Program, Server
+from understudy.mcp_client.program import run_program
+from understudy.mcp_client.text import one_line
+from understudy.tools.destinations import Destinations
+from understudy.tools.processes import Children
+
+MAX_PAGES: Final = 50
+DISCOVER_S: Final = 4.0
+MAX_ERROR_CHARS: Final = 2000
+WHO_CALLS: Final = Implementation(name="understudy", version=__version__)
+# What the library makes of a server that has forgotten us.
+FORGOTTEN: Final = "Session terminated"
+_RESULT: Final[TypeAdapter[CallToolResult | InputRequiredResult]] = TypeAdapter(
+    CallToolResult | InputRequiredResult
+)
+
+
+class Link:
+    """A server that has answered."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+
+    async def tools(self) -> list[RawTool]:
+        """What the server lists, page by page; not much more of it than can be used."""
+        found: list[RawTool] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await self._session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            found += map(_raw, page.tools)
+            cursor = page.next_cursor
+            if cursor is None or len(found) > MAX_TOOLS:
+                break
+        return found
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], *, timeout_s: float
+    ) -> CallToolResult:
+        """Call a tool. Raises `ServerDown`, `CallTimedOut` or `CallFailed`."""
+        params = CallToolRequestParams(name=tool, arguments=arguments)
+        try:
+            # The library counts from when the request is written, which may never happen.
+            with anyio.fail_after(timeout_s):
+                # Not `call_tool`: that checks the answer by the server's own schema, which can be
+                # written so that it takes for ever.
+                result = await self._session.send_request(CallToolRequest(params=params), _RESULT)
+        except TimeoutError:
+            raise CallTimedOut(f"no answer after {timeout_s:g} s") from None
+        except MCPError as problem:
+            raise _failure(problem) from None
+        except ValidationError:
+            raise CallFailed("the server answered with something that is no result") from None
+        if isinstance(result, InputRequiredResult):
+            raise CallFailed("the server wants to ask a person first, which it cannot do here")
+        return result
+
+
+@asynccontextmanager
+async def open_link(
+    server: Server,
+    on_gone: Callable[[str], None],
+    *,
+    destinations: Destinations,
+    children: Children,
+) -> AsyncIterator[Link]:
+    """Connect and agree on a version of the protocol; `on_gone` is told when it breaks later."""
+    reach = partial(_transport, server, destinations=destinations, children=children)
+    async with AsyncExitStack() as stack:
+        yield Link(await _first_answer(stack, server, on_gone, reach))
+
+
+async def _first_answer(
+    stack: AsyncExitStack,
+    server: Server,
+    on_gone: Callable[[str], None],
+    reach: Callable[[Callable[[str], None]], AbstractAsyncContextManager[Any]],
+) -> ClientSession:
+    """A session, by the newest protocol or else by the old one.
+
+    Some older programs end when the first thing they are asked is not the old greeting.
+    """
+    greetings = (True, False) if isinstance(server.target, Program) else (True,)
+    failure = ServerDown("it did not answer")
+    for is_new in greetings:
+        ends = _Ends(on_gone)
+        try:
+            session = await stack.enter_async_context(_connected(reach(ends.note), is_new=is_new))
+        except ServerDown:
+            raise
+        except Exception as problem:  # noqa: BLE001 - told as what came of the start
+            failure = ServerDown(ends.reasons[0] if ends.reasons else describe(problem))
+        else:
+            ends.become_news()
+            return session
+    raise failure
+
+
+class _Ends:
+    """Hears of ends; only that of a connection which was made is news to others."""
+
+    def __init__(self, on_gone: Callable[[str], None]) -> None:
+        self._on_gone = on_gone
+        self._are_news = False
+        self.reasons: list[str] = []
+
+    def note(self, reason: str) -> None:
+        self.reasons.append(reason)
+        if self._are_news:
+            self._on_gone(reason)
+
+    def become_news(self) -> None:
+        self._are_news = True
+        for reason in self.reasons:
+            self._on_gone(reason)
+
+
+def _transport(
+    server: Server,
+    on_gone: Callable[[str], None],
+    *,
+    destinations: Destinations,
+    children: Children,
+) -> AbstractAsyncContextManager[Any]:
+    match server.target:
+        case Program() as program:
+            return run_program(program, on_gone, children)
+        case Endpoint() as endpoint:
+            return call_endpoint(
+                endpoint, timeout_s=server.timeout_s, on_gone=on_gone, destinations=destinations
+            )
+
+
+@asynccontextmanager
+async def _connected(
+    transport: AbstractAsyncContextManager[Any], *, is_new: bool
+) -> AsyncIterator[ClientSession]:
+    async with (
+        transport as (read, write),
+        ClientSession(read, write, client_info=WHO_CALLS) as session,
+    ):
+        await _agree(session, is_new=is_new)
+        yield session
+
+
+async def _agree(session: ClientSession, *, is_new: bool) -> None:
+    if is_new and await _discover(session):
+        return
+    try:
+        await session.initialize()
+    except MCPError as problem:
+        # It was only slow: the first question came through after all.
+        if problem.code != UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        await session.discover()
+
+
+async def _discover(session: ClientSession) -> bool:
+    """Whether the server knows the newest protocol."""
+    try:
+        with anyio.fail_after(DISCOVER_S):
+            await session.discover()
+    except MCPError as problem:
+        if problem.code == CONNECTION_CLOSED:
+            raise
+        return False
+    except (RuntimeError, TimeoutError, ValidationError):
+        return False
+    return True
+
+
+def _raw(tool: Tool) -> RawTool:
+    hints = tool.annotations
+    return RawTool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        reads_only=bool(hints and hints.read_only_hint),
+        is_idempotent=bool(hints and hints.idempotent_hint),
+    )
+
+
+def _failure(problem: MCPError) -> ServerDown | CallFailed:
+    if problem.code == CONNECTION_CLOSED:
+        return ServerDown("the connection ended")
+    if problem.code == INVALID_REQUEST and problem.message == FORGOTTEN:
+        return ServerDown("the server has forgotten us")
+    return CallFailed(one_line(problem.message, MAX_ERROR_CHARS))

@@ -1,0 +1,116 @@
+"""The records of the MCP client: servers, how they stand, and the tools they have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from understudy.core.machine import Machine
+from understudy.settings.mcp import DEFAULT_TIMEOUT_S
+
+JsonObject = Mapping[str, Any]
+
+
+class ServerState(StrEnum):
+    """How a connection to a server stands."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+CONNECTION: Final = Machine(
+    name="mcp connection",
+    steps={
+        ServerState.STOPPED: frozenset({ServerState.STARTING}),
+        ServerState.STARTING: frozenset(
+            {ServerState.READY, ServerState.FAILED, ServerState.STOPPED}
+        ),
+        ServerState.READY: frozenset({ServerState.STOPPED, ServerState.FAILED}),
+        ServerState.FAILED: frozenset({ServerState.STARTING}),
+    },
+    conflict_code="mcp_connection_state",
+    domain="mcp",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A server that we start and talk to over its standard streams."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    # All it gets: nothing of our own environment comes on top.
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A server that we call over HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Whether it may only be where agents may go: not on this machine or in a private network.
+    public_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server, ready to be connected to."""
+
+    name: str
+    target: Program | Endpoint
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    needs_approval: bool = True
+    trusts_annotations: bool = False
+    is_credentialed: bool = False
+    # Why it cannot be used at all, such as a credential that is not there.
+    unusable: str | None = None
+
+    @property
+    def transport(self) -> str:
+        """How it is reached."""
+        return "stdio" if isinstance(self.target, Program) else "http"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTool:
+    """A tool as we take it from a server's list: bounded, and rebuilt from what we know."""
+
+    name: str
+    description: str
+    schema: JsonObject
+    reads_only: bool = False
+    is_idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """How a server stands, for people."""
+
+    name: str
+    transport: str
+    state: ServerState
+    tools: int = 0
+    reason: str | None = None
+    next_try_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionServer:
+    """A server that one session has for itself; never with credentials."""
+
+    name: str
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    enabled: bool = True
+    approval: str = "always"
+    trust_annotations: bool = False

@@ -1,0 +1,194 @@
+"""A server as a program of ours: watched over, its output bounded, nothing of it left behind."""
+
+import os
+import shutil
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from errno import ENOENT
+from pathlib import Path
+from typing import Final
+
+import anyio
+import structlog
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from understudy.mcp_client.errors import ServerDown
+from understudy.mcp_client.flood import MAX_MESSAGE_BYTES, Flooded, Intake
+from understudy.mcp_client.model import Program
+from understudy.mcp_client.text import one_line
+from understudy.tools import program_guard
+from understudy.tools.processes import Children, Started, own_program
+
+log = structlog.get_logger()
+
+# How long a program may take to end by itself.
+GRACE_S: Final = 1.0
+# How long its guard may take to ask it, and then to end everything.
+LEAVE_WITHIN_S: Final = 6.0
+TAIL_BYTES: Final = 4096
+MAX_REASON_CHARS: Final = 300
+
+Incoming = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+
+
+@dataclass(slots=True)
+class _Running:
+    """A program that was started, and the last it said on its error stream."""
+
+    started: Started
+    # Its guard ends everything when this closes.
+    lifeline: int
+    tail: bytearray = field(default_factory=bytearray)
+
+    @property
+    def process(self) -> Process:
+        """Its guard, which has its pipes and ends as it does."""
+        return self.started.process
+
+    def describe_end(self) -> str:
+        """Why it ended, as well as can be told."""
+        code = self.process.returncode
+        ended = "it closed its output" if code is None else f"it ended with code {code}"
+        lines = self.tail.decode(errors="replace").strip().splitlines()
+        return f"{ended}: {one_line(lines[-1], MAX_REASON_CHARS)}" if lines else ended
+
+
+@asynccontextmanager
+async def run_program(
+    program: Program, on_gone: Callable[[str], None], children: Children
+) -> AsyncIterator[Streams]:
+    """Start the program; at the end it is gone, with all it started.
+
+    `on_gone` is told why when the program ends before that.
+    """
+    running = await _start(program, children)
+    to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
+    to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    with to_session, from_server, to_server, from_session:
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_listen, running, to_session, on_gone)
+                tasks.start_soon(_speak, running, from_session)
+                tasks.start_soon(_keep_tail, running, on_gone)
+                yield from_server, to_server
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(running, children)
+
+
+async def _start(program: Program, children: Children) -> _Running:
+    held, lifeline = os.pipe()
+    try:
+        _require_command(program)
+        started = await children.start(
+            *own_program(program_guard, str(held), program.command, *program.args),
+            limit=MAX_MESSAGE_BYTES,
+            stderr=PIPE,
+            env=dict(program.environment),
+            cwd=program.cwd,
+            pass_fds=(held,),
+        )
+    except (OSError, ValueError) as problem:
+        os.close(lifeline)
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise ServerDown(
+            f"{one_line(program.command, MAX_REASON_CHARS)} cannot be started: {reason}"
+        ) from None
+    except BaseException:
+        os.close(lifeline)
+        raise
+    finally:
+        os.close(held)
+    return _Running(started=started, lifeline=lifeline)
+
+
+def _require_command(program: Program) -> None:
+    """Find the program as its guard will: on its own path, from its own directory."""
+    command = program.command
+    if os.sep in command:
+        command = str((program.cwd or Path()) / command)
+    if shutil.which(command, path=program.environment.get("PATH", os.defpath)) is None:
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT))
+
+
+async def _listen(
+    running: _Running, to_session: MemoryObjectSendStream[Incoming], on_gone: Callable[[str], None]
+) -> None:
+    """Hand on every message; a line that is none is passed over."""
+    intake = Intake()
+    reason: str | None = None
+    with to_session:
+        try:
+            while line := await _line(running, intake):
+                message = _message(line)
+                if message is not None:
+                    await to_session.send(message)
+        except Flooded as flood:
+            reason = str(flood)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            reason = "the connection was closed"
+        if reason is None:
+            await running.started.has_ended(GRACE_S)
+            reason = running.describe_end()
+        # Before the stream closes, so that whoever waits for an answer can say why there is none.
+        on_gone(reason)
+
+
+async def _line(running: _Running, intake: Intake) -> bytes:
+    stdout = running.process.stdout
+    if stdout is None:
+        return b""
+    try:
+        line = await stdout.readline()
+    except ValueError:  # longer than any message
+        raise Flooded from None
+    intake.take(line)
+    return line
+
+
+def _message(line: bytes) -> SessionMessage | None:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        return None
+
+
+async def _speak(
+    running: _Running, from_session: MemoryObjectReceiveStream[SessionMessage]
+) -> None:
+    stdin = running.process.stdin
+    if stdin is None:
+        return
+    with from_session, suppress(OSError):
+        async for each in from_session:
+            text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+            stdin.write(text.encode() + b"\n")
+            await stdin.drain()
+
+
+async def _keep_tail(running: _Running, on_gone: Callable[[str], None]) -> None:
+    """Read what the program complains of, and keep the end: a full pipe would stop it."""
+    stderr, intake = running.process.stderr, Intake()
+    try:
+        while stderr is not None and (piece := await stderr.read(TAIL_BYTES)):
+            intake.take(piece)
+            running.tail += piece
+            del running.tail[:-TAIL_BYTES]
+    except Flooded as flood:
+        on_gone(str(flood))
+
+
+async def _end(running: _Running, children: Children) -> None:
+    """Close its input, then let its guard end what is there; all within bounds."""
+    if running.process.stdin is not None:
+        running.process.stdin.close()
+    await running.started.has_ended(GRACE_S)
+    os.close(running.lifeline)
+    if not await children.leave(running.started, within_s=LEAVE_WITHIN_S):
+        log.warning("mcp.not_all_ended", pid=running.process.pid)

@@ -1,0 +1,134 @@
+"""Every server of this daemon: those of the config file for all, and those of single sessions."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from understudy.core.clock import Clock
+from understudy.core.errors import NotFound
+from understudy.mcp_client.connection import Connection, LoadLink
+from understudy.mcp_client.errors import ServerDown
+from understudy.mcp_client.model import ListedTool, Server, ServerState, ServerStatus
+from understudy.mcp_client.tool import McpTool
+from understudy.mcp_client.visibility import lacks_credentials
+from understudy.sessions.model import Session
+from understudy.tools.base import Tool, schema_of
+
+# Each may be a program of its own.
+MAX_OPEN_FOR_SESSIONS: Final = 64
+# What a server listed, and what we made of it.
+_Tools = tuple[tuple[ListedTool, ...], tuple[McpTool, ...]]
+
+
+class McpServers:
+    """Holds one connection for each server of the config, and one for each of a session's own."""
+
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        clock: Clock,
+        load_link: LoadLink,
+        *,
+        scrub: Callable[[str], str] = str,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        self._clock = clock
+        self._load_link = load_link
+        self._scrub = scrub
+        self._secrets = tuple(secrets)
+        self._shared = {server.name: self._connection(server) for server in servers}
+        self._own: dict[tuple[str, str], Connection] = {}
+        self._tools: WeakKeyDictionary[Connection, _Tools] = WeakKeyDictionary()
+
+    def shared(self) -> tuple[Connection, ...]:
+        """The connections that all sessions share."""
+        return tuple(self._shared.values())
+
+    async def own(self, session_id: str, server: Server) -> Connection:
+        """The connection to a server that a session has for itself. Raises `ServerDown`."""
+        key = session_id, server.name
+        known = self._own.get(key)
+        if known is not None and known.server == server:
+            return known
+        if known is not None:
+            del self._own[key]
+            await known.shut()
+        self._forget_idle()
+        if sum(each.is_open for each in self._own.values()) >= MAX_OPEN_FOR_SESSIONS:
+            raise ServerDown("too many sessions have servers of their own open now")
+        return self._own.setdefault(key, self._connection(server))
+
+    async def tools_of(self, connection: Connection) -> tuple[McpTool, ...]:
+        """The tools of a server, which is started if need be. Raises `ServerDown`."""
+        await connection.ready()
+        return await asyncio.to_thread(self._built, connection)
+
+    def known(self, session: Session | None) -> tuple[McpTool, ...]:
+        """The tools of the servers that are up: for all sessions, or for this one as well."""
+        own = [
+            connection
+            for (session_id, _), connection in tuple(self._own.items())
+            if session is not None and session_id == session.session_id
+        ]
+        return tuple(
+            tool
+            for connection in (*self._shared.values(), *own)
+            if connection.state is ServerState.READY
+            and (session is None or not lacks_credentials(session, connection.server))
+            for tool in self._built(connection)
+        )
+
+    def statuses(self) -> tuple[ServerStatus, ...]:
+        """How each server of the config stands."""
+        now = self._clock.now_ms()
+        return tuple(connection.status(now) for connection in self._shared.values())
+
+    def own_status(self, session_id: str, server: Server) -> ServerStatus:
+        """How a session's own server stands."""
+        connection = self._own.get((session_id, server.name)) or self._connection(server)
+        return connection.status(self._clock.now_ms())
+
+    async def restart(self, name: str) -> ServerStatus:
+        """Start a server of the config anew, and tell what came of it."""
+        connection = self._shared.get(name)
+        if connection is None:
+            raise NotFound("mcp_server_not_found", domain="mcp", detail=f"no MCP server {name!r}")
+        await connection.restart()
+        return connection.status(self._clock.now_ms())
+
+    def describe(self) -> list[dict[str, object]]:
+        """The tools of those servers of the config that are up, as `ToolRegistry.describe` does."""
+        return [_description(tool) for tool in self.known(None)]
+
+    async def close(self) -> None:
+        """Stop every server; none is left when this returns."""
+        everyone = (*self._shared.values(), *self._own.values())
+        await asyncio.gather(*(connection.shut() for connection in everyone))
+
+    def _built(self, connection: Connection) -> tuple[McpTool, ...]:
+        """The tools of a connection, made once for each list that its server gave."""
+        listed, tools = self._tools.get(connection, ((), ()))
+        if listed is not connection.tools:
+            listed = connection.tools
+            tools = tuple(McpTool(connection, each, self._secrets) for each in listed)
+            self._tools[connection] = listed, tools
+        return tools
+
+    def _connection(self, server: Server) -> Connection:
+        return Connection(server, self._load_link, scrub=self._scrub)
+
+    def _forget_idle(self) -> None:
+        for key in [key for key, each in self._own.items() if each.is_forgettable]:
+            del self._own[key]
+
+
+def _description(tool: Tool) -> dict[str, object]:
+    parameters: Mapping[str, Any] = schema_of(tool)
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "effect": tool.effect.value,
+        "approval": tool.approval.value,
+        "parameters": parameters,
+    }

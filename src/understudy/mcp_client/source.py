@@ -1,0 +1,96 @@
+"""Where the loop gets the tools of MCP servers from; what cannot be had is left out."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from understudy.core.errors import UnderstudyError
+from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.errors import ServerDown
+from understudy.mcp_client.model import Server
+from understudy.mcp_client.servers import McpServers
+from understudy.mcp_client.session_servers import SessionServerService
+from understudy.mcp_client.tool import McpTool
+from understudy.mcp_client.visibility import Sight
+from understudy.sessions.model import Session
+from understudy.tools.base import Tool
+from understudy.tools.names import wire_name
+
+log = structlog.get_logger()
+
+# Models' APIs take 128 tools at most; some of them are our own.
+MAX_TOOLS: Final = 96
+
+
+@dataclass(frozen=True, slots=True)
+class McpToolSource:
+    """The tools of all servers that a session may see."""
+
+    servers: McpServers
+    session_servers: SessionServerService
+    # The tools that are off for all agents.
+    disabled: Callable[[], frozenset[str]]
+
+    async def tools_for(self, session: Session) -> Sequence[Tool]:
+        """What the session may use now. Starts servers; never raises and never waits for long."""
+        try:
+            sight = Sight(session)
+            servers = await asyncio.to_thread(self.session_servers.usable, session.session_id)
+            disabled = await asyncio.to_thread(self.disabled)
+        except UnderstudyError as problem:
+            log.warning("mcp.unknown", session_id=session.session_id, reason=problem.detail)
+            return []
+        connections = [
+            connection
+            for connection in self.servers.shared()
+            if sight.server_hidden_by(connection.server) is None
+        ]
+        connections += await self._own(session, sight, servers)
+        found = await asyncio.gather(
+            *(self._tools(session, sight, connection) for connection in connections)
+        )
+        tools = [tool for tools in found for tool in tools if tool.name not in disabled]
+        return _fitting(session, tools)
+
+    async def _own(
+        self, session: Session, sight: Sight, servers: Sequence[Server]
+    ) -> list[Connection]:
+        opened = []
+        for server in servers:
+            if sight.server_hidden_by(server) is None:
+                try:
+                    opened.append(await self.servers.own(session.session_id, server))
+                except ServerDown as problem:
+                    _tell_missing(session, server.name, problem)
+        return opened
+
+    async def _tools(self, session: Session, sight: Sight, connection: Connection) -> list[McpTool]:
+        name = connection.server.name
+        try:
+            tools = await self.servers.tools_of(connection)
+        except ServerDown as problem:
+            _tell_missing(session, name, problem)
+            return []
+        return [tool for tool in tools if sight.tool_hidden_by(name, tool.listed.name) is None]
+
+
+def _tell_missing(session: Session, server: str, problem: ServerDown) -> None:
+    log.warning(
+        "mcp.tools_missing", session_id=session.session_id, server=server, reason=problem.detail
+    )
+
+
+def _fitting(session: Session, tools: Sequence[McpTool]) -> list[Tool]:
+    """As many as a model takes, each with a name of its own."""
+    by_wire_name: dict[str, Tool] = {}
+    for tool in tools:
+        by_wire_name.setdefault(wire_name(tool.name), tool)
+    kept = list(by_wire_name.values())[:MAX_TOOLS]
+    if len(kept) < len(tools):
+        log.warning(
+            "mcp.tools_left_out", session_id=session.session_id, number=len(tools) - len(kept)
+        )
+    return kept

@@ -1,0 +1,53 @@
+"""Which servers and tools a session may see, and what keeps the others from it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from understudy.core.scope import Gate, Scope
+from understudy.mcp_client.model import Server
+from understudy.sessions.model import Session
+from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope
+
+SERVER: Final = "mcp_server"
+TOOL: Final = "mcp_tool"
+OPEN: Final = Scope(gates={})
+CLOSED: Final = Scope(gates={SERVER: Gate(allow=())})
+
+
+class Sight:
+    """What one session may see."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._capabilities = effective_capability_scope(session) or OPEN
+
+    def server_hidden_by(self, server: Server) -> str | None:
+        """Why the session may not use a server; None: it may."""
+        if not self._capabilities.gate(SERVER).permits(server.name):
+            return "capability_scope"
+        return "credential_scope" if lacks_credentials(self._session, server) else None
+
+    def tool_hidden_by(self, server: str, tool: str) -> str | None:
+        """Why the session may not use a tool; scopes name it `server/tool`, or just `tool`."""
+        spellings = (f"{server}/{tool}", tool)
+        return None if _permits(self._capabilities.gate(TOOL), spellings) else "capability_scope"
+
+
+def lacks_credentials(session: Session, server: Server) -> bool:
+    """Whether the server needs a credential that the session may not use."""
+    permits = _credential_scope(session).gate(SERVER).permits
+    return server.is_credentialed and not permits(server.name)
+
+
+def _credential_scope(session: Session) -> Scope:
+    """A session below another that was given no credentials has none."""
+    scope = effective_credential_scope(session)
+    if scope is not None:
+        return scope
+    return OPEN if session.parent_session_id is None else CLOSED
+
+
+def _permits(gate: Gate, spellings: Sequence[str]) -> bool:
+    """No spelling is denied, and one is allowed."""
+    denials = Gate(deny=gate.deny)
+    return all(map(denials.permits, spellings)) and any(map(gate.permits, spellings))

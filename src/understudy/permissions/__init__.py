@@ -1,0 +1,1 @@
+"""Which tool calls may run, which must be asked for, and which rule said so."""

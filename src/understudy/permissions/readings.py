@@ -1,0 +1,87 @@
+"""Decides a call in a sidechain: by its own rules, and by those of every session above it.
+
+A rule that is more specific wins over one that is less, so rules of a sidechain could undo what
+holds above it if all were thrown together. So each session judges for itself, and the strictest
+verdict stands.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from understudy.permissions.decide import STRICTNESS, decide
+from understudy.permissions.model import Decision, Level, PlacedRule, Rule, TraceLine, Verdict
+from understudy.permissions.sidechains import SessionRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standpoint:
+    """What judges calls in one session, beside the rules of the daemon."""
+
+    agent_id: str
+    agent_rules: tuple[Rule, ...] = ()
+    session_id: str | None = None
+    session_rules: SessionRules = field(default_factory=SessionRules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Rules that are held against a call together."""
+
+    placed: tuple[PlacedRule, ...]
+    # The session above whose rules they are; None: those of the session of the call.
+    above: str | None = None
+
+
+def readings(daemon: Sequence[Rule], chain: Sequence[Standpoint]) -> tuple[Reading, ...]:
+    """How the session of the call, which is the first, and those above it in turn judge."""
+    return tuple(_readings(tuple(_placed(daemon, Level.DAEMON)), chain))
+
+
+def decide_in_all(
+    tool: str, arguments: Mapping[str, Any], held: Sequence[Reading], default: Decision
+) -> Verdict:
+    """The strictest verdict of all readings, and how every rule fared; of equals, the nearest."""
+    verdicts = [_of(reading, decide(tool, arguments, reading.placed, default)) for reading in held]
+    strictest = max(verdicts, key=lambda verdict: STRICTNESS[verdict.decision])
+    return replace(strictest, trace=_together(verdicts))
+
+
+def _readings(daemon: tuple[PlacedRule, ...], chain: Sequence[Standpoint]) -> Iterator[Reading]:
+    own = chain[0]
+    for place, each in enumerate(chain):
+        owner = each.session_id if place else None
+        of_session = _placed(each.session_rules.all, Level.SESSION, owner)
+        yield Reading(placed=(*daemon, *_of_agent(each, own), *of_session), above=owner)
+        for parent in chain[place + 1 : place + 2]:
+            # And as the parent was: what it has loosened since does not reach further down.
+            of_session = _placed(each.session_rules.inherited, Level.SESSION, owner)
+            placed = (*daemon, *_of_agent(parent, own), *of_session)
+            yield Reading(placed=placed, above=parent.session_id)
+
+
+def _of_agent(each: Standpoint, own: Standpoint) -> Iterator[PlacedRule]:
+    owner = None if each.agent_id == own.agent_id else each.agent_id
+    return _placed(each.agent_rules, Level.AGENT, owner)
+
+
+def _placed(rules: Sequence[Rule], level: Level, owner: str | None = None) -> Iterator[PlacedRule]:
+    for index, rule in enumerate(rules):
+        yield PlacedRule(rule=rule, level=level, index=index, owner=owner)
+
+
+def _of(reading: Reading, verdict: Verdict) -> Verdict:
+    if reading.above is None:
+        return verdict
+    reason = f"by the rules for session {reading.above} above: {verdict.reason}"
+    return replace(verdict, above=reading.above, reason=reason)
+
+
+def _together(verdicts: Sequence[Verdict]) -> tuple[TraceLine, ...]:
+    """The traces as one; a rule that is part of several readings is told once."""
+    lines = {
+        (line.placed.level, line.placed.owner, line.placed.index): line
+        for verdict in verdicts
+        for line in verdict.trace
+    }
+    return tuple(lines.values())

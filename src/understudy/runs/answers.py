@@ -1,0 +1,116 @@
+"""Whether an answer fits the questions that were asked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.core.errors import Invalid
+
+DOMAIN: Final = "questions"
+MAX_FREEFORM_CHARS: Final = 16_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was chosen or written for one question."""
+
+    question_id: str
+    selected_option_ids: tuple[str, ...] = ()
+    freeform_answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionResolution:
+    """What somebody answered to one request."""
+
+    request_id: str
+    answers: tuple[Answer, ...] = ()
+    declined: bool = False
+    justification: str | None = None
+
+
+def check_answers(questions: Sequence[Mapping[str, Any]], resolution: QuestionResolution) -> None:
+    """Raise `Invalid` unless every question has one sound answer, or all are declined."""
+    if resolution.declined:
+        if resolution.answers:
+            raise _wrong("question_declined_with_answers", "answers", "declined, yet answered")
+        return
+    by_id = {str(question["id"]): question for question in questions}
+    seen: set[str] = set()
+    for index, answer in enumerate(resolution.answers):
+        pointer = f"answers/{index}"
+        if answer.question_id not in by_id:
+            raise _wrong("question_unknown_answer", pointer, f"no question {answer.question_id!r}")
+        if answer.question_id in seen:
+            raise _wrong("question_duplicate_answer", pointer, "answered twice")
+        seen.add(answer.question_id)
+        for code, is_wrong, detail in ANSWER_RULES:
+            if is_wrong(by_id[answer.question_id], answer):
+                raise _wrong(code, pointer, detail)
+    missing = [question_id for question_id in by_id if question_id not in seen]
+    if missing:
+        raise _wrong("question_answer_missing", "answers", f"no answer to {missing[0]!r}")
+
+
+def _options(question: Mapping[str, Any]) -> set[str]:
+    return {str(option["id"]) for option in question.get("options", ())}
+
+
+def _is_written(answer: Answer) -> bool:
+    return bool((answer.freeform_answer or "").strip())
+
+
+# Code, test, words; the first that holds is told.
+ANSWER_RULES: Final[tuple[tuple[str, Callable[[Mapping[str, Any], Answer], bool], str], ...]] = (
+    (
+        "question_option_not_found",
+        lambda question, answer: not set(answer.selected_option_ids) <= _options(question),
+        "there is no such option",
+    ),
+    (
+        "question_duplicate_option",
+        lambda _, answer: len(set(answer.selected_option_ids)) < len(answer.selected_option_ids),
+        "an option is chosen twice",
+    ),
+    (
+        "question_single_select_violation",
+        lambda question, answer: (
+            not question.get("multi_select") and len(answer.selected_option_ids) > 1
+        ),
+        "only one option may be chosen",
+    ),
+    (
+        "question_answer_empty",
+        lambda _, answer: not answer.selected_option_ids and not _is_written(answer),
+        "nothing is chosen and nothing is written",
+    ),
+    (
+        "question_answer_too_long",
+        lambda _, answer: len(answer.freeform_answer or "") > MAX_FREEFORM_CHARS,
+        f"a written answer has at most {MAX_FREEFORM_CHARS} characters",
+    ),
+)
+
+
+def answer_text(questions: Sequence[Mapping[str, Any]], resolution: Mapping[str, Any]) -> str:
+    """What the model is told of the answers."""
+    by_id = {str(question["id"]): question for question in questions}
+    lines = [
+        f"{by_id[answer['question_id']]['question']}\n{_chosen(by_id[answer['question_id']], answer)}"
+        for answer in resolution.get("answers", ())
+    ]
+    if resolution.get("justification"):
+        lines.append(f"They added: {resolution['justification']}")
+    return "\n\n".join(lines)
+
+
+def _chosen(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+    labels = {str(option["id"]): str(option["label"]) for option in question.get("options", ())}
+    parts = [f"- {labels[chosen]} ({chosen})" for chosen in answer["selected_option_ids"]]
+    if answer.get("freeform_answer"):
+        parts.append(f"- {answer['freeform_answer']}")
+    return "\n".join(parts)
+
+
+def _wrong(code: str, where: str, detail: str) -> Invalid:
+    return Invalid(code, domain=DOMAIN, pointer=f"/resolution/{where}", detail=detail)

@@ -1,0 +1,217 @@
+"""Approvals: what a person says about the tool calls that a run asks for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid, Rejected, UnderstudyError
+from understudy.core.ids import new_id
+from understudy.core.principal import Principal
+from understudy.runs.detail import RunDetail, detail_of
+from understudy.runs.events import run_event
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.runs.reading import Place, RequestReader
+from understudy.runs.receipts import keep_receipt, known_run, receipt_for
+from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
+from understudy.runs.waiting import go_on_or_wait
+from understudy.sessions.ports import Units
+
+DOMAIN: Final = "approvals"
+BEHAVIORS: Final[Mapping[str, RequestState]] = {
+    "allow": RequestState.ALLOWED,
+    "deny": RequestState.DENIED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What somebody decided about one request."""
+
+    request_id: str
+    behavior: str
+    # Takes the place of what the model wanted to call the tool with.
+    updated_input: Mapping[str, Any] | None = None
+    justification: str | None = None
+    # Told to the model when the call is denied.
+    reason: str | None = None
+
+
+# Checks arguments for a tool; raises an `UnderstudyError` that says what is wrong with them.
+CheckInput = Callable[[str, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalService:
+    """Lists and resolves approvals."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    check_input: CheckInput
+
+    @property
+    def reader(self) -> RequestReader:
+        """Finds approvals."""
+        return RequestReader(self.units, self.clock, RequestKind.APPROVAL)
+
+    def resolve(
+        self,
+        principal: Principal,
+        place: Place,
+        resolutions: Sequence[Resolution],
+        *,
+        idempotency_key: str | None = None,
+    ) -> RunDetail:
+        """Settle some of the approvals a run waits for, all or none; with the last it goes on."""
+        _check_batch(resolutions)
+        now = self.clock.now_ms()
+        asked = {**place.asked(), "resolutions": [asdict(each) for each in resolutions]}
+        receipt = receipt_for(principal, "approvals.resolve", asked, key=idempotency_key, at_ms=now)
+        with self.units.write() as unit:
+            if (known := known_run(unit, receipt)) is not None:
+                return detail_of(unit, known)
+            run = self.reader.waiting_run(unit, place, [each.request_id for each in resolutions])
+            # The first of two at once may have come through while this one waited for the row.
+            if (known := known_run(unit, receipt)) is not None:
+                return detail_of(unit, known)
+            pending = _pending(unit, run, now)
+            settled = [
+                self._settled(principal, pending, each, index, now)
+                for index, each in enumerate(resolutions)
+            ]
+            for request in settled:
+                unit.requests.settle(request)
+                unit.audit.add(
+                    audit.done(
+                        principal,
+                        "approvals.resolve",
+                        request.request_id,
+                        at_ms=now,
+                        reason=_decided(request),
+                    )
+                )
+            told = run_event(
+                run,
+                "approval_resolved",
+                run.status,
+                resolutions=[dict(request.resolution or {}) for request in settled],
+            )
+            unit.journal.append(run.session_id, (told,), at_ms=now)
+            run = go_on_or_wait(unit, run, at_ms=now)
+            keep_receipt(unit, receipt, run)
+            return detail_of(unit, run)
+
+    def _settled(
+        self,
+        principal: Principal,
+        pending: Mapping[str, Request],
+        resolution: Resolution,
+        index: int,
+        now: int,
+    ) -> Request:
+        request = pending.get(resolution.request_id)
+        if request is None:
+            raise Invalid(
+                "approval_request_not_pending",
+                domain=DOMAIN,
+                pointer=f"/resolutions/{index}/request_id",
+                detail=f"this run does not wait for {resolution.request_id!r}",
+            )
+        if resolution.updated_input is not None:
+            self._check_updated(request, resolution, resolution.updated_input, index)
+        state = BEHAVIORS[resolution.behavior]
+        REQUEST.check(request.state, state)
+        told = {name: value for name, value in asdict(resolution).items() if value is not None}
+        return replace(
+            request,
+            state=state,
+            resolution=told,
+            resolved_by=principal.actor,
+            resolved_at_ms=now,
+        )
+
+    def _check_updated(
+        self, request: Request, resolution: Resolution, updated: Mapping[str, Any], index: int
+    ) -> None:
+        try:
+            if BEHAVIORS[resolution.behavior] is not RequestState.ALLOWED:
+                raise Rejected("denied", detail="a call that is denied has no use for an input")
+            self.check_input(str(request.body.get("tool_name")), updated)
+        except UnderstudyError as problem:
+            raise Invalid(
+                "approval_invalid_input",
+                domain=DOMAIN,
+                pointer=f"/resolutions/{index}/updated_input",
+                detail=problem.detail,
+            ) from None
+
+
+def new_approval(
+    run: Run,
+    *,
+    call_key: str,
+    body: Mapping[str, Any],
+    at_ms: int,
+    expires_at_ms: int | None,
+) -> Request:
+    """A request to let a tool call pass. `body` has tool_call_id, tool_name, input, scope, reason."""
+    return Request(
+        request_id=new_id("apr"),
+        kind=RequestKind.APPROVAL,
+        run_id=run.run_id,
+        session_id=run.session_id,
+        call_key=call_key,
+        body=body,
+        created_at_ms=at_ms,
+        expires_at_ms=expires_at_ms,
+    )
+
+
+def _decided(request: Request) -> str:
+    """What the audit keeps of a decision."""
+    is_edited = "updated_input" in (request.resolution or {})
+    said = f"{request.state}, edited" if is_edited else str(request.state)
+    return f"{said}: {request.body.get('tool_name')} in {request.run_id}"
+
+
+def _check_batch(resolutions: Sequence[Resolution]) -> None:
+    if not resolutions:
+        raise Invalid(
+            "approval_batch_empty",
+            domain=DOMAIN,
+            pointer="/resolutions",
+            detail="there is nothing to resolve",
+        )
+    seen: set[str] = set()
+    for index, each in enumerate(resolutions):
+        if each.request_id in seen:
+            raise Invalid(
+                "approval_duplicate_resolution",
+                domain=DOMAIN,
+                pointer=f"/resolutions/{index}/request_id",
+                detail=f"{each.request_id!r} is resolved twice",
+            )
+        seen.add(each.request_id)
+
+
+def _pending(unit: RunUnit, run: Run, now: int) -> dict[str, Request]:
+    """The open approvals of a run that waits; one whose time is up counts as settled."""
+    requests = unit.requests.pending([run.run_id]).get(run.run_id, ())
+    open_ones = {
+        request.request_id: request
+        for request in requests
+        if request.kind is RequestKind.APPROVAL
+        and (request.expires_at_ms is None or request.expires_at_ms > now)
+    }
+    if run.status in TERMINAL or run.stop_request is not None:
+        raise _nothing_waits(f"the run does not wait for approval; it is {run.status}")
+    if not open_ones:
+        raise _nothing_waits("the run waits for no approval, or the time to decide is up")
+    return open_ones
+
+
+def _nothing_waits(detail: str) -> Conflict:
+    return Conflict("approval_state_conflict", domain=DOMAIN, detail=detail)

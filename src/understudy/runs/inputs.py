@@ -1,0 +1,85 @@
+"""The input of a run as it is kept: assets by their ids, held for as long as the run exists."""
+
+from typing import Final
+
+from understudy.assets.keeping import keep, refer
+from understudy.assets.model import Asset, AssetDraft, ReferenceKind
+from understudy.core.errors import Invalid, LimitExceeded
+from understudy.core.principal import Principal
+from understudy.runs.model import InputItem, Run, RunInput
+from understudy.runs.ports import RunUnit
+from understudy.runs.submission import Submission, items_of
+from understudy.sessions.journal import caller_metadata
+
+# What a model call can carry; more would be refused by every provider.
+MAX_INPUT_BYTES: Final = 24 * 1024 * 1024
+
+
+def take_input(
+    unit: RunUnit, principal: Principal, submission: Submission, *, now_ms: int
+) -> RunInput:
+    """The input with every file in it an asset that is there and stays."""
+    given = items_of(submission)
+    if any(_is_file(item) for item in given.values()):
+        unit.assets.hold()
+    items = tuple(
+        _kept(unit, principal, item, pointer=pointer, now_ms=now_ms)
+        for pointer, item in given.items()
+    )
+    _check_size(items)
+    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
+
+
+def refer_to_assets(unit: RunUnit, run: Run) -> None:
+    """Keep the assets of a run's input from being deleted."""
+    for asset_id in dict.fromkeys(item.asset_id for item in run.input.items):
+        if asset_id is not None:
+            refer(unit, asset_id, ReferenceKind.RUN, run.run_id)
+
+
+def _is_file(item: InputItem | AssetDraft) -> bool:
+    return isinstance(item, AssetDraft) or item.type != "text"
+
+
+def _kept(
+    unit: RunUnit,
+    principal: Principal,
+    item: InputItem | AssetDraft,
+    *,
+    pointer: str,
+    now_ms: int,
+) -> InputItem:
+    if isinstance(item, AssetDraft):
+        return _item_of(keep(unit, principal, item, now_ms=now_ms)[0])
+    if item.type == "text":
+        return item
+    asset = unit.assets.get(item.asset_id or "")
+    if asset is None:
+        raise Invalid(
+            "asset_not_found",
+            domain="assets",
+            pointer=pointer,
+            detail=f"no asset {item.asset_id!r}; upload it first, or send it inline",
+        )
+    return _item_of(asset)
+
+
+def _item_of(asset: Asset) -> InputItem:
+    return InputItem(
+        type="asset_reference",
+        asset_id=asset.asset_id,
+        file_name=asset.file_name,
+        media_type=asset.media_type,
+        size=asset.size,
+    )
+
+
+def _check_size(items: tuple[InputItem, ...]) -> None:
+    # The same asset twice goes over the wire twice.
+    if sum(item.size or 0 for item in items) > MAX_INPUT_BYTES:
+        raise LimitExceeded(
+            "input_assets_too_large",
+            domain="assets",
+            detail=f"the assets of one input may have at most {MAX_INPUT_BYTES} bytes together",
+            params={"limit_bytes": MAX_INPUT_BYTES},
+        )

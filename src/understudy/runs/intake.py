@@ -1,0 +1,127 @@
+"""Taking in a run: checked, given its route and its place in line, handed to the engine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict
+from understudy.core.ids import new_id
+from understudy.core.principal import Principal
+from understudy.core.text import preview
+from understudy.runs.deliveries import pending_deliveries
+from understudy.runs.events import run_event
+from understudy.runs.inputs import refer_to_assets, take_input
+from understudy.runs.model import DebugLevel, Route, Run, RunInput, RunRequest, RunStatus
+from understudy.runs.ports import RouteCatalogue, RunUnit
+from understudy.runs.routing import RouteWish, choose_route
+from understudy.runs.submission import Submission, check_limits
+from understudy.sessions.model import Session, SessionStatus
+from understudy.sessions.scopes import effective_credential_scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeDefaults:
+    """What applies to a run when nothing nearer says otherwise."""
+
+    route_id: str
+    debug_level: DebugLevel
+
+
+@dataclass(frozen=True, slots=True)
+class RunIntake:
+    """The one way a run comes to be, whoever asks for it: a caller, a schedule, a letter, a parent."""
+
+    clock: Clock
+    routes: RouteCatalogue
+    defaults: Callable[[RunUnit], RuntimeDefaults]
+
+    def take(
+        self,
+        unit: RunUnit,
+        principal: Principal,
+        session: Session,
+        submission: Submission,
+        *,
+        needs_idle: bool = False,
+    ) -> tuple[Run, int]:
+        """Store and queue a run in the caller's transaction; answers it with its place in line.
+
+        The session's row must be locked, so that the line of a session has one order.
+        """
+        check_limits(submission)
+        _require_open(unit, session, needs_idle=needs_idle)
+        defaults = self.defaults(unit)
+        now = self.clock.now_ms()
+        run_input = take_input(unit, principal, submission, now_ms=now)
+        targets = submission.reply_targets
+        run = Run(
+            run_id=new_id("run"),
+            session_id=session.session_id,
+            agent_id=session.agent_id,
+            user_id=principal.user_id,
+            kind=submission.kind,
+            status=RunStatus.QUEUED,
+            submitted_at_ms=now,
+            updated_at_ms=now,
+            request=_request_of(submission, run_input),
+            input=run_input,
+            route=self._route(unit, session, submission, defaults),
+            max_tool_iterations=submission.max_tool_iterations,
+            debug_level=submission.debug_level or defaults.debug_level,
+            reply_targets=session.reply_targets if targets is None else targets,
+        )
+        run = replace(run, deliveries=pending_deliveries(run.reply_targets))
+        unit.audit.add(audit.done(principal, "runs.submit", run.run_id, at_ms=now))
+        return self._queue(unit, run)
+
+    def _queue(self, unit: RunUnit, run: Run) -> tuple[Run, int]:
+        position = len(unit.runs.queued_positions([run.session_id])) + 1
+        events = unit.journal.append(
+            run.session_id,
+            (
+                run_event(run, "accepted", RunStatus.QUEUED),
+                run_event(run, "queued", RunStatus.QUEUED, position=position),
+            ),
+            at_ms=run.submitted_at_ms,
+        )
+        run = replace(run, accepted_offset=events[0].offset)
+        unit.runs.add(run)
+        refer_to_assets(unit, run)
+        unit.enqueue(run)
+        return run, position
+
+    def _route(
+        self,
+        unit: RunUnit,
+        session: Session,
+        submission: Submission,
+        defaults: RuntimeDefaults,
+    ) -> Route:
+        agent = unit.agents.get(session.agent_id)
+        wish = RouteWish(
+            override=submission.provider,
+            override_generation=submission.generation,
+            policy=session.route_policy,
+            agent_route=agent.route if agent else None,
+            default_route=defaults.route_id,
+        )
+        return choose_route(wish, self.routes, effective_credential_scope(session))
+
+
+def _require_open(unit: RunUnit, session: Session, *, needs_idle: bool) -> None:
+    if session.status is SessionStatus.ENDED:
+        raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+    if needs_idle and unit.runs.unfinished_in(session.session_id):
+        raise Conflict(
+            "session_busy", domain="sessions", detail="a run of this session has not ended yet"
+        )
+
+
+def _request_of(submission: Submission, run_input: RunInput) -> RunRequest:
+    return RunRequest(
+        source_plugin=submission.source_plugin,
+        source_kind=submission.source_kind,
+        actor_id=submission.actor_id,
+        text_preview=preview(run_input.text) or None,
+    )

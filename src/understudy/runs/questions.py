@@ -1,0 +1,177 @@
+"""Structured questions: what a run asks people, or a sidechain its parent."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid
+from understudy.core.principal import Principal
+from understudy.runs.answers import DOMAIN, QuestionResolution, check_answers
+from understudy.runs.detail import RunDetail, detail_of
+from understudy.runs.events import run_event
+from understudy.runs.expiry import expire_due
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run, StopRequest
+from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.reading import Place, RequestReader
+from understudy.runs.receipts import keep_receipt, known_run, receipt_for
+from understudy.runs.requests import (
+    REQUEST,
+    Audience,
+    Request,
+    RequestKind,
+    RequestState,
+)
+from understudy.runs.waiting import go_on_or_wait, stop
+from understudy.sessions.ports import Units
+
+RESOLVED_EVENT: Final[Mapping[Audience, str]] = {
+    Audience.USER: "user_question_resolved",
+    Audience.PARENT: "parent_clarification_resolved",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionService:
+    """Lists, answers and withdraws questions."""
+
+    units: Units[RunUnit]
+    clock: Clock
+
+    @property
+    def reader(self) -> RequestReader:
+        """Finds questions."""
+        return RequestReader(self.units, self.clock, RequestKind.QUESTION)
+
+    def resolve(
+        self,
+        principal: Principal,
+        place: Place,
+        resolution: QuestionResolution,
+        *,
+        idempotency_key: str | None = None,
+    ) -> RunDetail:
+        """Answer or decline one request of a run; with the last one it goes on."""
+        expire_due(self.units, self.clock)
+        now = self.clock.now_ms()
+        asked = {**place.asked(), "resolution": asdict(resolution)}
+        receipt = receipt_for(principal, "questions.resolve", asked, key=idempotency_key, at_ms=now)
+        with self.units.write() as unit:
+            if (known := known_run(unit, receipt)) is not None:
+                return detail_of(unit, known)
+            run = self.reader.waiting_run(unit, place, [resolution.request_id])
+            # The first of two at once may have come through while this one waited for the row.
+            if (known := known_run(unit, receipt)) is not None:
+                return detail_of(unit, known)
+            run = answer(unit, run, resolution, actor=principal.actor, at_ms=now)
+            said = RequestState.DECLINED if resolution.declined else RequestState.ANSWERED
+            unit.audit.add(
+                audit.done(
+                    principal,
+                    "questions.resolve",
+                    resolution.request_id,
+                    at_ms=now,
+                    reason=f"{said} in {run.run_id}",
+                )
+            )
+            keep_receipt(unit, receipt, run)
+            return detail_of(unit, run)
+
+    def cancel(
+        self,
+        principal: Principal,
+        run_id: str,
+        request_id: str,
+        *,
+        idempotency_key: str | None = None,
+    ) -> RunDetail:
+        """Withdraw a question, and with it the run that cannot go on without an answer."""
+        now = self.clock.now_ms()
+        asked = {"run_id": run_id, "request_id": request_id}
+        receipt = receipt_for(principal, "questions.cancel", asked, key=idempotency_key, at_ms=now)
+        with self.units.write() as unit:
+            run = require_run(unit, run_id, lock=True)
+            if (known := known_run(unit, receipt)) is not None:
+                return detail_of(unit, known)
+            self.reader.require(unit, request_id)
+            request = _open_question(unit, run, request_id)
+            unit.requests.settle(
+                replace(
+                    request,
+                    state=RequestState.CANCELLED,
+                    resolved_by=principal.actor,
+                    resolved_at_ms=now,
+                )
+            )
+            reason = f"question {request_id} was cancelled by {principal.actor}"
+            run = stop(unit, run, StopRequest.CANCEL, at_ms=now, error=reason)
+            unit.audit.add(audit.done(principal, "questions.cancel", request_id, at_ms=now))
+            keep_receipt(unit, receipt, run)
+            return detail_of(unit, run)
+
+
+def answer(
+    unit: RunUnit, run: Run, resolution: QuestionResolution, *, actor: str, at_ms: int
+) -> Run:
+    """Settle a question of a locked run, whoever answers it."""
+    request = _open_question(unit, run, resolution.request_id)
+    check_answers(request.body["questions"], resolution)
+    state = RequestState.DECLINED if resolution.declined else RequestState.ANSWERED
+    REQUEST.check(request.state, state)
+    told = _told(resolution)
+    unit.requests.settle(
+        replace(request, state=state, resolution=told, resolved_by=actor, resolved_at_ms=at_ms)
+    )
+    event = run_event(run, RESOLVED_EVENT[request.audience], run.status, resolution=told)
+    unit.journal.append(run.session_id, (event,), at_ms=at_ms)
+    return go_on_or_wait(unit, run, at_ms=at_ms)
+
+
+def _told(resolution: QuestionResolution) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "request_id": resolution.request_id,
+        "answers": [
+            {
+                "question_id": each.question_id,
+                "selected_option_ids": list(each.selected_option_ids),
+                **({"freeform_answer": each.freeform_answer} if each.freeform_answer else {}),
+            }
+            for each in resolution.answers
+        ],
+        "declined": resolution.declined,
+    }
+    if resolution.justification:
+        told["justification"] = resolution.justification
+    return told
+
+
+def _open_question(unit: RunUnit, run: Run, request_id: str) -> Request:
+    """The open question of that id of this run; else what stands against answering it."""
+    request = unit.requests.get(request_id)
+    if request is not None and request.run_id == run.run_id:
+        if request.state is RequestState.EXPIRED:
+            raise Conflict("question_expired", domain=DOMAIN, detail="the time to answer is up")
+        if request.state is not RequestState.PENDING:
+            raise _state_conflict(f"the question was settled before: {request.state}")
+    if run.status in TERMINAL or run.stop_request is not None:
+        raise _state_conflict(f"the run does not wait for an answer; it is {run.status}")
+    if request is None or request.kind is not RequestKind.QUESTION:
+        raise Invalid(
+            "question_request_mismatch",
+            domain=DOMAIN,
+            pointer="/resolution/request_id",
+            detail=f"this run did not ask {request_id!r}",
+        )
+    if request.run_id != run.run_id:
+        raise Conflict(
+            "question_resolution_conflict",
+            domain=DOMAIN,
+            detail=f"{request_id!r} was asked by another run",
+        )
+    return request
+
+
+def _state_conflict(detail: str) -> Conflict:
+    return Conflict("question_state_conflict", domain=DOMAIN, detail=detail)

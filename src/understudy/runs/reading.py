@@ -1,0 +1,100 @@
+"""Finding what runs ask of people, and the run that somebody answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, NotFound
+from understudy.core.page import Page, PageRequest
+from understudy.runs.expiry import expire_due
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.sessions.ports import Units, require_session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which run is meant: one by its id, or whatever a session is at."""
+
+    run_id: str | None = None
+    session_id: str | None = None
+
+    def find(self, unit: RunUnit, request_ids: Sequence[str]) -> Run | None:
+        """The run with its row locked; in a session the one that asked, else the one it is at."""
+        if self.run_id is not None:
+            return require_run(unit, self.run_id, lock=True)
+        session_id = self.session_id or ""
+        require_session(unit, session_id)
+        asked = [unit.requests.get(request_id) for request_id in request_ids[:1]]
+        for request in asked:
+            if request is not None and request.session_id == session_id:
+                return require_run(unit, request.run_id, lock=True)
+        current = unit.runs.current(session_id)
+        return None if current is None else require_run(unit, current.run_id, lock=True)
+
+    def asked(self) -> dict[str, Any]:
+        """What a receipt remembers of it."""
+        return {"run_id": self.run_id} if self.run_id else {"session_id": self.session_id}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReader:
+    """Reads the requests of one kind; those whose time is up are settled first."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    kind: RequestKind
+
+    @property
+    def domain(self) -> str:
+        """What errors about them are filed under."""
+        return f"{self.kind}s"
+
+    def get(self, request_id: str) -> Request:
+        """One request, or `NotFound`."""
+        expire_due(self.units, self.clock)
+        with self.units.read() as unit:
+            return self.require(unit, request_id)
+
+    def require(self, unit: RunUnit, request_id: str) -> Request:
+        """The same within a transaction."""
+        request = unit.requests.get(request_id)
+        if request is None or request.kind is not self.kind:
+            raise NotFound(
+                f"{self.kind}_not_found",
+                domain=self.domain,
+                detail=f"no {self.kind} {request_id!r}",
+            )
+        return request
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        state: RequestState | None = RequestState.PENDING,
+        session_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Page[Request]:
+        """Requests, oldest first; of a session or run that is not there: `NotFound`."""
+        expire_due(self.units, self.clock)
+        with self.units.read() as unit:
+            if session_id is not None:
+                require_session(unit, session_id)
+            if run_id is not None:
+                require_run(unit, run_id)
+            return unit.requests.page(
+                request, kind=self.kind, state=state, session_id=session_id, run_id=run_id
+            )
+
+    def waiting_run(self, unit: RunUnit, place: Place, request_ids: Sequence[str]) -> Run:
+        """The locked run that somebody answers; a conflict where a session is at nothing."""
+        run = place.find(unit, request_ids)
+        if run is None:
+            raise Conflict(
+                f"{self.kind}_state_conflict",
+                domain=self.domain,
+                detail="nothing in this session waits for it",
+            )
+        return run

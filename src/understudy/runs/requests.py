@@ -1,0 +1,157 @@
+"""What a run asks of people: to approve a tool call, or to answer questions."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from understudy.core.machine import Machine
+from understudy.core.page import Page, PageRequest
+from understudy.runs.model import RunStatus
+
+
+class RequestKind(StrEnum):
+    """What is asked for."""
+
+    APPROVAL = "approval"
+    QUESTION = "question"
+
+
+class RequestState(StrEnum):
+    """What came of a request."""
+
+    PENDING = "pending"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    ANSWERED = "answered"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+class Audience(StrEnum):
+    """Who is asked: people, or the session that a sidechain belongs to."""
+
+    USER = "user"
+    PARENT = "parent"
+
+
+_S = RequestState
+_NOTHING: frozenset[RequestState] = frozenset()
+
+REQUEST = Machine(
+    name="request",
+    domain="runs",
+    conflict_code="request_state_conflict",
+    steps={
+        _S.PENDING: frozenset(
+            {_S.ALLOWED, _S.DENIED, _S.ANSWERED, _S.DECLINED, _S.EXPIRED, _S.CANCELLED}
+        ),
+        _S.ALLOWED: _NOTHING,
+        _S.DENIED: _NOTHING,
+        _S.ANSWERED: _NOTHING,
+        _S.DECLINED: _NOTHING,
+        _S.EXPIRED: _NOTHING,
+        _S.CANCELLED: _NOTHING,
+    },
+)
+
+# The status of a run while its oldest kind of request is open; approvals come first.
+WAITING_STATUS: Mapping[RequestKind, RunStatus] = {
+    RequestKind.APPROVAL: RunStatus.WAITING_FOR_APPROVAL,
+    RequestKind.QUESTION: RunStatus.WAITING_FOR_USER_QUESTION,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One thing a run waits for. `body` is what is asked, `resolution` what was answered."""
+
+    request_id: str
+    kind: RequestKind
+    run_id: str
+    session_id: str
+    # The tool call that asks; each asks once.
+    call_key: str
+    body: Mapping[str, Any]
+    created_at_ms: int
+    audience: Audience = Audience.USER
+    state: RequestState = RequestState.PENDING
+    expires_at_ms: int | None = None
+    resolution: Mapping[str, Any] | None = None
+    resolved_by: str | None = None
+    resolved_at_ms: int | None = None
+
+
+class RequestStore(Protocol):
+    """Requests by id."""
+
+    def get(self, request_id: str) -> Request | None: ...
+
+    def add(self, request: Request) -> bool:
+        """Keep a request; False when its call has asked already."""
+        ...
+
+    def settle(self, request: Request) -> None:
+        """Store what came of a request whose run this unit holds locked."""
+        ...
+
+    def of_call(self, call_key: str) -> Request | None:
+        """The request of a tool call, whatever became of it."""
+        ...
+
+    def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[Request, ...]]:
+        """The open requests of some runs that can be read, oldest first."""
+        ...
+
+    def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
+        """What a run still waits for, readable or not."""
+        ...
+
+    def withdraw(self, run_id: str, *, at_ms: int) -> None:
+        """Take back whatever a run still asks for."""
+        ...
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        kind: RequestKind,
+        state: RequestState | None = RequestState.PENDING,
+        session_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Page[Request]:
+        """Requests of a kind, oldest first."""
+        ...
+
+    def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """Open requests whose time is up, the most overdue first: their ids and their runs'."""
+        ...
+
+    def close(self, request_id: str, *, at_ms: int) -> None:
+        """Let a request that cannot be read count as expired."""
+        ...
+
+
+def waiting_status(kinds: Collection[RequestKind]) -> RunStatus:
+    """The status of a run with open requests of these kinds."""
+    return next(status for kind, status in WAITING_STATUS.items() if kind in kinds)
+
+
+def shown(request: Request) -> dict[str, Any]:
+    """A request as events and answers show it."""
+    view = {
+        "id": request.request_id,
+        **request.body,
+        "run_id": request.run_id,
+        "session_id": request.session_id,
+        "state": str(request.state),
+        "created_at_ms": request.created_at_ms,
+    }
+    optional = {
+        "expires_at_ms": request.expires_at_ms,
+        "resolution": request.resolution,
+        "resolved_by": request.resolved_by,
+        "resolved_at_ms": request.resolved_at_ms,
+    }
+    return view | {name: value for name, value in optional.items() if value is not None}

@@ -1,0 +1,293 @@
+"""Use cases of sidechains: a run makes one, waits for it, answers it, cancels it."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, DamagedRecord, NotFound
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.runs.answers import QuestionResolution
+from understudy.runs.intake import RunIntake
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.questions import answer
+from understudy.runs.requests import Audience, Request, RequestState
+from understudy.runs.submission import Submission
+from understudy.sessions.creation import NewSession, open_session
+from understudy.sessions.journal import JournalEvent
+from understudy.sessions.model import Session
+from understudy.sessions.ports import Units, require_session
+from understudy.sessions.sidechains import Sidechain, Spawn
+
+SETTLED: Final = {True: RequestState.DECLINED, False: RequestState.ANSWERED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a run asks for when it makes a sidechain."""
+
+    task: str
+    agent_id: str | None = None
+    capability_scope: Mapping[str, object] | None = None
+    max_tool_iterations: int | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a sidechain stands: one of its runs, by default the newest, and what it said last."""
+
+    sidechain: Sidechain
+    run: Run | None = None
+    output: str | None = None
+    # Whether there is something to wait for.
+    is_live: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What a run that waits for sidechains gets to see."""
+
+    standings: tuple[Standing, ...]
+    # What any sidechain of the session asks it; each of them waits for an answer.
+    questions: tuple[Request, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SidechainService:
+    """Everything a run does with the sessions below its own."""
+
+    units: Units[RunUnit]
+    clock: Clock
+    intake: RunIntake
+    cancel_run: Callable[[Principal, str], object]
+
+    def spawn(self, principal: Principal, run_id: str, call_key: str, wish: Wish) -> Spawn:
+        """A child session with its first run; the same call again finds the one it made."""
+        session_id = child_id(call_key)
+        with self.units.write() as unit:
+            parent_id = require_run(unit, run_id).session_id
+            # The lock comes first, so that of two repeats at once the second sees the first.
+            require_session(unit, parent_id, lock=True)
+            known = unit.sidechains.spawn_of(session_id)
+            if known is not None:
+                return known
+            # Whoever ends it from here on finds what is made below.
+            run = _require_at_work(unit, run_id)
+            child = self._open(unit, principal, run, session_id, wish)
+            first, _ = self.intake.take(unit, principal, child, _submission(run, child, wish))
+            spawn = Spawn(
+                session_id=session_id,
+                run_id=run_id,
+                first_run_id=first.run_id,
+                label=wish.label,
+                created_at_ms=first.submitted_at_ms,
+            )
+            unit.sidechains.add(spawn)
+            return spawn
+
+    def news(
+        self,
+        parent_id: str,
+        run_id: str,
+        *,
+        session_id: str | None = None,
+        run_ids: Sequence[str] = (),
+    ) -> News:
+        """Where some sidechains of a session stand: those named, or all that a run of it made."""
+        with self.units.read() as unit:
+            named = [_require_child_run(unit, parent_id, each) for each in run_ids]
+            wanted: tuple[str, ...] = () if session_id is None else (session_id,)
+            if not named and not wanted:
+                wanted = unit.sidechains.spawned_by(run_id)
+            children = [_require_child(unit, parent_id, each) for each in wanted]
+            asked = [
+                unit.requests.get(request_id)
+                for request_id in unit.sidechains.questions_for(parent_id)
+            ]
+            return News(
+                standings=(*_standings_of_runs(unit, named), *_standings(unit, children)),
+                questions=tuple(request for request in asked if request is not None),
+            )
+
+    def page(self, parent_id: str, request: PageRequest) -> Page[Standing]:
+        """The sidechains of a session, oldest first."""
+        with self.units.read() as unit:
+            require_session(unit, parent_id)
+            page = unit.sidechains.page(parent_id, request)
+            return Page(items=_standings(unit, page.items), next_cursor=page.next_cursor)
+
+    def answer(
+        self, principal: Principal, parent_id: str, resolution: QuestionResolution
+    ) -> Request:
+        """Answer what a sidechain asks its parent; the same answer again changes nothing."""
+        with self.units.write() as unit:
+            request = _require_question(unit, parent_id, resolution.request_id)
+            run = require_run(unit, request.run_id, lock=True)
+            # It may have been settled between the look and the lock.
+            request = _require_question(unit, parent_id, resolution.request_id)
+            if _says(request, resolution):
+                return request
+            now = self.clock.now_ms()
+            actor = f"{principal.actor} by session {parent_id}"
+            answer(unit, run, resolution, actor=actor, at_ms=now)
+            unit.audit.add(
+                audit.done(principal, "questions.resolve", request.request_id, at_ms=now)
+            )
+            return _require_question(unit, parent_id, resolution.request_id)
+
+    def cancel(self, principal: Principal, parent_id: str, session_id: str) -> tuple[str, ...]:
+        """Stop what goes on in a sidechain, and with it what goes on below; tells which runs."""
+        with self.units.read() as unit:
+            _require_child(unit, parent_id, session_id)
+            run_ids = unit.sidechains.unfinished_runs([session_id])
+        # The line first, so that nothing new begins when the run at its head has stopped.
+        for run_id in reversed(run_ids):
+            self.cancel_run(principal, run_id)
+        return run_ids
+
+    def _open(
+        self, unit: RunUnit, principal: Principal, run: Run, session_id: str, wish: Wish
+    ) -> Session:
+        wanted = NewSession(
+            session_id=session_id,
+            agent_id=wish.agent_id,
+            parent_session_id=run.session_id,
+            capability_scope=wish.capability_scope,
+        )
+        child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
+        if child is None:
+            raise Conflict(
+                "session_conflict",
+                domain="sessions",
+                detail=f"session {session_id} exists and is no sidechain of this run",
+            )
+        return child
+
+
+def child_id(call_key: str) -> str:
+    """The id of the session that a tool call makes; a repeat of the call makes the same one."""
+    digest = hashlib.sha256(f"sidechain\0{call_key}".encode(errors="replace")).hexdigest()
+    return f"ses_{digest[:32]}"
+
+
+def _require_at_work(unit: RunUnit, run_id: str) -> Run:
+    run = require_run(unit, run_id)
+    if run.status in TERMINAL or run.stop_request is not None:
+        raise Conflict(
+            "run_state_conflict", domain="runs", detail="the run has ended, or is about to"
+        )
+    return run
+
+
+def _submission(run: Run, child: Session, wish: Wish) -> Submission:
+    submission = Submission(
+        content=wish.task,
+        source_kind="sidechain",
+        actor_id=run.agent_id,
+        max_tool_iterations=wish.max_tool_iterations,
+        debug_level=run.debug_level,
+    )
+    if child.agent_id != run.agent_id:
+        return submission
+    # The same agent goes on with the model it has.
+    generation = {**run.route.generation, "model": run.route.model}
+    return replace(submission, provider=run.route.route_id, generation=generation)
+
+
+def _standings(unit: RunUnit, sidechains: Sequence[Sidechain]) -> tuple[Standing, ...]:
+    ids = [each.session.session_id for each in sidechains]
+    latest = {
+        session_id: _readable(unit, run_id)
+        for session_id, run_id in unit.sidechains.latest_runs(ids).items()
+    }
+    outputs = unit.journal.outputs([run.run_id for run in latest.values() if run is not None])
+    live = unit.sidechains.live_among(ids)
+    return tuple(
+        Standing(
+            sidechain=each,
+            run=(run := latest.get(each.session.session_id)),
+            output=_last_said(outputs.get(run.run_id, ()) if run else ()),
+            is_live=each.session.session_id in live,
+        )
+        for each in sidechains
+    )
+
+
+def _standings_of_runs(
+    unit: RunUnit, named: Sequence[tuple[Sidechain, Run]]
+) -> tuple[Standing, ...]:
+    outputs = unit.journal.outputs([run.run_id for _, run in named])
+    return tuple(
+        Standing(
+            sidechain=sidechain,
+            run=run,
+            output=_last_said(outputs.get(run.run_id, ())),
+            is_live=run.status not in TERMINAL,
+        )
+        for sidechain, run in named
+    )
+
+
+def _readable(unit: RunUnit, run_id: str) -> Run | None:
+    try:
+        return unit.runs.get(run_id)
+    except DamagedRecord:
+        return None
+
+
+def _last_said(outputs: Sequence[JournalEvent]) -> str | None:
+    return str(outputs[-1].data.get("text", "")) if outputs else None
+
+
+def _require_child_run(unit: RunUnit, parent_id: str, run_id: str) -> tuple[Sidechain, Run]:
+    run = require_run(unit, run_id)
+    return _require_child(unit, parent_id, run.session_id), run
+
+
+def _require_child(unit: RunUnit, parent_id: str, session_id: str) -> Sidechain:
+    session = unit.sessions.get(session_id)
+    if session is None or session.parent_session_id != parent_id:
+        raise NotFound(
+            "sidechain_not_found",
+            domain="sessions",
+            detail=f"{session_id!r} is no sidechain of this session",
+        )
+    return Sidechain(session=session, spawn=unit.sidechains.spawn_of(session_id))
+
+
+def _require_question(unit: RunUnit, parent_id: str, request_id: str) -> Request:
+    request = unit.requests.get(request_id)
+    is_ours = (
+        request is not None
+        and request.audience is Audience.PARENT
+        and unit.sidechains.parent_of(request.session_id) == parent_id
+    )
+    if request is None or not is_ours:
+        raise NotFound(
+            "question_not_found",
+            domain="questions",
+            detail=f"no sidechain of this session asks {request_id!r}",
+        )
+    return request
+
+
+def _says(request: Request, resolution: QuestionResolution) -> bool:
+    """Whether a question was settled with just this answer."""
+    if request.state is not SETTLED[resolution.declined]:
+        return False
+    stored: Sequence[Mapping[str, Any]] = (request.resolution or {}).get("answers", ())
+    return [_plain(each) for each in stored] == [
+        (each.question_id, each.selected_option_ids, each.freeform_answer or None)
+        for each in resolution.answers
+    ]
+
+
+def _plain(stored: Mapping[str, Any]) -> tuple[str, tuple[str, ...], str | None]:
+    chosen = tuple(stored.get("selected_option_ids", ()))
+    return stored["question_id"], chosen, stored.get("freeform_answer")

@@ -1,0 +1,178 @@
+"""How a run goes to sleep and is woken: asleep it is a few rows and no work at all.
+
+A run that waits for people, or for a sidechain, holds no task and no place in the engine. Who
+brings what it waits for wakes it in the same transaction, so neither can be lost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from understudy.core.audit import AuditEntry
+from understudy.core.errors import DamagedRecord
+from understudy.runs.deliveries import queue_unread
+from understudy.runs.events import status_event
+from understudy.runs.lifecycle import RUN
+from understudy.runs.model import Run, RunStatus, StopRequest
+from understudy.runs.ports import RunUnit
+from understudy.runs.requests import (
+    WAITING_STATUS,
+    Request,
+    shown,
+    waiting_status,
+)
+from understudy.runs.signals import leave_word
+from understudy.sessions.journal import EventKind, NewEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sleep:
+    """What a run is about to wait for: new requests, ones it made before, or a sidechain."""
+
+    requests: tuple[Request, ...] = ()
+    # What the audit keeps of the decisions that led here.
+    entries: tuple[AuditEntry, ...] = ()
+
+
+class MustSleep(Exception):
+    """The run cannot go on before something happens."""
+
+    def __init__(self, sleep: Sleep) -> None:
+        super().__init__()
+        self.sleep = sleep
+
+
+def fall_asleep(unit: RunUnit, run: Run, sleep: Sleep, *, at_ms: int) -> bool:
+    """Put a locked run to sleep; False when what it waits for has happened meanwhile."""
+    if run.asleep:
+        return True
+    if run.stop_request is not None:
+        return False
+    for request in sleep.requests:
+        unit.requests.add(request)
+    for entry in sleep.entries:
+        unit.audit.add(entry)
+    kinds = unit.requests.open_kinds(run.run_id)
+    if run.nudged and not kinds:
+        unit.runs.update(replace(run, nudged=False))
+        return False
+    status = waiting_status(kinds) if kinds else RunStatus.RUNNING
+    RUN.check(run.status, status)
+    asleep = replace(run, status=status, asleep=True, parked=True, updated_at_ms=at_ms)
+    unit.runs.update(asleep)
+    if kinds:
+        pending = unit.requests.pending([run.run_id]).get(run.run_id, ())
+        unit.journal.append(run.session_id, (waiting_event(asleep, pending),), at_ms=at_ms)
+    return True
+
+
+def waiting_event(run: Run, pending: Sequence[Request]) -> NewEvent:
+    """The event that says what a run waits for."""
+    return status_event(
+        run,
+        request_ids=[request.request_id for request in pending],
+        requests=[shown(request) for request in pending],
+    )
+
+
+def go_on_or_wait(unit: RunUnit, run: Run, *, at_ms: int) -> Run:
+    """After a request of a locked run was settled: wake it, unless more of the kind are open.
+
+    With all approvals there, what was allowed runs before the run sleeps on over a question.
+    """
+    kinds = unit.requests.open_kinds(run.run_id)
+    if any(WAITING_STATUS[kind] is run.status for kind in kinds):
+        return run
+    if not run.asleep:
+        # It is on its way to sleep, and has looked before this happened.
+        run = replace(run, nudged=True)
+        unit.runs.update(run)
+        return run
+    return wake(unit, run, at_ms=at_ms, status=RunStatus.RUNNING)
+
+
+def wake(unit: RunUnit, run: Run, *, at_ms: int, status: RunStatus | None = None) -> Run:
+    """Hand a locked, sleeping run to the engine again; one that is awake is left as it is."""
+    if not run.asleep:
+        return run
+    if status is not None:
+        RUN.check(run.status, status)
+    run = replace(
+        run,
+        status=status or run.status,
+        asleep=False,
+        nudged=False,
+        wakes=run.wakes + 1,
+        updated_at_ms=at_ms,
+    )
+    unit.runs.update(run)
+    unit.enqueue(run)
+    return run
+
+
+def nudge(unit: RunUnit, run: Run, *, at_ms: int) -> None:
+    """Something happened that a locked run may wait for beside people: let it look."""
+    if run.status is not RunStatus.RUNNING:
+        return
+    if run.asleep:
+        wake(unit, run, at_ms=at_ms)
+    elif not run.nudged:
+        unit.runs.update(replace(run, nudged=True))
+
+
+def leave_line(unit: RunUnit, run: Run, how: StopRequest, *, at_ms: int) -> Run:
+    """Cancel a locked run that has not begun."""
+    RUN.check(run.status, RunStatus.CANCELLED)
+    run = replace(
+        run,
+        status=RunStatus.CANCELLED,
+        stop_request=how,
+        finished_at_ms=at_ms,
+        updated_at_ms=at_ms,
+    )
+    unit.runs.update(run)
+    unit.journal.append(run.session_id, (status_event(run),), at_ms=at_ms)
+    wake_next(unit, run.session_id, at_ms=at_ms)
+    return run
+
+
+def stop(unit: RunUnit, run: Run, how: StopRequest, *, at_ms: int, error: str | None = None) -> Run:
+    """Ask a locked run that has begun to stop; one that sleeps is woken to do so."""
+    run = replace(run, stop_request=how, error=error, updated_at_ms=at_ms)
+    unit.runs.update(run)
+    return wake(unit, run, at_ms=at_ms)
+
+
+def step_aside(unit: RunUnit, run: Run) -> None:
+    """Let a queued run sleep behind one of its session that has not ended."""
+    unit.runs.update(replace(run, asleep=True))
+
+
+def wake_next(unit: RunUnit, session_id: str, *, at_ms: int) -> bool:
+    """When a run has ended: wake the next in line, if it stepped aside; tells whether there is one.
+
+    The session's row is held, so that nobody steps aside unseen. Who holds the run's own row mostly
+    waits for the session's, and looks again once it has it; upkeep finds the rest.
+    """
+    following = unit.runs.first_in_line(session_id)
+    if following is None:
+        return False
+    try:
+        run = unit.runs.take(following)
+    except DamagedRecord as damaged:
+        fail_unread(unit, following, reason=damaged.detail, at_ms=at_ms)
+        return True
+    if run is not None and run.status is RunStatus.QUEUED:
+        wake(unit, run, at_ms=at_ms)
+    return True
+
+
+def fail_unread(unit: RunUnit, run_id: str, *, reason: str, at_ms: int) -> None:
+    """End a run that cannot be read or begun, so that its session does not wait for it for ever."""
+    session_id = unit.runs.close(run_id, RunStatus.FAILED, reason=reason, at_ms=at_ms)
+    if session_id is not None:
+        data = {"type": "failed", "status": str(RunStatus.FAILED), "error": reason}
+        event = NewEvent(kind=EventKind.RUN, run_id=run_id, data=data)
+        unit.journal.append(session_id, (event,), at_ms=at_ms)
+        leave_word(unit, run_id, session_id, at_ms=at_ms)
+        queue_unread(unit, run_id)
+        wake_next(unit, session_id, at_ms=at_ms)

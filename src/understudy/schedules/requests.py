@@ -1,0 +1,75 @@
+"""The request of a schedule: checked when it is created, as if it were submitted there and then."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from understudy.assets.keeping import refer
+from understudy.assets.model import AssetDraft, ReferenceKind
+from understudy.core.errors import Invalid
+from understudy.core.principal import Principal
+from understudy.runs.inputs import take_input
+from understudy.runs.model import RunKind
+from understudy.runs.ports import RouteCatalogue
+from understudy.runs.routing import check_route
+from understudy.runs.submission import Submission, check_limits
+from understudy.schedules.ports import ScheduleUnit
+from understudy.sessions.model import Session
+from understudy.sessions.scopes import effective_credential_scope
+
+FIELD: Final = "request"
+SOURCE_PLUGIN: Final = "schedules"
+SOURCE_KIND: Final = "schedule"
+
+
+@contextmanager
+def within_request() -> Iterator[None]:
+    """Let errors about a submission point to where it stands in the body of a schedule."""
+    try:
+        yield
+    except Invalid as problem:
+        errors = tuple(
+            replace(error, pointer=f"/{FIELD}{error.pointer}") for error in problem.errors
+        )
+        raise Invalid(
+            problem.code, domain=problem.domain, detail=problem.detail, errors=errors
+        ) from None
+
+
+def prepare(
+    unit: ScheduleUnit,
+    principal: Principal,
+    session: Session,
+    request: Submission,
+    *,
+    routes: RouteCatalogue,
+    now_ms: int,
+) -> Submission:
+    """The request as it is kept: its files are assets, and what is left open stays open.
+
+    Reply targets that it does not name are those that the session has when it fires.
+    """
+    with within_request():
+        check_limits(request)
+        if request.provider is not None:
+            check_route(request.provider, routes, effective_credential_scope(session))
+        taken = take_input(unit, principal, request, now_ms=now_ms)
+    return replace(
+        request,
+        content="",
+        attachments=(),
+        input_items=taken.items,
+        metadata=taken.metadata,
+        kind=RunKind.SCHEDULED_INPUT,
+        source_plugin=SOURCE_PLUGIN,
+        source_kind=SOURCE_KIND,
+    )
+
+
+def hold_assets(unit: ScheduleUnit, schedule_id: str, request: Submission) -> None:
+    """Keep the assets of a request from being deleted."""
+    kept = (item for item in request.input_items if not isinstance(item, AssetDraft))
+    for asset_id in dict.fromkeys(item.asset_id for item in kept):
+        if asset_id is not None:
+            refer(unit, asset_id, ReferenceKind.SCHEDULE, schedule_id)

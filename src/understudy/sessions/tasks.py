@@ -1,0 +1,182 @@
+"""Tasks of a session: what is to be done, in which order, and where each one stands."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from understudy.core.errors import Conflict, FieldError, Invalid, NotFound
+from understudy.core.machine import Machine
+from understudy.core.text import preview
+
+MAX_TASKS: Final = 500
+MAX_TITLE_CHARS: Final = 500
+MAX_DESCRIPTION_CHARS: Final = 8000
+MAX_DEPENDENCIES: Final = 32
+MAX_REFERENCE_CHARS: Final = 100
+
+
+class TaskStatus(StrEnum):
+    """Where a task stands; `blocked` says that something other than a task is in the way."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    BLOCKED = "blocked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+_S = TaskStatus
+_OPEN: Final = frozenset({_S.PENDING, _S.IN_PROGRESS, _S.BLOCKED})
+_ENDINGS: Final = frozenset({_S.COMPLETED, _S.FAILED, _S.CANCELLED})
+
+TASK: Final = Machine(
+    name="task",
+    domain="tasks",
+    conflict_code="task_state_conflict",
+    steps={
+        _S.PENDING: (_OPEN | _ENDINGS) - {_S.PENDING},
+        _S.IN_PROGRESS: (_OPEN | _ENDINGS) - {_S.IN_PROGRESS},
+        _S.BLOCKED: (_OPEN | _ENDINGS) - {_S.BLOCKED},
+        # What failed may be tried again.
+        _S.FAILED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.CANCELLED}),
+        _S.COMPLETED: frozenset(),
+        _S.CANCELLED: frozenset(),
+    },
+)
+# What only a task may be whose dependencies are completed.
+AFTER_DEPENDENCIES: Final = frozenset({_S.IN_PROGRESS, _S.COMPLETED})
+STOPPED: Final = _ENDINGS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One thing to do in a session; `number` names it within the session, from 1."""
+
+    task_id: str
+    session_id: str
+    number: int
+    title: str
+    created_by: str
+    created_at_ms: int
+    updated_at_ms: int
+    description: str | None = None
+    status: TaskStatus = TaskStatus.PENDING
+    # Ids of tasks of the same session.
+    depends_on: tuple[str, ...] = ()
+    # The run that made it, where a run did.
+    run_id: str | None = None
+    # Names the tool call that made it, so that a repeat of the call finds it.
+    call_digest: str | None = None
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TaskList:
+    """The tasks of one session, and the rules about how they hang together."""
+
+    tasks: tuple[Task, ...]
+
+    def find(self, reference: str) -> Task:
+        """The task of that id or number, or `NotFound`."""
+        task = self._by_reference.get(reference.strip())
+        if task is None:
+            shown = repr(preview(reference, MAX_REFERENCE_CHARS))
+            raise NotFound("task_not_found", domain="tasks", detail=f"no task {shown} here")
+        return task
+
+    def resolve(self, references: Sequence[str]) -> tuple[str, ...]:
+        """The ids of tasks that another is to depend on, each once; `Invalid` names a wrong one."""
+        if len(references) > MAX_DEPENDENCIES:
+            raise _wrong_dependency(
+                "too_many_dependencies", 0, f"at most {MAX_DEPENDENCIES} dependencies"
+            )
+        known, ids = self._by_reference, []
+        for index, reference in enumerate(references):
+            task = known.get(reference.strip())
+            if task is None:
+                shown = repr(preview(reference, MAX_REFERENCE_CHARS))
+                raise _wrong_dependency("unknown_dependency", index, f"no task {shown} here")
+            ids.append(task.task_id)
+        return tuple(dict.fromkeys(ids))
+
+    def check_no_cycle(self, task_id: str, depends_on: Sequence[str]) -> None:
+        """Refuse dependencies that lead back to the task itself."""
+        for index, dependency in enumerate(depends_on):
+            if task_id in self._reached_from(dependency):
+                raise _wrong_dependency("dependency_cycle", index, "the tasks would wait in a ring")
+
+    def unfinished(self, task: Task) -> tuple[str, ...]:
+        """The ids of dependencies that are not completed, in order."""
+        known = {each.task_id: each for each in self.tasks}
+        return tuple(
+            task_id
+            for task_id in task.depends_on
+            if task_id not in known or known[task_id].status is not TaskStatus.COMPLETED
+        )
+
+    def check_ready(self, task: Task) -> None:
+        """Refuse a task that is worked on or done while what it depends on is not."""
+        unfinished = self.unfinished(task)
+        if task.status in AFTER_DEPENDENCIES and unfinished:
+            raise Conflict(
+                "dependencies_unfinished",
+                domain="tasks",
+                detail=f"task {task.number} waits for {', '.join(self._names(unfinished))}",
+                params={"waits_for": list(unfinished)},
+            )
+
+    def _names(self, task_ids: Iterable[str]) -> list[str]:
+        known = {task.task_id: task for task in self.tasks}
+        return [
+            f"task {known[task_id].number} ({known[task_id].status})"
+            if task_id in known
+            else f"task {task_id} (cannot be read)"
+            for task_id in task_ids
+        ]
+
+    def _reached_from(self, task_id: str) -> set[str]:
+        edges = {task.task_id: task.depends_on for task in self.tasks}
+        reached, ahead = set(), [task_id]
+        while ahead:
+            current = ahead.pop()
+            if current not in reached:
+                reached.add(current)
+                ahead += edges.get(current, ())
+        return reached
+
+    @property
+    def _by_reference(self) -> Mapping[str, Task]:
+        by_number = {str(task.number): task for task in self.tasks}
+        return by_number | {task.task_id: task for task in self.tasks}
+
+
+def check_words(title: str, description: str | None) -> tuple[str, str | None]:
+    """Title and description as they are kept, or `Invalid` naming the one that will not do."""
+    title = title.strip()
+    if not 1 <= len(title) <= MAX_TITLE_CHARS:
+        raise Invalid(
+            "invalid_title",
+            domain="tasks",
+            pointer="/title",
+            detail=f"a title has 1 to {MAX_TITLE_CHARS} characters",
+        )
+    if description is not None and len(description) > MAX_DESCRIPTION_CHARS:
+        raise Invalid(
+            "description_too_long",
+            domain="tasks",
+            pointer="/description",
+            detail=f"a description has at most {MAX_DESCRIPTION_CHARS} characters",
+        )
+    return title, (description or "").strip() or None
+
+
+def _wrong_dependency(code: str, index: int, detail: str) -> Invalid:
+    pointer = f"/depends_on/{index}"
+    return Invalid(
+        code,
+        domain="tasks",
+        detail=detail,
+        errors=(FieldError(pointer=pointer, code=code, detail=detail),),
+    )

@@ -1,0 +1,132 @@
+"""The shape of `config.toml`, and reading it."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+from understudy.core.allowance import parse_allowance
+from understudy.settings.errors import SettingsError
+from understudy.settings.mcp import McpConfig, McpServerConfig
+
+DebugLevel = Literal["off", "requests", "full"]
+FileKind = Literal["image", "document"]
+CARRIED: Final[Mapping[str, frozenset[str]]] = {
+    "openai": frozenset({"image", "document"}),
+    "anthropic": frozenset({"image", "document"}),
+    "scripted": frozenset(),
+}
+
+
+def _checked_allowance(entry: str) -> str:
+    try:
+        parse_allowance(entry)
+    except ValueError as problem:
+        raise ValueError(f"{entry!r} {problem}") from None
+    return entry
+
+
+class RouteConfig(BaseModel):
+    """Where the model calls of one route go."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    provider: Literal["openai", "anthropic", "scripted"]
+    model: str = Field(default="", validate_default=True)
+    base_url: str | None = None
+    api_key_env: str | None = None
+    context_window: int | None = Field(default=None, gt=0)
+    fallback_model: str | None = None
+    timeout_s: float = Field(default=120.0, gt=0)
+    max_attempts: int = Field(default=4, ge=1, le=10)
+    script: Path | None = None
+    # Left out: everything the provider's wire can carry.
+    accepts: frozenset[FileKind] | None = None
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """Which kinds of files beside text the model takes."""
+        return CARRIED[self.provider] if self.accepts is None else self.accepts
+
+    @field_validator("model")
+    @classmethod
+    def _is_named(cls, model: str, info: ValidationInfo) -> str:
+        """Only the script needs no model; any other provider must be told which one."""
+        if model.strip():
+            return model
+        if info.data.get("provider") == "scripted":
+            return "scripted"
+        raise ValueError("is missing")
+
+
+class FetchConfig(BaseModel):
+    """What `fetch_url` may do beyond its defaults."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    allow: tuple[Annotated[str, AfterValidator(_checked_allowance)], ...] = ()
+
+
+class FileConfig(BaseModel):
+    """The shape of `config.toml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bind: str | None = None
+    database_url: str | None = None
+    workspace: Path | None = None
+    default_route: str | None = None
+    debug_level: DebugLevel | None = None
+    log_level: Literal["debug", "info", "warning", "error"] | None = None
+    max_active_steps: Annotated[int, Field(ge=1, le=1024)] | None = None
+    history_retention_hours: Annotated[int, Field(ge=1)] | None = None
+    # How long runs wait for people, in seconds; left out: for ever.
+    approval_expires_s: Annotated[int, Field(ge=1)] | None = None
+    question_expires_s: Annotated[int, Field(ge=1)] | None = None
+    routes: dict[str, RouteConfig] = Field(default_factory=dict)
+    mcp: McpConfig = Field(default_factory=McpConfig)
+    fetch: FetchConfig = Field(default_factory=FetchConfig)
+
+
+def read_config(path: Path, *, must_exist: bool) -> FileConfig:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if must_exist:
+            raise SettingsError(f"config file {path} does not exist") from None
+        return FileConfig()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingsError(f"config file {path} cannot be read: {problem}") from None
+    try:
+        return FileConfig.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as problem:
+        raise SettingsError(f"config file {path} is not valid TOML: {problem}") from None
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        what = _not_a_setting(key) if first["type"] == "extra_forbidden" else first["msg"]
+        what = what.removeprefix("Value error, ")
+        raise SettingsError(f"config file {path}: {key}: {what}") from None
+
+
+def _not_a_setting(key: str) -> str:
+    tables: dict[str, type[BaseModel]] = {
+        "routes.": RouteConfig,
+        "mcp.servers.": McpServerConfig,
+        "fetch.": FetchConfig,
+        "": FileConfig,
+    }
+    known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))
+    near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1)
+    return f"is not a setting; did you mean {near[0]}?" if near else "is not a setting"

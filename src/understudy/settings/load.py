@@ -1,0 +1,157 @@
+"""Reading the flags, the environment and the config file once, and checking what they say."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+from pydantic import SecretStr
+
+from understudy.settings.address import DEFAULT_BIND, split_bind
+from understudy.settings.config_file import DebugLevel, FileConfig, RouteConfig, read_config
+from understudy.settings.errors import SettingsError
+from understudy.settings.model import Flags, Settings
+
+OFFLINE_ROUTE: Final = "scripted"
+MIN_SECRET_CHARS: Final = 16
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+
+
+def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read every source once and check it; `SettingsError` names what is wrong."""
+    env = dict(os.environ if environment is None else environment)
+    pick = _Picker(env=env)
+    home = Path(
+        pick("home", flags.home, "UNDERSTUDY_HOME", None, platformdirs.user_data_path("understudy"))
+    )
+    home = home.expanduser().absolute()
+    config_file = Path(
+        pick("config", flags.config, "UNDERSTUDY_CONFIG", None, home / "config.toml")
+    ).expanduser()
+    file = read_config(config_file, must_exist=pick.sources["config"] != "default")
+    host, port = split_bind(pick("bind", flags.bind, "UNDERSTUDY_BIND", file.bind, DEFAULT_BIND))
+    database_url = pick(
+        "database_url",
+        flags.database_url,
+        "UNDERSTUDY_DATABASE_URL",
+        file.database_url,
+        f"sqlite:///{home / 'understudy.db'}",
+    )
+    workspace = pick(
+        "workspace", flags.workspace, "UNDERSTUDY_WORKSPACE", file.workspace, home / "workspace"
+    )
+    routes, routes_source = _routes(file, env)
+    pick.sources["routes"] = routes_source
+    default_route = pick("default_route", None, None, file.default_route, next(iter(routes)))
+    if default_route not in routes:
+        raise SettingsError(
+            f"default_route names {default_route!r}, but the routes are: {', '.join(routes)}"
+        )
+    token = env.get("UNDERSTUDY_ADMIN_TOKEN")
+    return Settings(
+        home=home,
+        host=host,
+        port=port,
+        database_url=_check_database_url(str(database_url)),
+        config_file=config_file,
+        workspace=Path(workspace).expanduser().absolute(),
+        routes=routes,
+        default_route=str(default_route),
+        admin_token=SecretStr(token) if token else None,
+        webhook_secret=_webhook_secret(
+            pick("webhook_secret", None, "UNDERSTUDY_WEBHOOK_SECRET", None, "")
+        ),
+        debug_level=_debug_level(
+            pick("debug_level", None, "UNDERSTUDY_DEBUG_LEVEL", file.debug_level, "off")
+        ),
+        log_level=_log_level(
+            pick("log_level", None, "UNDERSTUDY_LOG_LEVEL", file.log_level, "info")
+        ),
+        max_active_steps=int(str(pick("max_active_steps", None, None, file.max_active_steps, 32))),
+        history_retention_hours=int(
+            str(pick("history_retention_hours", None, None, file.history_retention_hours, 72))
+        ),
+        approval_expires_s=file.approval_expires_s,
+        question_expires_s=file.question_expires_s,
+        mcp_servers=file.mcp.servers,
+        fetch_allow=file.fetch.allow,
+        environment=env,
+        sources=dict(pick.sources),
+    )
+
+
+@dataclass(slots=True)
+class _Picker:
+    """Takes the first source that has a value, and remembers which one it was."""
+
+    env: Mapping[str, str]
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def __call__(
+        self, name: str, flag: object, env_name: str | None, from_file: object, default: object
+    ) -> str:
+        from_env = self.env.get(env_name) if env_name else None
+        for source, value in (("flag", flag), ("environment", from_env), ("file", from_file)):
+            if value is not None and value != "":
+                self.sources[name] = source
+                return str(value)
+        self.sources[name] = "default"
+        return str(default)
+
+
+def _check_database_url(url: str) -> str:
+    for spelling in ("postgres://", "postgresql+psycopg://"):
+        if url.startswith(spelling):
+            url = "postgresql://" + url.removeprefix(spelling)
+    if not url.startswith(("sqlite:///", "postgresql://")):
+        raise SettingsError("database_url must begin with sqlite:/// or postgresql://")
+    return url
+
+
+def _webhook_secret(value: str) -> SecretStr | None:
+    if value and len(value) < MIN_SECRET_CHARS:
+        raise SettingsError(
+            f"UNDERSTUDY_WEBHOOK_SECRET must have at least {MIN_SECRET_CHARS} characters"
+        )
+    return SecretStr(value) if value else None
+
+
+def _log_level(value: str) -> str:
+    if value.lower() not in LOG_LEVELS:
+        raise SettingsError(f"log_level must be {', '.join(LOG_LEVELS)}; got {value!r}")
+    return value.lower()
+
+
+def _debug_level(value: str) -> DebugLevel:
+    match value:
+        case "off" | "requests" | "full":
+            return value
+        case _:
+            raise SettingsError(f"debug_level must be off, requests or full; got {value!r}")
+
+
+def _routes(file: FileConfig, env: Mapping[str, str]) -> tuple[dict[str, RouteConfig], str]:
+    """The routes of the config file, else those the environment's keys make, else the offline one."""
+    if file.routes:
+        return dict(file.routes), "file"
+    routes: dict[str, RouteConfig] = {}
+    if env.get("OPENAI_API_KEY"):
+        routes["openai"] = RouteConfig(
+            provider="openai",
+            model=env.get("UNDERSTUDY_MODEL") or "gpt-5-mini",
+            base_url=env.get("OPENAI_BASE_URL") or None,
+            api_key_env="OPENAI_API_KEY",
+        )
+    if env.get("ANTHROPIC_API_KEY"):
+        own_model = env.get("UNDERSTUDY_MODEL") if not routes else None
+        routes["anthropic"] = RouteConfig(
+            provider="anthropic",
+            model=own_model or "claude-sonnet-4-5",
+            base_url=env.get("ANTHROPIC_BASE_URL") or None,
+            api_key_env="ANTHROPIC_API_KEY",
+        )
+    if routes:
+        return routes, "environment"
+    return {OFFLINE_ROUTE: RouteConfig(provider="scripted")}, "default"

@@ -1,0 +1,70 @@
+"""The store of what tools answered in full, compressed."""
+
+import zlib
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.errors import DamagedRecord
+from understudy.runs.artifacts import Artifact
+from understudy.storage.rows import insert_new
+from understudy.storage.schema import artifacts, runs
+
+_LISTED = sa.select(*(column for column in artifacts.c if column.name != "content"))
+
+
+class SqlArtifacts:
+    """Artifacts in a table."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, artifact: Artifact) -> None:
+        """Keep one more; the same call again changes nothing."""
+        content = zlib.compress(artifact.content.encode(errors="replace"), level=1)
+        insert_new(self._connection, artifacts, {**asdict(artifact), "content": content})
+
+    def get(self, run_id: str, artifact_id: str) -> Artifact | None:
+        """One artifact with its content."""
+        query = sa.select(artifacts).where(
+            artifacts.c.artifact_id == artifact_id, artifacts.c.run_id == run_id
+        )
+        row = self._connection.execute(query).first()
+        return None if row is None else _read(row, content=_unpack(row))
+
+    def in_session(self, session_id: str, artifact_id: str) -> Artifact | None:
+        """An artifact of any run of a session, with its content."""
+        query = (
+            sa.select(artifacts)
+            .join(runs, runs.c.run_id == artifacts.c.run_id)
+            .where(artifacts.c.artifact_id == artifact_id, runs.c.session_id == session_id)
+        )
+        row = self._connection.execute(query).first()
+        return None if row is None else _read(row, content=_unpack(row))
+
+    def list(self, run_id: str) -> tuple[Artifact, ...]:
+        """The artifacts of a run in order, without their content."""
+        query = _LISTED.where(artifacts.c.run_id == run_id).order_by(artifacts.c.artifact_id)
+        return tuple(_read(row) for row in self._connection.execute(query))
+
+
+def _read(row: Any, *, content: str = "") -> Artifact:
+    return Artifact(
+        artifact_id=row.artifact_id,
+        run_id=row.run_id,
+        call_key=row.call_key,
+        tool_name=row.tool_name,
+        size=row.size,
+        created_at_ms=row.created_at_ms,
+        content=content,
+    )
+
+
+def _unpack(row: Any) -> str:
+    try:
+        return zlib.decompress(row.content).decode()
+    except (zlib.error, UnicodeDecodeError) as problem:
+        raise DamagedRecord(
+            "record_damaged", domain="storage", detail=f"artifact {row.artifact_id} cannot be read"
+        ) from problem

@@ -1,0 +1,210 @@
+"""The outbox of webhooks: claimed by one worker at a time, settled by whoever claimed last."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.deliveries.backoff import MAX_ATTEMPTS
+from understudy.deliveries.model import Claimed, Try, TryOutcome
+from understudy.runs.model import Delivery, DeliveryStatus
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import insert_new
+from understudy.storage.schema import deliveries, delivery_tries, webhook_secret
+
+CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
+ONLY: Final = "current"
+
+
+class SqlDeliveries:
+    """Deliveries and their tries in two tables."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def add(self, run_id: str, position: int, delivery: Delivery) -> None:
+        """Have the end of a run sent to its reply target at that position."""
+        values = {
+            "delivery_id": delivery.delivery_id,
+            "run_id": run_id,
+            "position": position,
+            "plugin": delivery.plugin,
+            "address": delivery.address,
+            "status": str(delivery.status),
+            "attempts": delivery.attempts,
+            "attempts_before": 0,
+            "due_at_ms": delivery.next_attempt_at_ms,
+        }
+        self._connection.execute(sa.insert(deliveries).values(values))
+
+    def of_runs(self, run_ids: Sequence[str]) -> dict[str, dict[int, Delivery]]:
+        """The deliveries of some runs, by the position of their target."""
+        query = sa.select(deliveries).where(deliveries.c.run_id.in_(run_ids))
+        found: dict[str, dict[int, Delivery]] = {}
+        for row in self._connection.execute(query.order_by(deliveries.c.position)):
+            found.setdefault(row.run_id, {})[row.position] = _read(row)
+        return found
+
+    def find(self, run_id: str, delivery_id: str) -> Delivery | None:
+        """One delivery of a run, held until the unit ends."""
+        query = sa.select(deliveries).where(
+            deliveries.c.delivery_id == delivery_id, deliveries.c.run_id == run_id
+        )
+        row = self._connection.execute(self._dialect.locked(query)).first()
+        return None if row is None else _read(row)
+
+    def next_due_ms(self) -> int | None:
+        """When the next delivery is to be tried; None when none is pending."""
+        query = sa.select(sa.func.min(deliveries.c.due_at_ms)).where(_WAITS)
+        return self._connection.execute(query).scalar()
+
+    def claim(self, *, now_ms: int, until_ms: int, limit: int) -> tuple[Claimed, ...]:
+        """Take deliveries that are due; nobody else is given them before `until_ms`."""
+        self._give_up_cut_off(now_ms)
+        due = (
+            sa.select(deliveries.c.delivery_id)
+            .where(_WAITS, deliveries.c.due_at_ms <= now_ms)
+            .order_by(deliveries.c.due_at_ms, deliveries.c.delivery_id)
+            .limit(limit)
+            # What another daemon is just claiming is not waited for. SQLite has one writer anyway.
+            .with_for_update(skip_locked=True)
+        )
+        ids = self._connection.execute(due).scalars().all()
+        statement = (
+            sa.update(deliveries)
+            .where(deliveries.c.delivery_id.in_(ids))
+            .values(attempts=deliveries.c.attempts + 1, due_at_ms=until_ms)
+            .returning(deliveries)
+        )
+        return tuple(_claimed(row) for row in self._connection.execute(statement)) if ids else ()
+
+    def settle(
+        self, claimed: Claimed, tried: Try, status: DeliveryStatus, *, due_at_ms: int | None
+    ) -> bool:
+        """Write down a try and what follows; False when somebody else has the delivery by now."""
+        is_delivered = status is DeliveryStatus.DELIVERED
+        statement = (
+            sa.update(deliveries)
+            .where(deliveries.c.delivery_id == claimed.delivery_id, _PENDING)
+            .where(deliveries.c.attempts == claimed.attempt)
+            .values(
+                status=str(status),
+                due_at_ms=due_at_ms,
+                delivered_at_ms=tried.at_ms if is_delivered else None,
+                last_error=tried.error,
+            )
+        )
+        is_ours = self._connection.execute(statement).rowcount == 1
+        insert_new(self._connection, delivery_tries, _try_values(claimed.delivery_id, tried))
+        return is_ours
+
+    def try_again(self, delivery_id: str, *, at_ms: int) -> None:
+        """Make a dead delivery due, with as many tries as a new one."""
+        self._connection.execute(
+            sa.update(deliveries)
+            .where(deliveries.c.delivery_id == delivery_id)
+            .values(
+                status=str(DeliveryStatus.PENDING),
+                attempts_before=deliveries.c.attempts,
+                due_at_ms=at_ms,
+            )
+        )
+
+    def tries(self, delivery_ids: Sequence[str]) -> dict[str, tuple[Try, ...]]:
+        """What was tried for some deliveries, oldest first."""
+        query = (
+            sa.select(delivery_tries)
+            .where(delivery_tries.c.delivery_id.in_(delivery_ids))
+            .order_by(delivery_tries.c.delivery_id, delivery_tries.c.attempt)
+        )
+        found: dict[str, tuple[Try, ...]] = {}
+        for row in self._connection.execute(query):
+            found[row.delivery_id] = (*found.get(row.delivery_id, ()), _try(row))
+        return found
+
+    def _give_up_cut_off(self, now_ms: int) -> None:
+        """End those whose last try never came back."""
+        self._connection.execute(
+            sa.update(deliveries)
+            .where(_WAITS, deliveries.c.due_at_ms <= now_ms)
+            .where(deliveries.c.attempts - deliveries.c.attempts_before >= MAX_ATTEMPTS)
+            .values(status=str(DeliveryStatus.DEAD), due_at_ms=None, last_error=CUT_OFF)
+        )
+
+
+class SqlWebhookSecret:
+    """The one secret in a table."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self) -> str | None:
+        """The secret, if one was made."""
+        return self._connection.execute(sa.select(webhook_secret.c.secret)).scalar()
+
+    def add(self, secret: str, *, at_ms: int) -> bool:
+        """Keep the first secret; False when there is one already."""
+        values = {"name": ONLY, "secret": secret, "created_at_ms": at_ms}
+        return insert_new(self._connection, webhook_secret, values)
+
+    def replace(self, secret: str, *, at_ms: int) -> None:
+        """Keep another secret from now on."""
+        if not self.add(secret, at_ms=at_ms):
+            self._connection.execute(
+                sa.update(webhook_secret).values(secret=secret, created_at_ms=at_ms)
+            )
+
+
+_PENDING = deliveries.c.status == str(DeliveryStatus.PENDING)
+# As the index knows them.
+_WAITS = deliveries.c.due_at_ms.is_not(None)
+
+
+def _read(row: Any) -> Delivery:
+    return Delivery(
+        plugin=row.plugin,
+        address=_address(row),
+        status=DeliveryStatus(row.status),
+        attempts=row.attempts,
+        delivery_id=row.delivery_id,
+        next_attempt_at_ms=row.due_at_ms,
+        delivered_at_ms=row.delivered_at_ms,
+        last_error=row.last_error,
+    )
+
+
+def _address(row: Any) -> str:
+    # One that cannot be read is no URL, so the delivery is given up where it would be sent.
+    return row.address if isinstance(row.address, str) else ""
+
+
+def _claimed(row: Any) -> Claimed:
+    return Claimed(
+        delivery_id=row.delivery_id,
+        run_id=row.run_id,
+        address=_address(row),
+        attempt=row.attempts,
+        round_attempt=row.attempts - row.attempts_before,
+    )
+
+
+def _try_values(delivery_id: str, tried: Try) -> dict[str, Any]:
+    return {
+        "delivery_id": delivery_id,
+        "attempt": tried.attempt,
+        "at_ms": tried.at_ms,
+        "outcome": str(tried.outcome),
+        "status_code": tried.status_code,
+        "error": tried.error,
+    }
+
+
+def _try(row: Any) -> Try:
+    return Try(
+        attempt=row.attempt,
+        at_ms=row.at_ms,
+        outcome=TryOutcome(row.outcome),
+        status_code=row.status_code,
+        error=row.error,
+    )

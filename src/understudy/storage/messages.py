@@ -1,0 +1,202 @@
+"""The message store."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.mailboxes.model import Message, MessageStatus, Sender
+from understudy.storage.columns import optional_object, read_record
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import select_page
+from understudy.storage.rows import insert_new
+from understudy.storage.schema import messages, runs
+from understudy.storage.schema.mailboxes import DELIVERING, UNDELIVERED
+
+
+class SqlMessages:
+    """The messages of all mailboxes in a table."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, message_id: str, *, lock: bool = False) -> Message | None:
+        """One message; `lock` holds its row until the unit ends."""
+        query = sa.select(messages).where(messages.c.message_id == message_id)
+        return self._one(self._dialect.locked(query) if lock else query)
+
+    def add(self, message: Message) -> bool:
+        """Store a new message; False when its tool call has sent one already."""
+        values = {
+            "message_id": message.message_id,
+            "session_id": message.session_id,
+            "to_agent_id": message.to_agent_id,
+            "hops": message.hops,
+            "call_digest": message.call_digest,
+            "created_at_ms": message.created_at_ms,
+            "body": {
+                "sender": asdict(message.sender),
+                "subject": message.subject,
+                "content": message.content,
+                "metadata": None if message.metadata is None else dict(message.metadata),
+            },
+            **_changing(message),
+        }
+        return insert_new(self._connection, messages, values)
+
+    def update(self, message: Message) -> None:
+        """Replace what changes about a message whose row this unit holds locked."""
+        self._connection.execute(
+            sa.update(messages)
+            .where(messages.c.message_id == message.message_id)
+            .values(_changing(message))
+        )
+
+    def bury_unread(self, message_id: str, *, reason: str, at_ms: int) -> None:
+        """Give up a message without reading it."""
+        self._connection.execute(
+            sa.update(messages)
+            .where(messages.c.message_id == message_id)
+            .values(
+                status=str(MessageStatus.DEAD),
+                due_at_ms=None,
+                state={"run_ids": [], "reason": reason},
+                updated_at_ms=at_ms,
+            )
+        )
+
+    def of_call(self, call_digest: str) -> Message | None:
+        """The message that a tool call has sent."""
+        return self._one(sa.select(messages).where(messages.c.call_digest == call_digest))
+
+    def of_run(self, run_id: str) -> Message | None:
+        """The message that a run was made to read."""
+        return self._one(sa.select(messages).where(messages.c.run_id == run_id))
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        statuses: Sequence[MessageStatus] = (),
+    ) -> Page[Message]:
+        """The messages of a mailbox, newest first."""
+        query = sa.select(messages)
+        if session_id is not None:
+            query = query.where(messages.c.session_id == session_id)
+        if agent_id is not None:
+            query = query.where(messages.c.to_agent_id == agent_id)
+        if statuses:
+            query = query.where(messages.c.status.in_(statuses))
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(messages.c.created_at_ms, messages.c.message_id),
+            read=_read,
+            descending=True,
+        )
+
+    def waiting_in(self, session_id: str) -> int:
+        """How many messages of a session have not been delivered."""
+        return self._connection.execute(undelivered_in(session_id)).scalar_one()
+
+    def is_delivering(self, session_id: str) -> bool:
+        """Whether a run of the session has a message."""
+        query = _DELIVERING.where(messages.c.session_id == session_id)
+        return self._connection.execute(query).first() is not None
+
+    def claim_due(self, now_ms: int) -> str | None:
+        """The oldest message that is due, in a session where no other is in delivery."""
+        claimed = self._dialect.locked_if_free(_DUE)
+        return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
+
+    def read_by_ended_runs(self, *, limit: int) -> tuple[str, ...]:
+        """Messages in delivery whose runs have ended."""
+        return tuple(self._connection.execute(_READ, {"at_once": limit}).scalars())
+
+    def next_due_ms(self) -> int | None:
+        """When the next message may be delivered."""
+        return self._connection.execute(_NEXT_DUE).scalar()
+
+    def any_delivering(self) -> bool:
+        """Whether any message is in delivery."""
+        return self._connection.execute(_DELIVERING).first() is not None
+
+    def _one(self, query: sa.Select[Any]) -> Message | None:
+        row = self._connection.execute(query).first()
+        return None if row is None else _read(row)
+
+
+def undelivered_in(session_id: str) -> sa.Select[int]:
+    """Counts the messages of a session that have not been delivered."""
+    return (
+        sa.select(sa.func.count())
+        .select_from(messages)
+        .where(messages.c.session_id == session_id, UNDELIVERED)
+    )
+
+
+# Asked again and again while there is mail, so they are put together only once.
+_other = messages.alias("other")
+_IS_NEXT = sa.and_(
+    messages.c.due_at_ms.is_not(None),
+    ~sa.exists().where(_other.c.session_id == messages.c.session_id, DELIVERING),
+)
+_NEXT_DUE = sa.select(messages.c.due_at_ms).where(_IS_NEXT).order_by(messages.c.due_at_ms).limit(1)
+_DUE = (
+    sa.select(messages.c.message_id)
+    .where(_IS_NEXT, messages.c.due_at_ms <= sa.bindparam("now_ms"))
+    .order_by(messages.c.created_at_ms, messages.c.message_id)
+    .limit(1)
+)
+_DELIVERING = sa.select(messages.c.message_id).where(DELIVERING).limit(1)
+# One whose run is gone will not be read either.
+_GOES_ON = sa.exists().where(runs.c.run_id == messages.c.run_id, runs.c.finished_at_ms.is_(None))
+_READ = (
+    sa.select(messages.c.message_id)
+    .where(DELIVERING, ~_GOES_ON)
+    .order_by(messages.c.created_at_ms)
+    .limit(sa.bindparam("at_once"))
+)
+
+
+def _changing(message: Message) -> dict[str, Any]:
+    return {
+        "status": str(message.status),
+        "attempts": message.attempts,
+        "run_id": message.run_id,
+        "due_at_ms": message.due_at_ms,
+        "state": {"run_ids": list(message.run_ids), "reason": message.reason},
+        "updated_at_ms": message.updated_at_ms,
+    }
+
+
+def _read(row: Any) -> Message:
+    return read_record(row, _message, what=f"message {row.message_id}")
+
+
+def _message(row: Any) -> Message:
+    body, state = row.body, row.state
+    return Message(
+        message_id=row.message_id,
+        session_id=row.session_id,
+        to_agent_id=row.to_agent_id,
+        sender=Sender(**body["sender"]),
+        subject=body["subject"],
+        content=body["content"],
+        metadata=optional_object(body["metadata"]),
+        status=MessageStatus(row.status),
+        hops=row.hops,
+        attempts=row.attempts,
+        run_ids=tuple(state["run_ids"]),
+        due_at_ms=row.due_at_ms,
+        reason=state["reason"],
+        call_digest=row.call_digest,
+        created_at_ms=row.created_at_ms,
+        updated_at_ms=row.updated_at_ms,
+    )

@@ -1,0 +1,138 @@
+"""The store of what runs ask of people."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.runs.requests import Audience, Request, RequestKind, RequestState
+from understudy.storage.columns import optional_object, read_record
+from understudy.storage.paging import readable, select_page
+from understudy.storage.rows import insert_new
+from understudy.storage.schema import requests
+
+
+class SqlRequests:
+    """Requests in a table."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self, request_id: str) -> Request | None:
+        """One request."""
+        return self._one(requests.c.request_id == request_id)
+
+    def add(self, request: Request) -> bool:
+        """Keep a request; False when its call has asked already."""
+        return insert_new(self._connection, requests, asdict(request))
+
+    def settle(self, request: Request) -> None:
+        """Store what came of a request whose run this unit holds locked."""
+        self._connection.execute(
+            sa.update(requests)
+            .where(requests.c.request_id == request.request_id)
+            .values(
+                state=str(request.state),
+                resolution=request.resolution,
+                resolved_by=request.resolved_by,
+                resolved_at_ms=request.resolved_at_ms,
+            )
+        )
+
+    def of_call(self, call_key: str) -> Request | None:
+        """The request of a tool call, whatever became of it."""
+        return self._one(requests.c.call_key == call_key)
+
+    def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[Request, ...]]:
+        """The open requests of some runs that can be read, oldest first."""
+        query = (
+            sa.select(requests)
+            .where(requests.c.run_id.in_(run_ids), requests.c.state == RequestState.PENDING)
+            .order_by(requests.c.created_at_ms, requests.c.request_id)
+        )
+        found: dict[str, tuple[Request, ...]] = {}
+        for request in readable(self._connection.execute(query).all(), _read):
+            found[request.run_id] = (*found.get(request.run_id, ()), request)
+        return found
+
+    def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
+        """What a run still waits for, readable or not."""
+        query = (
+            sa.select(requests.c.kind)
+            .where(requests.c.run_id == run_id, requests.c.state == RequestState.PENDING)
+            .distinct()
+        )
+        return frozenset(RequestKind(kind) for kind in self._connection.execute(query).scalars())
+
+    def withdraw(self, run_id: str, *, at_ms: int) -> None:
+        """Take back whatever a run still asks for."""
+        self._connection.execute(
+            sa.update(requests)
+            .where(requests.c.run_id == run_id, requests.c.state == RequestState.PENDING)
+            .values(state=str(RequestState.CANCELLED), resolved_at_ms=at_ms)
+        )
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        kind: RequestKind,
+        state: RequestState | None = RequestState.PENDING,
+        session_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Page[Request]:
+        """Requests of a kind, oldest first."""
+        query = sa.select(requests).where(requests.c.kind == kind)
+        wanted = {"state": state, "session_id": session_id, "run_id": run_id}
+        for name, value in wanted.items():
+            if value is not None:
+                query = query.where(requests.c[name] == value)
+        by = (requests.c.created_at_ms, requests.c.request_id)
+        return select_page(self._connection, query, request, by=by, read=_read)
+
+    def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """Open requests whose time is up, the most overdue first: their ids and their runs'."""
+        query = (
+            sa.select(requests.c.request_id, requests.c.run_id)
+            .where(sa.text("state = 'pending'"), requests.c.expires_at_ms <= now_ms)
+            .order_by(requests.c.expires_at_ms)
+            .limit(limit)
+        )
+        return tuple((row.request_id, row.run_id) for row in self._connection.execute(query))
+
+    def close(self, request_id: str, *, at_ms: int) -> None:
+        """Let a request that cannot be read count as expired."""
+        self._connection.execute(
+            sa.update(requests)
+            .where(requests.c.request_id == request_id)
+            .where(requests.c.state == RequestState.PENDING)
+            .values(state=str(RequestState.EXPIRED), resolved_at_ms=at_ms)
+        )
+
+    def _one(self, condition: sa.ColumnElement[bool]) -> Request | None:
+        row = self._connection.execute(sa.select(requests).where(condition)).first()
+        return None if row is None else _read(row)
+
+
+def _read(row: Any) -> Request:
+    return read_record(row, _request, what=f"request {row.request_id}")
+
+
+def _request(row: Any) -> Request:
+    return Request(
+        request_id=row.request_id,
+        kind=RequestKind(row.kind),
+        run_id=row.run_id,
+        session_id=row.session_id,
+        call_key=row.call_key,
+        audience=Audience(row.audience),
+        state=RequestState(row.state),
+        body=dict(row.body),
+        created_at_ms=row.created_at_ms,
+        expires_at_ms=row.expires_at_ms,
+        resolution=optional_object(row.resolution),
+        resolved_by=row.resolved_by,
+        resolved_at_ms=row.resolved_at_ms,
+    )

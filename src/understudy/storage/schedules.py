@@ -1,0 +1,266 @@
+"""The schedule store."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.runs.model import RunStatus
+from understudy.schedules.lifecycle import OPEN
+from understudy.schedules.model import (
+    Execution,
+    ExecutionStatus,
+    MisfirePolicy,
+    OverlapPolicy,
+    Schedule,
+    ScheduleStatus,
+)
+from understudy.storage.columns import read_record
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import select_page
+from understudy.storage.schedule_requests import (
+    cadence_json,
+    read_cadence,
+    read_request,
+    request_json,
+)
+from understudy.storage.schema import runs, schedule_executions, schedules
+
+_FIRES = schedule_executions.c
+
+
+class SqlSchedules:
+    """Schedules and their executions in two tables."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, schedule_id: str, *, lock: bool = False) -> Schedule | None:
+        """One schedule; `lock` holds its row until the unit ends."""
+        query = sa.select(schedules).where(schedules.c.schedule_id == schedule_id)
+        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else _read(row)
+
+    def add(self, schedule: Schedule) -> None:
+        """Store a new schedule."""
+        values = {
+            "schedule_id": schedule.schedule_id,
+            "owner_id": schedule.owner_id,
+            "acting_admin": schedule.acting_admin,
+            "target_session_id": schedule.target_session_id,
+            "name": schedule.name,
+            "cadence": cadence_json(schedule.cadence),
+            "request": request_json(schedule.request),
+            "overlap_policy": str(schedule.overlap_policy),
+            "misfire_policy": str(schedule.misfire_policy),
+            "max_executions": schedule.max_executions,
+            "created_at_ms": schedule.created_at_ms,
+            **_changing(schedule),
+        }
+        self._connection.execute(sa.insert(schedules).values(values))
+
+    def update(self, schedule: Schedule) -> None:
+        """Replace what changes about a schedule whose row this unit holds locked."""
+        self._connection.execute(
+            sa.update(schedules)
+            .where(schedules.c.schedule_id == schedule.schedule_id)
+            .values(_changing(schedule))
+        )
+
+    def cancel_unread(self, schedule_id: str, *, reason: str, at_ms: int) -> None:
+        """End a schedule without reading it."""
+        self._connection.execute(
+            sa.update(schedules)
+            .where(schedules.c.schedule_id == schedule_id)
+            .values(
+                status=str(ScheduleStatus.CANCELED),
+                ended_reason=reason,
+                next_fire_at_ms=None,
+                due_at_ms=None,
+                updated_at_ms=at_ms,
+            )
+        )
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        session_id: str | None = None,
+        statuses: Sequence[ScheduleStatus] = (),
+    ) -> Page[Schedule]:
+        """Schedules, newest first."""
+        query = sa.select(schedules)
+        if session_id is not None:
+            query = query.where(schedules.c.target_session_id == session_id)
+        if statuses:
+            query = query.where(schedules.c.status.in_(statuses))
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(schedules.c.created_at_ms, schedules.c.schedule_id),
+            read=_read,
+            descending=True,
+        )
+
+    def open_of(self, owner_id: str) -> int:
+        """How many schedules of an owner have not ended."""
+        theirs = sa.and_(schedules.c.owner_id == owner_id, schedules.c.status.in_(OPEN))
+        # Two who count at once must not both find room: the oldest row stands for all of them.
+        oldest = sa.select(schedules.c.schedule_id).where(theirs)
+        oldest = oldest.order_by(schedules.c.created_at_ms, schedules.c.schedule_id).limit(1)
+        self._connection.execute(self._dialect.locked(oldest)).all()
+        counted = sa.select(sa.func.count()).select_from(schedules).where(theirs)
+        return self._connection.execute(counted).scalar_one()
+
+    def next_due_ms(self) -> int | None:
+        """When the next schedule is to be looked at."""
+        return self._connection.execute(_NEXT_DUE).scalar()
+
+    def claim_due(self, now_ms: int) -> str | None:
+        """A schedule that is due and that nobody else holds."""
+        claimed = self._dialect.locked_if_free(_DUE)
+        return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
+
+    def unfinished(self, schedule_id: str) -> tuple[RunStatus, ...]:
+        """Where the runs of a schedule stand that have not ended, oldest first."""
+        query = (
+            sa.select(runs.c.status)
+            .join(schedule_executions, _FIRES.run_id == runs.c.run_id)
+            .where(_FIRES.schedule_id == schedule_id, runs.c.finished_at_ms.is_(None))
+            .order_by(_FIRES.number)
+        )
+        return tuple(RunStatus(status) for status in self._connection.execute(query).scalars())
+
+    def record(self, execution: Execution, *, keep: int) -> None:
+        """Store or replace an execution, and forget the oldest whose runs have ended."""
+        values = _execution_row(execution)
+        replaced = self._connection.execute(
+            sa.update(schedule_executions)
+            .where(_FIRES.execution_id == execution.execution_id)
+            .values(values)
+        )
+        if replaced.rowcount == 0:
+            self._connection.execute(sa.insert(schedule_executions).values(values))
+        self._forget(execution.schedule_id, keep)
+
+    def has_execution_for(self, schedule_id: str, scheduled_for_ms: int) -> bool:
+        """Whether one of the executions that are kept was meant for that time."""
+        query = sa.select(_FIRES.number).where(
+            _FIRES.schedule_id == schedule_id, _FIRES.scheduled_for_ms == scheduled_for_ms
+        )
+        return self._connection.execute(query.limit(1)).first() is not None
+
+    def executions(self, schedule_id: str, request: PageRequest) -> Page[Execution]:
+        """The executions of a schedule, newest first."""
+        return select_page(
+            self._connection,
+            sa.select(schedule_executions).where(_FIRES.schedule_id == schedule_id),
+            request,
+            by=(_FIRES.number,),
+            read=_read_execution,
+            descending=True,
+        )
+
+    def _forget(self, schedule_id: str, keep: int) -> None:
+        """The overlap policy still needs those whose runs go on, however old they are."""
+        newest_first = sa.select(_FIRES.number).where(_FIRES.schedule_id == schedule_id)
+        newest_first = newest_first.order_by(_FIRES.number.desc()).offset(keep).limit(1)
+        last = self._connection.execute(newest_first).scalar()
+        if last is None:
+            return
+        goes_on = sa.exists().where(runs.c.run_id == _FIRES.run_id, runs.c.finished_at_ms.is_(None))
+        self._connection.execute(
+            sa.delete(schedule_executions).where(
+                _FIRES.schedule_id == schedule_id, _FIRES.number <= last, ~goes_on
+            )
+        )
+
+
+# Asked every second, so they are put together only once.
+_NEXT_DUE = sa.select(sa.func.min(schedules.c.due_at_ms)).where(schedules.c.due_at_ms.is_not(None))
+_DUE = (
+    sa.select(schedules.c.schedule_id)
+    .where(schedules.c.due_at_ms.is_not(None), schedules.c.due_at_ms <= sa.bindparam("now_ms"))
+    .order_by(schedules.c.due_at_ms)
+    .limit(1)
+)
+
+
+def _changing(schedule: Schedule) -> dict[str, Any]:
+    return {
+        "status": str(schedule.status),
+        "ended_reason": schedule.ended_reason,
+        "executions": schedule.executions,
+        "next_fire_at_ms": schedule.next_fire_at_ms,
+        "due_at_ms": schedule.due_at_ms,
+        "last_fired_at_ms": schedule.last_fired_at_ms,
+        "retrying_id": schedule.retrying_id,
+        "retries": schedule.retries,
+        "version": schedule.version,
+        "updated_at_ms": schedule.updated_at_ms,
+    }
+
+
+def _read(row: Any) -> Schedule:
+    return read_record(row, _schedule, what=f"schedule {row.schedule_id}")
+
+
+def _schedule(row: Any) -> Schedule:
+    return Schedule(
+        schedule_id=row.schedule_id,
+        name=row.name,
+        owner_id=row.owner_id,
+        acting_admin=row.acting_admin,
+        target_session_id=row.target_session_id,
+        cadence=read_cadence(row.cadence),
+        request=read_request(row.request),
+        status=ScheduleStatus(row.status),
+        ended_reason=row.ended_reason,
+        overlap_policy=OverlapPolicy(row.overlap_policy),
+        misfire_policy=MisfirePolicy(row.misfire_policy),
+        max_executions=row.max_executions,
+        executions=row.executions,
+        next_fire_at_ms=row.next_fire_at_ms,
+        due_at_ms=row.due_at_ms,
+        last_fired_at_ms=row.last_fired_at_ms,
+        retrying_id=row.retrying_id,
+        retries=row.retries,
+        version=row.version,
+        created_at_ms=row.created_at_ms,
+        updated_at_ms=row.updated_at_ms,
+    )
+
+
+def _execution_row(execution: Execution) -> dict[str, Any]:
+    return {
+        "execution_id": execution.execution_id,
+        "schedule_id": execution.schedule_id,
+        "status": str(execution.status),
+        "at_ms": execution.at_ms,
+        "scheduled_for_ms": execution.scheduled_for_ms,
+        "attempts": execution.attempts,
+        "run_id": execution.run_id,
+        "reason": execution.reason,
+        "triggered_by": execution.triggered_by,
+    }
+
+
+def _read_execution(row: Any) -> Execution:
+    return read_record(row, _execution, what=f"execution {row.execution_id}")
+
+
+def _execution(row: Any) -> Execution:
+    return Execution(
+        execution_id=row.execution_id,
+        schedule_id=row.schedule_id,
+        status=ExecutionStatus(row.status),
+        at_ms=row.at_ms,
+        scheduled_for_ms=row.scheduled_for_ms,
+        attempts=row.attempts,
+        run_id=row.run_id,
+        reason=row.reason,
+        triggered_by=row.triggered_by,
+    )

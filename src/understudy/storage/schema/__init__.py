@@ -1,0 +1,56 @@
+"""The tables of Understudy, the same on SQLite and PostgreSQL."""
+
+from understudy.storage.schema.access import audit, responses, tokens
+from understudy.storage.schema.agents import agent_files, agents
+from understudy.storage.schema.assets import asset_blobs, asset_references, assets
+from understudy.storage.schema.deliveries import deliveries, delivery_tries, webhook_secret
+from understudy.storage.schema.mailboxes import messages
+from understudy.storage.schema.mcp import session_mcp_servers
+from understudy.storage.schema.metadata import metadata
+from understudy.storage.schema.runs import debug_requests, receipts, runs
+from understudy.storage.schema.runtime import runtime_revisions, tool_switches
+from understudy.storage.schema.schedules import schedule_executions, schedules
+from understudy.storage.schema.sessions import (
+    journal,
+    personas,
+    project_sessions,
+    projects,
+    sessions,
+)
+from understudy.storage.schema.sidechains import sidechains, signals
+from understudy.storage.schema.tasks import tasks
+from understudy.storage.schema.waiting import artifacts, requests
+
+__all__ = [
+    "agent_files",
+    "agents",
+    "artifacts",
+    "asset_blobs",
+    "asset_references",
+    "assets",
+    "audit",
+    "debug_requests",
+    "deliveries",
+    "delivery_tries",
+    "journal",
+    "messages",
+    "metadata",
+    "personas",
+    "project_sessions",
+    "projects",
+    "receipts",
+    "requests",
+    "responses",
+    "runs",
+    "runtime_revisions",
+    "schedule_executions",
+    "schedules",
+    "session_mcp_servers",
+    "sessions",
+    "sidechains",
+    "signals",
+    "tasks",
+    "tokens",
+    "tool_switches",
+    "webhook_secret",
+]

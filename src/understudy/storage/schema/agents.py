@@ -1,0 +1,37 @@
+"""Agents and their context files."""
+
+import sqlalchemy as sa
+
+from understudy.agents.model import AgentType
+from understudy.storage.columns import Json, Ms
+from understudy.storage.schema.metadata import metadata, one_of
+
+agents = sa.Table(
+    "agents",
+    metadata,
+    sa.Column("agent_id", sa.Text, primary_key=True),
+    sa.Column("display_name", sa.Text, nullable=False),
+    sa.Column("agent_type", sa.Text, nullable=False),
+    sa.Column("route", sa.Text),
+    sa.Column("max_tool_iterations", sa.Integer, nullable=False),
+    sa.Column("other_config", Json, nullable=False),
+    sa.Column("permissions", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    one_of("agent_type", AgentType),
+)
+
+agent_files = sa.Table(
+    "agent_files",
+    metadata,
+    sa.Column(
+        "agent_id", sa.Text, sa.ForeignKey("agents.agent_id", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("content", Json, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    sa.Column("created_at_ms", Ms, nullable=False),
+)

@@ -1,0 +1,57 @@
+"""What is sent to webhooks, and what was tried."""
+
+import sqlalchemy as sa
+
+from understudy.deliveries.model import TryOutcome
+from understudy.runs.model import DeliveryStatus
+from understudy.storage.columns import Json, Ms
+from understudy.storage.schema.metadata import metadata, one_of
+
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    sa.Column("delivery_id", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), nullable=False),
+    # Which of the run's reply targets it goes to.
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("plugin", sa.Text, nullable=False),
+    sa.Column("address", Json, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    # How many attempts there were when it was last made due by a person.
+    sa.Column("attempts_before", sa.Integer, nullable=False),
+    # When it is tried next; while somebody tries it, when somebody else may.
+    sa.Column("due_at_ms", Ms),
+    sa.Column("delivered_at_ms", Ms),
+    sa.Column("last_error", sa.Text),
+    one_of("status", DeliveryStatus),
+    sa.UniqueConstraint("run_id", "position"),
+    # Those still to be sent, without all that have been.
+    sa.Index(
+        "ix_deliveries_due",
+        "due_at_ms",
+        sqlite_where=sa.text("due_at_ms IS NOT NULL"),
+        postgresql_where=sa.text("due_at_ms IS NOT NULL"),
+    ),
+)
+
+delivery_tries = sa.Table(
+    "delivery_tries",
+    metadata,
+    sa.Column("delivery_id", sa.Text, sa.ForeignKey("deliveries.delivery_id"), primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("at_ms", Ms, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("status_code", sa.Integer),
+    sa.Column("error", sa.Text),
+    one_of("outcome", TryOutcome),
+)
+
+# At most one row: what webhooks are signed with, where the settings do not say.
+webhook_secret = sa.Table(
+    "webhook_secret",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("secret", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+)

@@ -1,0 +1,68 @@
+"""Runs, and what is kept about each."""
+
+import sqlalchemy as sa
+
+from understudy.runs.model import RunStatus
+from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.schema.metadata import metadata, one_of
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("stop_request", sa.Text),
+    sa.Column("parked", sa.Boolean, nullable=False),
+    sa.Column("asleep", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("wakes", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("accepted_offset", sa.Integer, nullable=False),
+    sa.Column("submitted_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    sa.Column("started_at_ms", Ms),
+    sa.Column("finished_at_ms", Ms),
+    # What was asked for; never changes.
+    sa.Column("wanted", Json, nullable=False),
+    # What the prompt is built from; set once, when the run starts.
+    sa.Column("snapshot", Json),
+    # Where it stands beyond the columns above.
+    sa.Column("state", Json, nullable=False),
+    one_of("status", RunStatus),
+    sa.Index("ix_runs_newest", "submitted_at_ms", "run_id"),
+    sa.Index("ix_runs_session", "session_id", "submitted_at_ms", "run_id"),
+    # The line of a session, without all the runs that have ended.
+    sa.Index(
+        "ix_runs_unfinished",
+        "session_id",
+        "accepted_offset",
+        sqlite_where=sa.text("finished_at_ms IS NULL"),
+        postgresql_where=sa.text("finished_at_ms IS NULL"),
+    ),
+    sa.Index("ix_runs_status", "status", "submitted_at_ms", "run_id"),
+)
+
+debug_requests = sa.Table(
+    "debug_requests",
+    metadata,
+    sa.Column("number", RowNumber, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), nullable=False, index=True),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+    sa.Column("request", Json, nullable=False),
+    sa.Column("response", Json),
+)
+
+# Idempotency keys of submissions; written in the transaction of the run they belong to.
+receipts = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("key_hash", sa.Text, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("resource_id", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+)

@@ -1,0 +1,93 @@
+"""Sessions, their journal, and what they belong to."""
+
+import sqlalchemy as sa
+
+from understudy.sessions.model import SessionStatus
+from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.schema.metadata import metadata, one_of
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("session_id", sa.Text, primary_key=True),
+    sa.Column("agent_id", sa.Text, sa.ForeignKey("agents.agent_id"), nullable=False, index=True),
+    sa.Column("owner_id", sa.Text, nullable=False),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("parent_session_id", sa.Text, sa.ForeignKey("sessions.session_id"), index=True),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("ended_reason", sa.Text),
+    sa.Column("persona_id", sa.Text, index=True),
+    sa.Column("persona", Json),
+    sa.Column("capability_scope", Json),
+    sa.Column("credential_scope", Json),
+    sa.Column("permissions", Json),
+    sa.Column("route_policy", Json),
+    sa.Column("reply_targets", Json, nullable=False),
+    sa.Column("journal_length", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    one_of("status", SessionStatus),
+    sa.Index("ix_sessions_newest", "created_at_ms", "session_id"),
+)
+
+# Written out, as a database knows what an index is for only from the words of a query.
+CHECKPOINTS = sa.text("kind = 'checkpoint'")
+
+journal = sa.Table(
+    "journal",
+    metadata,
+    sa.Column("sequence", RowNumber, primary_key=True, autoincrement=True),
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False),
+    sa.Column("offset", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    sa.Column("key", sa.Text),
+    sa.Column("at_ms", Ms, nullable=False),
+    sa.Column("data", Json, nullable=False),
+    sa.UniqueConstraint("session_id", "offset"),
+    sa.UniqueConstraint("session_id", "key"),
+    sa.Index("ix_journal_run", "run_id", "offset"),
+    sa.Index(
+        "ix_journal_checkpoints",
+        "session_id",
+        "offset",
+        sqlite_where=CHECKPOINTS,
+        postgresql_where=CHECKPOINTS,
+    ),
+    sqlite_autoincrement=True,
+)
+
+personas = sa.Table(
+    "personas",
+    metadata,
+    sa.Column("persona_id", sa.Text, primary_key=True),
+    sa.Column("display_name", sa.Text, nullable=False),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+)
+
+projects = sa.Table(
+    "projects",
+    metadata,
+    sa.Column("project_id", sa.Text, primary_key=True),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+)
+
+# Which session belongs to which project, beside the member lists, so that it can be looked up.
+project_sessions = sa.Table(
+    "project_sessions",
+    metadata,
+    sa.Column(
+        "project_id",
+        sa.Text,
+        sa.ForeignKey("projects.project_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("session_id", sa.Text, primary_key=True, index=True),
+)

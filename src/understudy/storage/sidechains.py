@@ -1,0 +1,208 @@
+"""Sidechains and the signals between their runs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.runs.requests import Audience, RequestState
+from understudy.runs.signals import Signal, SignalKind
+from understudy.sessions.model import SessionStatus
+from understudy.sessions.sidechains import Sidechain, Spawn
+from understudy.storage.paging import select_page
+from understudy.storage.schema import requests, runs, sessions, sidechains, signals
+from understudy.storage.sessions import read_session
+
+
+class SqlSidechains:
+    """Sessions below sessions, and what goes on there."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, spawn: Spawn) -> None:
+        """Keep how a sidechain came to be."""
+        values = {
+            "session_id": spawn.session_id,
+            "run_id": spawn.run_id,
+            "first_run_id": spawn.first_run_id,
+            "label": spawn.label,
+            "created_at_ms": spawn.created_at_ms,
+        }
+        self._connection.execute(sa.insert(sidechains).values(values))
+
+    def spawn_of(self, session_id: str) -> Spawn | None:
+        """How a sidechain came to be, if a run made it."""
+        query = sa.select(sidechains).where(sidechains.c.session_id == session_id)
+        row = self._connection.execute(query).first()
+        return None if row is None else _spawn(row)
+
+    def page(self, parent_session_id: str, request: PageRequest) -> Page[Sidechain]:
+        """The children of a session, oldest first."""
+        page = select_page(
+            self._connection,
+            sa.select(sessions).where(sessions.c.parent_session_id == parent_session_id),
+            request,
+            by=(sessions.c.created_at_ms, sessions.c.session_id),
+            read=read_session,
+        )
+        ids = [session.session_id for session in page.items]
+        query = sa.select(sidechains).where(sidechains.c.session_id.in_(ids))
+        spawns = {row.session_id: _spawn(row) for row in self._connection.execute(query)}
+        return Page(
+            items=tuple(
+                Sidechain(session=session, spawn=spawns.get(session.session_id))
+                for session in page.items
+            ),
+            next_cursor=page.next_cursor,
+        )
+
+    def depth(self, session_id: str) -> int:
+        """How many sessions are above a session."""
+        return int(self._connection.execute(_DEPTH, {"below": session_id}).scalar_one())
+
+    def parent_of(self, session_id: str) -> str | None:
+        """The session right above a session."""
+        return self._connection.execute(_PARENT, {"child": session_id}).scalar()
+
+    def count_live(self, parent_session_id: str) -> int:
+        """How many children of a session have a run that has not ended."""
+        query = (
+            sa.select(sa.func.count())
+            .select_from(sessions)
+            .where(sessions.c.parent_session_id == parent_session_id)
+            .where(sa.exists().where(runs.c.session_id == sessions.c.session_id, _UNFINISHED))
+        )
+        return self._connection.execute(query).scalar_one()
+
+    def live_among(self, session_ids: Sequence[str]) -> frozenset[str]:
+        """Which of some sessions have a run that has not ended."""
+        query = sa.select(runs.c.session_id).where(runs.c.session_id.in_(session_ids), _UNFINISHED)
+        return frozenset(self._all(query))
+
+    def spawned_by(self, run_id: str) -> tuple[str, ...]:
+        """The sidechains that a run made."""
+        query = (
+            sa.select(sidechains.c.session_id)
+            .where(sidechains.c.run_id == run_id)
+            .order_by(sidechains.c.created_at_ms, sidechains.c.session_id)
+        )
+        return self._all(query)
+
+    def below(self, session_id: str) -> tuple[str, ...]:
+        """Every session below a session that has not ended, by id."""
+        found = (
+            sa.select(sessions.c.session_id, sessions.c.status)
+            .where(sessions.c.parent_session_id == session_id)
+            .cte("found", recursive=True)
+        )
+        deeper = sa.select(sessions.c.session_id, sessions.c.status).where(
+            sessions.c.parent_session_id == found.c.session_id
+        )
+        every = found.union(deeper)
+        query = (
+            sa.select(every.c.session_id)
+            .where(every.c.status == SessionStatus.ACTIVE)
+            .order_by(every.c.session_id)
+        )
+        return self._all(query)
+
+    def unfinished_runs(self, session_ids: Sequence[str]) -> tuple[str, ...]:
+        """The runs of some sessions that have not ended, in the order of their lines."""
+        query = (
+            sa.select(runs.c.run_id)
+            .where(runs.c.session_id.in_(session_ids), _UNFINISHED)
+            .order_by(runs.c.session_id, runs.c.accepted_offset)
+        )
+        return self._all(query)
+
+    def latest_runs(self, session_ids: Sequence[str]) -> dict[str, str]:
+        """The newest run of each of some sessions that have one."""
+        newest = (
+            sa.select(runs.c.session_id, sa.func.max(runs.c.accepted_offset).label("newest"))
+            .where(runs.c.session_id.in_(session_ids))
+            .group_by(runs.c.session_id)
+            .subquery()
+        )
+        query = sa.select(runs.c.session_id, runs.c.run_id).join(
+            newest,
+            sa.and_(
+                newest.c.session_id == runs.c.session_id, newest.c.newest == runs.c.accepted_offset
+            ),
+        )
+        return {row.session_id: row.run_id for row in self._connection.execute(query)}
+
+    def questions_for(self, parent_session_id: str) -> tuple[str, ...]:
+        """The open questions that the children of a session ask it, oldest first."""
+        query = (
+            sa.select(requests.c.request_id)
+            .join(sessions, sessions.c.session_id == requests.c.session_id)
+            .where(sessions.c.parent_session_id == parent_session_id)
+            .where(requests.c.audience == Audience.PARENT)
+            .where(requests.c.state == RequestState.PENDING)
+            .order_by(requests.c.created_at_ms, requests.c.request_id)
+        )
+        return self._all(query)
+
+    def _all(self, query: sa.Select[Any]) -> tuple[str, ...]:
+        return tuple(self._connection.execute(query).scalars())
+
+
+class SqlSignals:
+    """Signals in a table; they stay until they have been seen to."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, kind: SignalKind, target: str, *, at_ms: int) -> None:
+        """Write down what is to be done."""
+        values = {"kind": str(kind), "target": target, "created_at_ms": at_ms}
+        self._connection.execute(sa.insert(signals).values(values))
+
+    def waiting(self, *, limit: int) -> tuple[Signal, ...]:
+        """The oldest ones."""
+        query = sa.select(signals).order_by(signals.c.number).limit(limit)
+        return tuple(
+            Signal(number=row.number, kind=SignalKind(row.kind), target=row.target)
+            for row in self._connection.execute(query)
+        )
+
+    def remove(self, number: int) -> None:
+        """Forget what has been seen to."""
+        self._connection.execute(sa.delete(signals).where(signals.c.number == number))
+
+
+_UNFINISHED = runs.c.finished_at_ms.is_(None)
+# Asked at the end of every run, so it is put together only once.
+_PARENT = sa.select(sessions.c.parent_session_id).where(
+    sessions.c.session_id == sa.bindparam("child")
+)
+
+
+def _depth_query() -> sa.Select[Any]:
+    above = (
+        sa.select(sessions.c.parent_session_id)
+        .where(sessions.c.session_id == sa.bindparam("below"))
+        .cte("above", recursive=True)
+    )
+    higher = sa.select(sessions.c.parent_session_id).where(
+        sessions.c.session_id == above.c.parent_session_id
+    )
+    every = above.union(higher)
+    return (
+        sa.select(sa.func.count()).select_from(every).where(every.c.parent_session_id.is_not(None))
+    )
+
+
+_DEPTH = _depth_query()
+
+
+def _spawn(row: Any) -> Spawn:
+    return Spawn(
+        session_id=row.session_id,
+        run_id=row.run_id,
+        first_run_id=row.first_run_id,
+        label=row.label if isinstance(row.label, str) else None,
+        created_at_ms=row.created_at_ms,
+    )

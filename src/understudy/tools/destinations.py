@@ -1,0 +1,61 @@
+"""Finds the addresses of a host, and lets none pass that agents may not reach."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Collection
+from ipaddress import ip_address
+from typing import Final
+
+from understudy.core.allowance import parse_allowance
+from understudy.tools.addresses import METADATA, Address, blocked_by, explain
+from understudy.tools.base import ToolError
+from understudy.tools.urls import Target
+
+Resolve = Callable[[str, int], Awaitable[Collection[Address]]]
+
+# Clouds answer for these on the machine itself, whatever address they have.
+METADATA_NAMES: Final = frozenset(
+    {"metadata", "metadata.goog", "metadata.google.internal", "instance-data"}
+)
+
+
+async def system_resolve(host: str, port: int) -> list[Address]:
+    """Every address the system knows for a host."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [ip_address(sockaddr[0]) for *_, sockaddr in found]
+
+
+class Destinations:
+    """Knows what may be reached: what is public, and what the operator allowed besides."""
+
+    def __init__(self, allowed: Collection[str], resolve: Resolve = system_resolve) -> None:
+        self._allowed = tuple(parse_allowance(entry) for entry in sorted(allowed))
+        self._resolve = resolve
+
+    async def addresses(self, target: Target) -> tuple[Address, ...]:
+        """The checked addresses of a target: connect to these, do not look the name up again."""
+        found = (target.address,) if target.address else await self._look_up(target)
+        for address in found:
+            # One bad address among good ones is an attempt, not an accident.
+            reason = self._blocked_by(target, address)
+            if reason is not None:
+                raise ToolError(
+                    f"{target.host} may not be reached: it is {explain(reason)}",
+                    code="address_blocked",
+                )
+        return found
+
+    def _blocked_by(self, target: Target, address: Address) -> str | None:
+        if any(allowed.covers(target.host, address, target.port) for allowed in self._allowed):
+            return None
+        return METADATA if target.host in METADATA_NAMES else blocked_by(address)
+
+    async def _look_up(self, target: Target) -> tuple[Address, ...]:
+        try:
+            found = tuple(dict.fromkeys(await self._resolve(target.host, target.port)))
+        except (OSError, UnicodeError):
+            found = ()
+        if not found:
+            raise ToolError(f"the host {target.host} is not known", code="host_unknown")
+        return found

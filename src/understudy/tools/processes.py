@@ -1,0 +1,135 @@
+"""The processes that this one starts, and those that come to it when one of them ends badly."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import Process, SubprocessStreamProtocol
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from understudy.tools.process_tree import (
+    IS_LINUX,
+    PR_SET_CHILD_SUBREAPER,
+    descendants,
+    prctl,
+    send,
+)
+
+POLL_S: Final = 0.01
+KILLED_WITHIN_S: Final = 2.0
+END_ORPHANS_WITHIN_S: Final = 5.0
+# Rounds without a pause: whoever forks as fast as they can is to lose the race.
+ROUNDS: Final = 10
+# Found from where we are, not from the environment or a site: nobody else's code gets in.
+_ROOT: Final = str(Path(__file__).parents[2])
+_LAUNCH: Final = "import sys; sys.path.append(sys.argv.pop(1)); from {0} import main; main()"
+
+
+def own_program(module: ModuleType, *arguments: str) -> tuple[str, ...]:
+    """The command line that runs `main` of a module of ours in a process of its own."""
+    return sys.executable, "-I", "-S", "-c", _LAUNCH.format(module.__name__), _ROOT, *arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process that was started, with the pipes to it."""
+
+    process: Process
+    transport: asyncio.SubprocessTransport
+
+    async def has_ended(self, within_s: float) -> bool:
+        """Whether it ends in time. `Process.wait` would wait for its pipes as well."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while self.process.returncode is None:  # noqa: ASYNC110 - nobody tells of it
+                    await asyncio.sleep(POLL_S)
+        return self.process.returncode is not None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Signal it, unless it is gone."""
+        # `send_signal` would look whether it ended, and take its exit code from who waits for it.
+        if self.process.returncode is None:
+            send(self.process.pid, number)
+
+
+class Children:
+    """Knows the children of this process: all are started here.
+
+    Each watches over what it starts in turn, and ends that before it ends itself. Who kills it
+    from below to get away is handed over to us by the kernel, and ended here.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+        self._starting = 0
+        self._adopts = False
+
+    def adopt(self) -> None:
+        """From now on what our children leave behind comes to this process; Linux only."""
+        if not IS_LINUX:
+            return
+        # Whoever is there already is somebody else's business.
+        self._known.update(descendants())
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        self._adopts = True
+
+    async def start(self, *command: str, limit: int, **options: Any) -> Started:
+        """Start a process in a session of its own; `limit` bounds a line of its output."""
+        loop = asyncio.get_running_loop()
+        self._starting += 1
+        try:
+            transport, protocol = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(limit=limit, loop=loop),
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                **options,
+            )
+            self._known.add(transport.get_pid())
+        finally:
+            self._starting -= 1
+        return Started(Process(transport, protocol, loop), transport)
+
+    async def leave(self, started: Started, *, within_s: float) -> bool:
+        """Let one end by itself, else end it; False when something of it could not be ended."""
+        if started.process.stdin is not None:
+            started.process.stdin.close()
+        # It may have been stopped to keep it from its work.
+        started.signal(signal.SIGCONT)
+        if not await started.has_ended(within_s):
+            started.signal(signal.SIGKILL)
+            await started.has_ended(KILLED_WITHIN_S)
+        # What it left may hold the pipes open.
+        started.transport.close()
+        code = started.process.returncode
+        if code is not None:
+            self._known.discard(started.process.pid)
+        return (code is not None and code >= 0) or await self.end_orphans()
+
+    async def end_orphans(self) -> bool:
+        """End every process that came to us without being started by us; False if one is left."""
+        if not self._adopts:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_ORPHANS_WITHIN_S):
+                while self._starting or self._end_those_found():  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(POLL_S)
+                return True
+        return False
+
+    def _end_those_found(self) -> bool:
+        """Kill and bury them; whether there may be more."""
+        for _ in range(ROUNDS):
+            orphans = list(descendants(without=self._known))
+            if not orphans:
+                return False
+            for pid in orphans:
+                send(pid, signal.SIGKILL)
+                with suppress(ChildProcessError):  # one that came with a parent of its own
+                    os.waitpid(pid, os.WNOHANG)
+        return True

@@ -1,0 +1,208 @@
+"""Runs one shell command and ends all it started; a program of its own.
+
+`understudy.tools.shell` starts it, writes a plan as one line of JSON to its standard input, and
+keeps that open: when it closes, because the call was cancelled or the daemon died, everything
+ends. The answer on standard output is one line of JSON, then what the command printed.
+"""
+
+import json
+import os
+import resource
+import select
+import sys
+import time
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from understudy.tools.process_memory import memory_of
+from understudy.tools.process_tree import (
+    IS_LINUX,
+    PROC,
+    Tree,
+    be_watched,
+    descendants,
+    end_badly,
+    watch_over,
+)
+
+LOOK_EVERY_S = 0.05
+# How long what the command left behind may take to end by itself.
+GRACE_S = 0.5
+CHUNK_BYTES = 64 * 1024
+
+
+def main() -> None:
+    """Follow the plan on standard input, and answer on standard output."""
+    watch_over()
+    plan = json.loads(sys.stdin.buffer.readline() or "null")
+    if plan is None:
+        return
+    with suppress(OSError):  # root's alone: others have a limit on their processes instead
+        os.nice(-5)
+    command = Command(plan)
+    ended, output = command.run()
+    # Nobody listens any more to one that was cancelled.
+    if ended["reason"] != "cancelled":
+        with suppress(BrokenPipeError):
+            sys.stdout.buffer.write(json.dumps(ended).encode() + b"\n" + output)
+            sys.stdout.buffer.flush()
+    if not command.is_gone:
+        end_badly()
+
+
+class Kept:
+    """The first and the last of what was printed, within a bound."""
+
+    def __init__(self, limit: int) -> None:
+        self.half = limit // 2
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.total = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take in what was printed next."""
+        self.total += len(chunk)
+        room = self.half - len(self.head)
+        self.head += chunk[:room]
+        self.tail += chunk[room:]
+        if len(self.tail) > 2 * self.half:
+            del self.tail[: -self.half]
+
+    def text(self) -> bytes:
+        """What is kept, with a note where something was left out."""
+        tail = bytes(self.tail[-self.half :])
+        dropped = self.total - len(self.head) - len(tail)
+        note = f"\n[cut: {dropped} bytes left out here]\n".encode() if dropped else b""
+        return bytes(self.head) + note + tail
+
+
+class Command:
+    """One command, from its start until nothing of it is left."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+        self.kept = Kept(plan["max_output_bytes"])
+        self.deadline = time.monotonic() + plan["timeout_s"]
+        self.output, inner = os.pipe()
+        os.set_blocking(self.output, False)
+        self.is_open = True
+        self.next_look = 0.0
+        self.is_gone = False
+        pid = os.fork()
+        if pid == 0:
+            become(plan, inner)
+        self.tree = Tree(pid)
+        os.close(inner)
+
+    def run(self) -> tuple[dict[str, object], bytes]:
+        """Watch it until it ends or must be ended; how it ended, and what it printed."""
+        reason = None
+        while reason is None and self.tree.status is None:
+            reason = self.wait(LOOK_EVERY_S if self.is_open else LOOK_EVERY_S / 2)
+            self.tree.reap()
+            reason = reason or self.excess()
+        left = 0 if reason else self.settle()
+        reason = "processes" if left > self.plan["max_processes"] else reason
+        self.is_gone = self.tree.end()
+        self.drain()
+        return self.account(reason, left), self.kept.text()
+
+    def wait(self, seconds: float) -> str | None:
+        """Read what is printed; `cancelled` when the daemon let go."""
+        sources = [0, self.output] if self.is_open else [0]
+        ready, _, _ = select.select(sources, [], [], seconds)
+        if self.output in ready:
+            self.is_open = self.read()
+        return "cancelled" if 0 in ready and not os.read(0, 1) else None
+
+    def read(self) -> bool:
+        """Take one piece of output; False when there is no more to come."""
+        try:
+            chunk = os.read(self.output, CHUNK_BYTES)
+        except BlockingIOError:
+            return True
+        self.kept.add(chunk)
+        return bool(chunk)
+
+    def excess(self) -> str | None:
+        """Which bound was passed, if any."""
+        now = time.monotonic()
+        if now >= self.deadline:
+            return "timeout"
+        if self.kept.total > self.plan["max_flood_bytes"]:
+            return "flood"
+        if now < self.next_look:
+            return None
+        self.next_look = now + LOOK_EVERY_S
+        family = list(islice(descendants(), self.plan["max_processes"] + 1))
+        if len(family) > self.plan["max_processes"]:
+            return "processes"
+        if memory_of(family, self.plan["max_memory_bytes"]) > self.plan["max_memory_bytes"]:
+            return "memory"
+        return None
+
+    def settle(self) -> int:
+        """Let what the command left behind end by itself for a moment; how many did not."""
+        until = time.monotonic() + GRACE_S
+        most = self.plan["max_processes"]
+        while 0 < len(left := list(descendants())) <= most and time.monotonic() < until:
+            self.is_open = self.is_open and self.read()
+            time.sleep(0.01)
+            self.tree.reap()
+        return len(left)
+
+    def drain(self) -> None:
+        """Read what is still in the pipe."""
+        while self.is_open and self.kept.total <= self.plan["max_flood_bytes"]:
+            before = self.kept.total
+            self.is_open = self.read() and self.kept.total > before
+
+    def account(self, reason: str | None, left: int) -> dict[str, object]:
+        """How it ended."""
+        status = self.tree.status
+        code = None if status is None else os.waitstatus_to_exitcode(status)
+        return {"reason": reason or "exit", "code": code, "left": left}
+
+
+def become(plan: dict[str, Any], output: int) -> None:
+    """Turn this process, freshly forked, into the command."""
+    try:
+        be_watched()
+        silence = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((silence, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+        for name, value in plan["limits"].items():
+            set_limit(name, value)
+        os.nice(10)
+        # Should memory run out, the kernel takes this one before the daemon.
+        with suppress(OSError):
+            (PROC / "self" / "oom_score_adj").write_text("500")
+        os.execv(plan["argv"][0], plan["argv"])  # noqa: S606 - the first of them is the shell
+    finally:
+        os._exit(127)
+
+
+def set_limit(name: str, value: int) -> None:
+    """Lower one limit; what is lower already stays."""
+    number = getattr(resource, name, None)
+    if name == "RLIMIT_NPROC":
+        # It counts what the user runs already, which only Linux tells.
+        number = number if IS_LINUX else None
+        value += processes_of_user()
+    if number is None:
+        return
+    hard = resource.getrlimit(number)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(number, (value, value))
+
+
+def processes_of_user() -> int:
+    """How many threads this user runs now: the limit counts those as well."""
+    count = 0
+    for entry in PROC.iterdir() if IS_LINUX else ():
+        with suppress(OSError, ValueError):
+            if int(entry.name) and entry.stat().st_uid == os.getuid():
+                count += sum(1 for _ in (entry / "task").iterdir())
+    return count

@@ -1,0 +1,133 @@
+"""Schedules on the wire."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from understudy.wire.base import Int32, JsonObject, Omitted, Request, View
+from understudy.wire.replies import ReplyTargetView
+from understudy.wire.runs import SubmitInput
+
+ScheduleStatus: TypeAlias = Literal["active", "paused", "completed", "canceled"]
+OverlapPolicy: TypeAlias = Literal["skip", "queue_one", "parallel"]
+MisfirePolicyType: TypeAlias = Literal["coalesce_once", "skip_missed"]
+ExecutionStatus: TypeAlias = Literal["submitted", "skipped", "missed", "retrying", "failed"]
+
+
+class OnceCadence(Request):
+    """At one moment."""
+
+    type: Literal["once"]
+    fire_at_ms: int
+
+
+class IntervalCadence(Request):
+    """Every so many seconds, at least 5."""
+
+    type: Literal["interval"]
+    every_seconds: int
+
+
+class CronCadence(Request):
+    """At the times of a cron expression: six fields, the first for seconds; or the usual five."""
+
+    type: Literal["cron"]
+    expression: str
+    timezone: str = "UTC"
+
+
+Cadence: TypeAlias = Annotated[
+    OnceCadence | IntervalCadence | CronCadence, Field(discriminator="type")
+]
+
+
+class MisfirePolicy(Request):
+    """What to do about times that passed while no daemon could fire."""
+
+    type: MisfirePolicyType
+
+
+class CreateSchedule(Request):
+    """A new schedule; `request` is what each run is submitted with, without an idempotency key."""
+
+    name: str
+    target_session_id: str
+    cadence: Cadence
+    request: SubmitInput
+    max_executions: Int32 | None = None
+    overlap_policy: OverlapPolicy = "skip"
+    misfire_policy: MisfirePolicy = MisfirePolicy(type="coalesce_once")
+
+
+class CadenceView(View):
+    """When a schedule fires."""
+
+    type: Literal["once", "interval", "cron"]
+    fire_at_ms: Omitted[int] = None
+    every_seconds: Omitted[int] = None
+    expression: Omitted[str] = None
+    timezone: Omitted[str] = None
+
+
+class MisfirePolicyView(View):
+    """What is done about times that passed while no daemon could fire."""
+
+    type: MisfirePolicyType
+
+
+class ScheduledRequestView(View):
+    """What each run is submitted with; what is left out is decided when it fires."""
+
+    input_items: list[JsonObject]
+    text_preview: Omitted[str] = None
+    provider: Omitted[str] = None
+    generation: Omitted[JsonObject] = None
+    metadata: Omitted[JsonObject] = None
+    reply_targets: Omitted[list[ReplyTargetView]] = None
+    max_tool_iterations: Omitted[int] = None
+    debug_level: Omitted[str] = None
+    actor_id: str
+
+
+class ScheduleView(View):
+    """A schedule as it stands."""
+
+    schedule_id: str
+    name: str
+    owner_id: str
+    target_session_id: str
+    status: ScheduleStatus
+    cadence: CadenceView
+    request: ScheduledRequestView
+    overlap_policy: OverlapPolicy
+    misfire_policy: MisfirePolicyView
+    max_executions: Omitted[int] = None
+    executions: int
+    next_fire_at_ms: Omitted[int] = None
+    last_fired_at_ms: Omitted[int] = None
+    ended_reason: Omitted[str] = None
+    version: int
+    created_at_ms: int
+    updated_at_ms: int
+    actions: list[str]
+
+
+class ExecutionView(View):
+    """One fire, and what became of it; without `scheduled_for_ms` somebody triggered it."""
+
+    execution_id: str
+    schedule_id: str
+    status: ExecutionStatus
+    at_ms: int
+    scheduled_for_ms: Omitted[int] = None
+    attempts: int
+    run_id: Omitted[str] = None
+    reason: Omitted[str] = None
+    triggered_by: Omitted[str] = None
+
+
+class ScheduleAnswer(View):
+    """A schedule after something was done with it; `execution` when that was a fire."""
+
+    schedule: ScheduleView
+    execution: Omitted[ExecutionView] = None

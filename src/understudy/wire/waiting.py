@@ -1,0 +1,130 @@
+"""Approvals and questions on the wire, and the artifacts of a run."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from understudy.wire.base import JsonObject, Omitted, Request, View
+
+RequestState: TypeAlias = Literal[
+    "pending", "allowed", "denied", "answered", "declined", "expired", "cancelled"
+]
+Words = Annotated[str, Field(max_length=16_000)]
+Id = Annotated[str, Field(max_length=500)]
+
+
+class ApprovalResolution(Request):
+    """What somebody decides about one tool call."""
+
+    request_id: Id
+    behavior: Literal["allow", "deny"]
+    updated_input: JsonObject | None = None
+    justification: Words | None = None
+    reason: Words | None = None
+
+
+class ResolveApprovals(Request):
+    """Decisions that take effect together, or not at all."""
+
+    resolutions: list[ApprovalResolution] = Field(max_length=256)
+    idempotency_key: str | None = None
+
+
+class AnswerBody(Request):
+    """The answer to one question: options, words, or both."""
+
+    question_id: Id
+    selected_option_ids: list[Id] = Field(default_factory=list, max_length=100)
+    freeform_answer: str | None = None
+
+
+class QuestionResolutionBody(Request):
+    """The answers to one request, or that they are declined."""
+
+    request_id: Id
+    answers: list[AnswerBody] = Field(default_factory=list, max_length=100)
+    declined: bool = False
+    justification: Words | None = None
+
+
+class ResolveQuestion(Request):
+    """An answer."""
+
+    resolution: QuestionResolutionBody
+    idempotency_key: str | None = None
+
+
+class CancelQuestion(Request):
+    """Withdraw a question."""
+
+    idempotency_key: str | None = None
+
+
+class ApprovalView(View):
+    """A tool call that waits, or waited, for a person to agree."""
+
+    id: str
+    run_id: str
+    session_id: str
+    tool_call_id: str
+    tool_name: str
+    input: JsonObject
+    # Whether long texts of the input are left out here; the approval itself has them.
+    input_cut: Omitted[bool] = None
+    # The level whose rule asks: tool, daemon, agent or session.
+    scope: str
+    reason: str
+    state: RequestState
+    created_at_ms: int
+    expires_at_ms: Omitted[int] = None
+    resolution: Omitted[JsonObject] = None
+    resolved_by: Omitted[str] = None
+    resolved_at_ms: Omitted[int] = None
+    actions: list[str] = Field(default_factory=list)
+
+
+class OptionView(View):
+    """One way to answer."""
+
+    id: str
+    label: str
+    description: Omitted[str] = None
+    preview: Omitted[str] = None
+
+
+class AskedView(View):
+    """One question."""
+
+    id: str
+    header: str = ""
+    question: str
+    options: list[OptionView] = Field(default_factory=list)
+    multi_select: bool = False
+
+
+class QuestionView(View):
+    """Questions that wait, or waited, for answers. `audience` is who is asked."""
+
+    id: str
+    run_id: str
+    session_id: str
+    tool_call_id: str
+    audience: Literal["user", "parent"]
+    questions: list[AskedView]
+    state: RequestState
+    created_at_ms: int
+    expires_at_ms: Omitted[int] = None
+    resolution: Omitted[JsonObject] = None
+    resolved_by: Omitted[str] = None
+    resolved_at_ms: Omitted[int] = None
+    actions: list[str] = Field(default_factory=list)
+
+
+class ArtifactView(View):
+    """What a tool answered in full; its text has an address of its own."""
+
+    artifact_id: str
+    run_id: str
+    tool_name: str
+    size: int
+    created_at_ms: int

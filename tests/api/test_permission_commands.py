@@ -1,0 +1,99 @@
+"""`understudy permissions`, `sessions permissions` and `tools check` against a daemon."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.api.live import Live
+from understudy.cli.main import build_app
+from understudy.client import Client
+from understudy.wire.permissions import PermissionRule
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def house(live: Live) -> Iterator[Live]:
+    """A daemon without rules, and the session s1."""
+    live.session("s1")
+    live.ok("PUT", "/v1/permissions", {"rules": []})
+    live.ok("DELETE", "/v1/sessions/s1/permissions")
+    yield live
+    live.ok("PUT", "/v1/permissions", {"rules": []})
+
+
+def run(live: Live, *line: str, exit_code: int = 0) -> str:
+    url = str(live.client.base_url)
+    result = RUNNER.invoke(build_app(), ["--url", url, *line])
+    assert result.exit_code == exit_code, result.output
+    return result.stdout
+
+
+def test_rules_of_the_daemon_are_set_and_shown(house: Live, tmp_path: Path) -> None:
+    assert "No rules" in run(house, "permissions", "show")
+
+    shown = run(house, "permissions", "set", "--deny", "write_file path=x/*", "--ask", "read_*")
+
+    assert "path=x/*" in shown
+    assert run(house, "permissions", "show") == shown
+    answer = json.loads(run(house, "permissions", "show", "--json"))
+    assert [rule["decision"] for rule in answer["rules"]] == ["ask", "deny"]
+    file = tmp_path / "rules.json"
+    file.write_text('{"rules": [{"tool": "*", "decision": "deny"}]}')
+    stale = ("--expected-revision", str(answer["revision"] - 1))
+    run(house, "permissions", "set", "--file", str(file), *stale, exit_code=4)
+    assert "deny" in run(house, "permissions", "set", "--file", str(file))
+    assert "No rules" in run(house, "permissions", "set", "--clear")
+    run(house, "permissions", "set", exit_code=2)
+
+
+def test_rules_of_a_session_are_set_shown_and_cleared(house: Live) -> None:
+    of_session = ("sessions", "permissions")
+    assert "no rules" in run(house, *of_session, "show", "s1")
+
+    shown = run(house, *of_session, "set", "s1", "--ask", "read_file")
+
+    assert "read_file" in shown
+    assert run(house, *of_session, "show", "s1") == shown
+    assert "no rules" in run(house, *of_session, "clear", "s1")
+    run(house, *of_session, "show", "nobody", exit_code=3)
+
+
+def test_a_check_says_what_would_happen_and_why(house: Live) -> None:
+    run(house, "sessions", "permissions", "set", "s1", "--deny", "write_file path=x/*")
+    call = ("--arguments", '{"path": "x/y", "content": ""}', "--session", "s1")
+
+    said = run(house, "tools", "check", "write_file", *call)
+
+    assert "deny" in said
+    assert "rule 1 of the session" in said
+    assert "it matches the call" in said
+    answer = json.loads(run(house, "tools", "check", "write_file", *call, "--json"))
+    assert (answer["decision"], answer["level"]) == ("deny", "session")
+    run(house, "tools", "check", "nothing", exit_code=3)
+    run(house, "tools", "check", "read_file", "--arguments", "[]", exit_code=2)
+
+
+def test_the_tools_of_a_session_are_listed_with_what_gates_them(house: Live) -> None:
+    run(house, "sessions", "permissions", "set", "s1", "--ask", "write_file path=x/*")
+
+    listed = run(house, "tools", "list", "--session", "s1")
+
+    assert "allow *" in next(line for line in listed.splitlines() if "write_file" in line)
+    assert "write_file" in run(house, "tools", "list")
+
+
+def test_the_client_knows_rules_and_checks(house: Live) -> None:
+    with Client(str(house.client.base_url)) as client:
+        rule = PermissionRule(tool="read_file", decision="ask")
+        assert client.permissions.set([rule]).rules[0].decision == "ask"
+        assert client.permissions.get().rules[0].tool == "read_file"
+        assert client.permissions.set_of_session("s1", [rule]).rules[0].arguments is None
+        assert client.permissions.of_session("s1").inherited == []
+        assert client.tools.check("read_file", session_id="s1").level == "session"
+        page = client.tools.in_session("s1", limit=200)
+        assert {tool.name: tool.decision for tool in page.items}["read_file"] == "ask"
+        assert client.permissions.clear_of_session("s1").rules == []

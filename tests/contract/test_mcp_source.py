@@ -1,0 +1,200 @@
+"""Where a run gets the tools of servers from: scopes, switches, and servers that are down."""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.factories import ADMIN, make_session
+from tests.support.mcp_servers import RUDE, loader, make_context, rude
+from understudy.core.errors import NotFound
+from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.model import Endpoint, Program, Server, ServerState, SessionServer
+from understudy.mcp_client.servers import McpServers
+from understudy.mcp_client.session_servers import SessionServerService
+from understudy.mcp_client.source import MAX_TOOLS, McpToolSource
+from understudy.mcp_client.tool import McpTool
+from understudy.sessions.model import Session
+from understudy.storage.unit import SqlUnits
+from understudy.testing.clock import FrozenClock
+from understudy.tools.base import Approval, Effect
+from understudy.tools.destinations import Destinations
+from understudy.tools.registry import ToolRegistry
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+MakeSource = Callable[..., McpToolSource]
+
+
+def named(name: str, way: str = "plain", **fields: Any) -> Server:
+    return replace(rude(way), name=name, **fields)
+
+
+@pytest.fixture
+async def make_source(units: SqlUnits) -> AsyncIterator[MakeSource]:
+    made: list[McpServers] = []
+
+    def make(*servers: Server, disabled: frozenset[str] = frozenset()) -> McpToolSource:
+        connections = McpServers(servers, FrozenClock(), loader())
+        made.append(connections)
+        service = SessionServerService(
+            units=units,
+            clock=FrozenClock(),
+            destinations=Destinations(()),
+            taken={server.name for server in servers},
+            environment={"PATH": "/usr/bin:/bin"},
+        )
+        return McpToolSource(connections, service, lambda: disabled)
+
+    yield make
+    for connections in made:
+        await connections.close()
+
+
+async def names(source: McpToolSource, session: Session | None = None) -> list[str]:
+    return [tool.name for tool in await source.tools_for(session or make_session("s1"))]
+
+
+async def test_a_run_gets_the_tools_of_all_servers_it_may_see(make_source: MakeSource) -> None:
+    source = make_source(named("a"), named("b"), named("many", "many"))
+    assert source.servers.known(None) == ()
+
+    found = await names(source)
+
+    assert found[:2] == ["a/act", "b/act"]
+    assert len(found) == MAX_TOOLS
+    ToolRegistry([]).extended(await source.tools_for(make_session("s1")))
+
+
+async def test_scopes_and_switches_take_tools_away(make_source: MakeSource) -> None:
+    source = make_source(
+        named("a"), named("b"), named("c", is_credentialed=True), disabled=frozenset({"b/act"})
+    )
+    denied = make_session("s1", credential_scope={"mcp_server_deny": ["c"]})
+    narrowed = make_session("s1", capability_scope={"mcp_server_allow": ["a"]})
+    nothing = make_session("s1", capability_scope={"mcp_tool_deny": ["act"]})
+
+    assert await names(source) == ["a/act", "c/act"]
+    assert await names(source, denied) == ["a/act"]
+    assert await names(source, narrowed) == ["a/act"]
+    assert await names(source, nothing) == []
+    assert [tool.name for tool in source.servers.known(denied)] == ["a/act", "b/act"]
+
+
+async def test_a_server_that_no_run_may_see_is_not_started(make_source: MakeSource) -> None:
+    source = make_source(named("a"), named("b"))
+    await names(source, make_session("s1", capability_scope={"mcp_server_allow": ["a"]}))
+
+    assert [status.state for status in source.servers.statuses()] == [
+        ServerState.READY,
+        ServerState.STOPPED,
+    ]
+
+
+async def test_a_server_that_is_down_costs_its_tools_and_not_the_run(
+    make_source: MakeSource,
+) -> None:
+    gone = Server(name="gone", target=Program(command="/no/such/program"))
+    nobody = Server(name="nobody", target=Endpoint(url="http://127.0.0.1:9/mcp"))
+    source = make_source(named("broken", "broken"), named("a"), gone, nobody)
+
+    assert await names(source) == ["a/act"]
+    states = {status.name: status for status in source.servers.statuses()}
+    assert states["a"].state is ServerState.READY
+    for name in ("broken", "gone", "nobody"):
+        assert states[name].state is ServerState.FAILED
+        assert states[name].reason
+        assert states[name].next_try_at_ms
+
+
+async def test_servers_start_side_by_side(make_source: MakeSource) -> None:
+    source = make_source(*(named(f"s{number}", "broken") for number in range(4)))
+    await names(source)
+    for connection in source.servers.shared():
+        connection._backoff.forget()
+
+    began = time.monotonic()
+    await names(source)
+
+    assert time.monotonic() - began < 4
+
+
+async def test_what_a_tool_does_is_believed_only_where_the_config_says_so(
+    make_source: MakeSource,
+) -> None:
+    careful, trusting = named("a"), named("b", needs_approval=False, trusts_annotations=True)
+    source = make_source(careful, trusting)
+    first, second = await source.tools_for(make_session("s1"))
+
+    assert (first.effect, first.approval) == (Effect.ONCE, Approval.ALWAYS)
+    assert (second.effect, second.approval) == (Effect.ONCE, Approval.NEVER)
+    listed = replace(second.listed, reads_only=True)  # type: ignore[attr-defined]
+    for server, hints, effect in [
+        (careful, {"reads_only": True}, Effect.ONCE),
+        (trusting, {"reads_only": True}, Effect.READ),
+        (trusting, {"is_idempotent": True}, Effect.IDEMPOTENT),
+    ]:
+        plain = replace(listed, reads_only=False)
+        tool = McpTool(Connection(server, loader()), replace(plain, **hints))
+        assert tool.effect is effect
+
+
+async def test_a_session_has_its_own_servers_for_itself(
+    make_source: MakeSource, tmp_path: Path
+) -> None:
+    source = make_source(named("a"))
+    own = SessionServer(name="own", command=sys.executable, args=(str(RUDE), "plain"))
+    await source.session_servers.set(ADMIN, "s1", [own])
+
+    assert await names(source) == ["a/act", "own/act"]
+    assert await names(source, make_session("s2")) == ["a/act"]
+    assert [tool.name for tool in source.servers.known(make_session("s1"))] == ["a/act", "own/act"]
+    assert [tool.name for tool in source.servers.known(None)] == ["a/act"]
+    status = source.servers.own_status("s1", source.session_servers.server(own))
+    assert (status.state, status.tools) == (ServerState.READY, 1)
+
+
+async def test_a_changed_server_of_a_session_is_started_anew(make_source: MakeSource) -> None:
+    source = make_source()
+    found: list[str] = []
+    for way in ("plain", "many"):
+        own = SessionServer(name="own", command=sys.executable, args=(str(RUDE), way))
+        await source.session_servers.set(ADMIN, "s1", [own])
+        found = await names(source)
+
+    assert len(found) == MAX_TOOLS
+    assert len(source.servers._own) == 1
+
+
+async def test_a_call_goes_through_the_tool(make_source: MakeSource) -> None:
+    source = make_source(named("a"))
+    (tool,) = await source.tools_for(make_session("s1"))
+
+    said = await tool.call(tool.parameters.model_validate({"x": [1]}), make_context())
+
+    assert said == '{"x": [1]}'
+
+
+async def test_a_restart_starts_a_server_and_an_unknown_one_is_not_found(
+    make_source: MakeSource,
+) -> None:
+    source = make_source(named("a"))
+
+    assert (await source.servers.restart("a")).state is ServerState.READY
+    with pytest.raises(NotFound):
+        await source.servers.restart("b")
+    assert [tool["name"] for tool in source.servers.describe()] == ["a/act"]
+
+
+async def test_after_the_end_no_tools_are_left(make_source: MakeSource) -> None:
+    source = make_source(named("a"))
+    await names(source)
+    await source.servers.close()
+
+    assert await names(source) == []
+    assert all(not connection.is_open for connection in source.servers.shared())
+    await asyncio.sleep(0)

@@ -1,0 +1,123 @@
+"""Where a page sends on to is judged like a call of its own."""
+
+from collections.abc import Collection, Iterator
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+
+from tests.support.factories import ALICE
+from tests.support.web_server import Answer, WebServer, web_server
+from tests.support.workshop import Workshop
+from understudy.agent.gate import Gatekeeper
+from understudy.agent.onward import Onward
+from understudy.permissions.model import Decision, Rule
+from understudy.runs.approvals import ApprovalService, Resolution
+from understudy.runs.reading import Place
+from understudy.sessions.service import SessionService
+from understudy.testing.answers import call
+from understudy.testing.fake_model import FakeModel
+from understudy.tools.addresses import Address
+from understudy.tools.web import FetchUrl
+
+HOSTS = frozenset({"start.test", "end.test"})
+
+
+async def resolve_here(host: str, port: int) -> Collection[Address]:
+    return [ip_address("127.0.0.1")]
+
+
+def rule(decision: Decision, pattern: str, reason: str | None = None) -> Rule:
+    return Rule(tool="fetch_url", decision=decision, arguments={"url": pattern}, reason=reason)
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    def answer(path: str) -> Answer:
+        if path == "/begin":
+            location = f"http://END.test:{started.port}/middle"
+            return Answer(status=302, headers={"Location": location})
+        if path == "/middle":
+            return Answer(status=307, headers={"Location": "/end"})
+        return Answer(b"arrived")
+
+    with web_server(answer) as started:
+        yield started
+
+
+async def fetched(
+    shop: Workshop, fake: FakeModel, server: WebServer, *rules: Rule
+) -> dict[str, Any]:
+    """What the tool says of a page that sends on twice, and where it has been."""
+    SessionService(shop.units, shop.clock, lambda _: True).set_permissions(ALICE, "s1", rules)
+    tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(shop.units, Gatekeeper()))
+    fetching = Workshop(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
+    fake.queue(call("fetch_url", {"url": f"http://start.test:{server.port}/begin"}), "done")
+    done = await fetching.run("get it")
+    [result] = fetching.results(done.run.run_id)
+    await fetching.providers.close()
+    paths = [path for path, _ in server.seen]
+    return {"status": result["status"], "content": result["content"], "paths": paths}
+
+
+async def test_what_is_allowed_is_followed(
+    shop: Workshop, fake: FakeModel, server: WebServer
+) -> None:
+    rules = [rule(Decision.ALLOW, f"http://{host}:*/*") for host in HOSTS]
+
+    said = await fetched(shop, fake, server, *rules)
+
+    assert (said["status"], said["paths"]) == ("ok", ["/begin", "/middle", "/end"])
+    assert said["content"].endswith("arrived")
+
+
+async def test_what_is_denied_is_not_asked_for(
+    shop: Workshop, fake: FakeModel, server: WebServer
+) -> None:
+    allow = rule(Decision.ALLOW, "*")
+    deny = rule(Decision.DENY, f"http://end.test:{server.port}/*", "not there")
+
+    said = await fetched(shop, fake, server, allow, deny)
+
+    assert (said["status"], said["paths"]) == ("error", ["/begin"])
+    assert f"leads on to http://end.test:{server.port}/middle, which is denied" in said["content"]
+    assert said["content"].endswith(": not there")
+
+
+async def test_every_hop_is_judged(shop: Workshop, fake: FakeModel, server: WebServer) -> None:
+    deny = rule(Decision.DENY, "*/end")
+
+    said = await fetched(shop, fake, server, rule(Decision.ALLOW, "*"), deny)
+
+    assert (said["status"], said["paths"]) == ("error", ["/begin", "/middle"])
+
+
+async def test_what_must_be_asked_for_is_named_and_left(
+    shop: Workshop, fake: FakeModel, server: WebServer
+) -> None:
+    said = await fetched(shop, fake, server, rule(Decision.ALLOW, "http://start.test:*/*"))
+
+    assert (said["status"], said["paths"]) == ("error", ["/begin"])
+    assert f"http://end.test:{server.port}/middle" in said["content"]
+    assert "must be approved: call fetch_url for it" in said["content"]
+
+
+async def test_who_agreed_to_a_page_agreed_to_its_site_and_no_other(
+    shop: Workshop, fake: FakeModel, server: WebServer
+) -> None:
+    tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(shop.units, Gatekeeper()))
+    fetching = Workshop(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
+    approvals = ApprovalService(shop.units, shop.clock, lambda *_: None)
+    contents = []
+    for page in ("http://end.test:{}/middle", "http://start.test:{}/begin"):
+        fake.queue(call("fetch_url", {"url": page.format(server.port)}), "done")
+        run_id = fetching.submit("get it")
+        waiting = await fetching.execute(run_id)
+        yes = [Resolution(request_id=each.request_id, behavior="allow") for each in waiting.pending]
+        approvals.resolve(ALICE, Place(run_id=run_id), yes)
+        await fetching.execute(run_id)
+        contents += [str(result["content"]) for result in fetching.results(run_id)]
+    await fetching.providers.close()
+
+    assert contents[0].endswith("arrived")
+    assert "must be approved" in contents[1]

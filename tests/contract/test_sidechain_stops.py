@@ -1,0 +1,287 @@
+"""What stops with what, also where others hold the rows."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.factories import ALICE
+from tests.support.scenes import ask, play, said
+from tests.support.troupe import WAIT, Troupe, spawn
+from tests.support.workshop import restarted
+from understudy.core.errors import Conflict
+from understudy.core.page import PageRequest
+from understudy.runs.model import RunStatus
+from understudy.runs.sidechain_tools import SpawnSidechain
+from understudy.runs.sidechains import SidechainService, Wish
+from understudy.sessions.journal import EventKind
+from understudy.sessions.sidechains import Spawn
+from understudy.storage.unit import SqlUnits
+from understudy.testing.answers import Answer as ModelAnswer
+from understudy.testing.answers import SeenRequest, call
+from understudy.testing.fake_model import FakeModel
+
+
+@pytest.fixture
+def nested(fake: FakeModel) -> None:
+    """A parent with a child with a grandchild that asks; each waits for the next."""
+    fake.rule = play(
+        {
+            "parent": [spawn("child"), WAIT],
+            "child": [spawn("grandchild"), WAIT],
+            "grandchild": [ask("Shall I?")],
+        }
+    )
+
+
+def family_of(troupe: Troupe) -> list[str]:
+    [child] = troupe.children()
+    [grandchild] = troupe.children(child)
+    return ["s1", child, grandchild]
+
+
+@pytest.mark.usefixtures("nested")
+@pytest.mark.parametrize("how", ["cancel", "interrupt"])
+async def test_stopping_a_run_stops_all_that_worked_for_it(troupe: Troupe, how: str) -> None:
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+    await troupe.work(only=child)
+    line = family_of(troupe)
+    waiting = [troupe.run_of(session_id).status for session_id in line]
+    assert waiting == [RunStatus.RUNNING, RunStatus.RUNNING, RunStatus.QUEUED]
+
+    if how == "cancel":
+        troupe.shop.runs.cancel(ALICE, parent)
+    else:
+        troupe.shop.runs.interrupt(ALICE, "s1")
+    await troupe.work()
+
+    ended = [troupe.run_of(session_id) for session_id in line]
+    expected = RunStatus.CANCELLED if how == "cancel" else RunStatus.INTERRUPTED
+    assert [run.status for run in ended] == [expected, RunStatus.CANCELLED, RunStatus.CANCELLED]
+    assert "together with the run" in (ended[1].error or "")
+
+
+async def test_a_parent_that_fails_takes_its_sidechains_with_it(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child"), ModelAnswer(status=400)]})
+    troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+
+    await troupe.work()
+
+    assert troupe.run_of("s1").status is RunStatus.FAILED
+    assert troupe.run_of(child).status is RunStatus.CANCELLED
+    assert len(fake.requests) == 2
+
+
+async def test_a_sidechain_can_be_cancelled_by_its_parent(troupe: Troupe, fake: FakeModel) -> None:
+    def cancel(seen: SeenRequest) -> ModelAnswer:
+        return call("cancel_sidechain", {"session_id": said(seen)["session_id"]})
+
+    fake.rule = play({"parent": [spawn("child"), cancel, WAIT]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work()
+
+    results = troupe.shop.results(parent)
+    [child] = troupe.children()
+    assert results[1]["content"] == f"stopping {troupe.run_of(child).run_id}"
+    assert json.loads(results[2]["content"])["sidechains"][0]["status"] == "cancelled"
+    assert troupe.run_of("s1").status is RunStatus.COMPLETED
+    assert troupe.shop.sidechains.cancel(ALICE, "s1", child) == ()
+
+
+@pytest.mark.usefixtures("nested")
+async def test_what_has_not_begun_below_leaves_the_line_without_beginning(troupe: Troupe) -> None:
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+    await troupe.work(only=child)
+    later = [troupe.shop.submit("later", session_id=child) for _ in range(2)]
+    troupe.shop.runs.cancel(ALICE, parent)
+    await troupe.work(only="s1")
+
+    for run_id in later:
+        left = troupe.shop.stored(run_id)
+        assert (left.status, left.started_at_ms) == (RunStatus.CANCELLED, None)
+        assert "together with the run" in (left.error or "")
+        assert types(troupe, run_id) == ["accepted", "queued", "cancelled"]
+    await troupe.work()
+    assert [run.status for run in troupe.runs_of(child)] == [RunStatus.CANCELLED] * 3
+    assert {parent, *(run.run_id for run in troupe.runs_of(child))} < audited(troupe)
+
+
+def types(troupe: Troupe, run_id: str) -> list[str]:
+    return [event.data["type"] for event in troupe.shop.journal(run_id, EventKind.RUN)]
+
+
+def audited(troupe: Troupe) -> set[str]:
+    with troupe.units.read() as unit:
+        entries = unit.audit.page(PageRequest(), resource="runs", actor=None).items
+    return {entry.resource_id for entry in entries if entry.action == "runs.cancel"}
+
+
+# A run that ends while it makes a sidechain
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+async def test_a_run_that_is_stopped_makes_no_sidechain(
+    troupe: Troupe, fake: FakeModel, has_ended: bool
+) -> None:
+    fake.rule = play({"parent": [ask("Shall I?")]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work()
+    troupe.shop.runs.cancel(ALICE, parent)
+    if has_ended:
+        await troupe.work()
+
+    with pytest.raises(Conflict) as refused:
+        troupe.shop.sidechains.spawn(ALICE, parent, "key", Wish(task="child"))
+
+    assert refused.value.code == "run_state_conflict"
+    assert troupe.children() == []
+
+
+async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+    service = troupe.shop.sidechains
+
+    class SlowService:
+        def spawn(self, *arguments: Any) -> Spawn:
+            reached.set()
+            go_on.wait(10)
+            return service.spawn(*arguments)
+
+    fake.rule = play({"parent": [spawn("child")]})
+    slow = SpawnSidechain(cast("SidechainService", SlowService()))
+    shop = restarted(troupe.shop, tools=(slow,))
+    parent = shop.submit("parent")
+    working = shop.begin(parent)
+    assert await asyncio.to_thread(reached.wait, 10)
+    shop.runs.cancel(ALICE, parent)
+    await asyncio.sleep(0.1)
+    assert not working.done()
+
+    go_on.set()
+    await working
+
+    assert shop.stored(parent).status is RunStatus.CANCELLED
+    assert troupe.children() == []
+
+
+# Where rows are held by others
+
+
+@contextmanager
+def held_by_another(units: SqlUnits, run_id: str) -> Iterator[None]:
+    with units.engine.connect() as connection, connection.begin():
+        statement = sa.text("SELECT run_id FROM runs WHERE run_id = :run_id FOR UPDATE")
+        connection.execute(statement, {"run_id": run_id})
+        yield
+
+
+@contextmanager
+def session_held_by_another(units: SqlUnits, session_id: str) -> Iterator[sa.Connection]:
+    with units.engine.connect() as connection, connection.begin():
+        statement = sa.text("SELECT 1 FROM sessions WHERE session_id = :session_id FOR UPDATE")
+        connection.execute(statement, {"session_id": session_id})
+        yield connection
+
+
+only_where_rows_are_held = pytest.mark.parametrize(
+    "migrated_url", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
+
+
+@only_where_rows_are_held
+async def test_a_parent_whose_row_is_held_is_woken_a_moment_later(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+
+    with held_by_another(troupe.units, parent):
+        await troupe.work()
+        assert troupe.run_of(troupe.children()[0]).status is RunStatus.COMPLETED
+        assert troupe.shop.stored(parent).asleep
+        assert troupe.shop.family.catch_up() == 1
+    assert troupe.shop.family.catch_up() == 0
+    await troupe.work()
+
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert troupe.signals() == 0
+
+
+@only_where_rows_are_held
+async def test_a_child_whose_row_is_held_is_stopped_a_moment_later(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+    troupe.shop.runs.cancel(ALICE, parent)
+
+    with held_by_another(troupe.units, troupe.run_of(child).run_id):
+        await troupe.work(only="s1")
+        assert troupe.shop.stored(parent).status is RunStatus.CANCELLED
+    assert troupe.run_of(child).stop_request is None
+    troupe.shop.family.catch_up()
+    await troupe.work()
+
+    assert troupe.run_of(child).status is RunStatus.CANCELLED
+
+
+@only_where_rows_are_held
+async def test_what_has_not_begun_in_a_session_that_is_held_leaves_the_line_a_moment_later(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+    troupe.shop.runs.cancel(ALICE, parent)
+
+    with session_held_by_another(troupe.units, child):
+        await troupe.work(only="s1")
+        assert troupe.shop.stored(parent).status is RunStatus.CANCELLED
+    assert troupe.run_of(child).status is RunStatus.QUEUED
+    troupe.shop.family.catch_up()
+
+    assert troupe.run_of(child).status is RunStatus.CANCELLED
+    assert types(troupe, troupe.run_of(child).run_id) == ["accepted", "queued", "cancelled"]
+
+
+@only_where_rows_are_held
+async def test_a_run_that_ends_before_its_sidechain_is_stored_gets_none(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [ask("Shall I?")]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work()
+
+    with session_held_by_another(troupe.units, "s1") as connection:
+        making = asyncio.create_task(
+            asyncio.to_thread(
+                troupe.shop.sidechains.spawn, ALICE, parent, "key", Wish(task="child")
+            )
+        )
+        await asyncio.sleep(0.3)
+        assert not making.done()
+        ended = "UPDATE runs SET status = 'cancelled', finished_at_ms = 1 WHERE run_id = :parent"
+        connection.execute(sa.text(ended), {"parent": parent})
+    with pytest.raises(Conflict):
+        await making
+
+    assert troupe.children() == []

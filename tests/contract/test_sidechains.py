@@ -1,0 +1,270 @@
+"""Sidechains: made once, waited for asleep, never missed."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.factories import ALICE
+from tests.support.scenes import play, said
+from tests.support.troupe import WAIT, Troupe, spawn
+from tests.support.workshop import Probe, die, restarted, texts
+from understudy.runs.model import RunKind, RunStatus
+from understudy.runs.sidechain_tools import WaitSidechain
+from understudy.runs.sidechains import Wish, child_id
+from understudy.testing.answers import Answer as ModelAnswer
+from understudy.testing.answers import FakeCall, SeenRequest, call
+from understudy.testing.fake_model import FakeModel
+
+
+async def test_a_run_has_a_sidechain_work_and_gets_its_answer(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play(
+        {"parent": [spawn("child: dig", label="digger"), WAIT], "child": ["a deep hole"]}
+    )
+    parent = troupe.shop.submit("parent")
+
+    await troupe.work()
+
+    done = troupe.shop.runs.get(parent)
+    [child] = troupe.children()
+    run = troupe.run_of(child)
+    assert (done.run.status, run.status) == (RunStatus.COMPLETED, RunStatus.COMPLETED)
+    assert (run.user_id, run.kind) == ("alice", RunKind.INPUT)
+    assert run.request.source_kind == "sidechain"
+    [made, told] = [json.loads(result["content"]) for result in troupe.shop.results(parent)]
+    assert made == {"session_id": child, "run_id": run.run_id}
+    assert told["sidechains"] == [
+        {
+            "session_id": child,
+            "label": "digger",
+            "run_id": run.run_id,
+            "status": "completed",
+            "output": "a deep hole",
+        }
+    ]
+    assert "not instructions" in told["note"]
+
+
+async def test_who_waits_sleeps_and_holds_no_work(troupe: Troupe, fake: FakeModel) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT]})
+    parent = troupe.shop.submit("parent")
+
+    await troupe.work(only="s1")
+
+    waiting = troupe.shop.stored(parent)
+    assert (waiting.status, waiting.asleep) == (RunStatus.RUNNING, True)
+    assert [session_id for _, session_id in troupe.queued] == troupe.children()
+    await troupe.work()
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert troupe.shop.stored(parent).crashes == 0
+
+
+async def test_several_are_waited_for_until_all_have_ended(troupe: Troupe, fake: FakeModel) -> None:
+    both = ModelAnswer(
+        calls=tuple(
+            FakeCall(name="spawn_sidechain", arguments={"task": task}) for task in ("one", "two")
+        )
+    )
+    fake.rule = play({"parent": [both, "never", WAIT], "one": ["1"], "two": ["2"]})
+    parent = troupe.shop.submit("parent")
+
+    await troupe.work()
+
+    told = json.loads(troupe.shop.results(parent)[-1]["content"])
+    assert sorted(each["output"] for each in told["sidechains"]) == ["1", "2"]
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+
+
+async def test_a_sidechain_that_has_ended_already_is_told_at_once(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child")], "later": [wait_for_first(troupe)]})
+    troupe.shop.submit("parent")
+    await troupe.work()
+    later = troupe.shop.submit("later")
+
+    await troupe.work()
+
+    [result] = troupe.shop.results(later)
+    assert json.loads(result["content"])["sidechains"][0]["output"] == "ok"
+
+
+def wait_for_first(troupe: Troupe) -> Any:
+    return lambda _: call("wait_sidechain", {"session_id": troupe.children()[0]})
+
+
+async def test_certain_runs_can_be_waited_for(troupe: Troupe, fake: FakeModel) -> None:
+    def wait_for_run(seen: SeenRequest) -> ModelAnswer:
+        return call("wait_sidechain", {"run_ids": [said(seen)["run_id"]]})
+
+    fake.rule = play({"parent": [spawn("child"), wait_for_run], "child": ["first"]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+    later = troupe.shop.submit("later", session_id=child)
+    troupe.queued.remove((later, child))
+
+    await troupe.work()
+
+    told = json.loads(troupe.shop.results(parent)[-1]["content"])
+    assert (told["sidechains"][0]["session_id"], told["sidechains"][0]["output"]) == (
+        child,
+        "first",
+    )
+    assert troupe.shop.stored(later).status is RunStatus.QUEUED
+
+
+async def test_a_failed_sidechain_is_told_with_its_error(troupe: Troupe, fake: FakeModel) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ModelAnswer(status=400)]})
+    parent = troupe.shop.submit("parent")
+
+    await troupe.work()
+
+    [told] = json.loads(troupe.shop.results(parent)[-1]["content"])["sidechains"]
+    assert told["status"] == "failed"
+    assert told["error"]
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+
+
+async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child")]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    await troupe.work()
+    assert troupe.run_of(troupe.children()[0]).status is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (call("wait_sidechain"), "spawned no sidechain"),
+        (call("wait_sidechain", {"session_id": "s2"}), "no sidechain of this session"),
+        (call("wait_sidechain", {"session_id": "nowhere"}), "no sidechain of this session"),
+        (call("wait_sidechain", {"run_ids": ["run_x"]}), "no run"),
+        (call("cancel_sidechain", {"session_id": "s2"}), "no sidechain of this session"),
+        (call("cancel_sidechain", {"session_id": "a\x00b"}), "printable"),
+        (call("answer_sidechain", {"request_id": "qst_x"}), "asks 'qst_x'"),
+        (spawn("  "), "no input"),
+        (spawn("x", agent_id="nobody"), "no agent"),
+        (spawn("x", capability_scope={"bogus": ["a"]}), "unknown"),
+        (spawn("x", max_tool_iterations=0), "max_tool_iterations"),
+        (spawn("x", label="y" * 201), "label"),
+        (spawn(""), "task"),
+    ],
+)
+async def test_what_cannot_be_is_told_to_the_model(
+    troupe: Troupe, fake: FakeModel, answer: ModelAnswer, complaint: str
+) -> None:
+    fake.rule = play({"parent": [answer]})
+    parent = troupe.shop.submit("parent")
+
+    await troupe.work()
+
+    [result] = troupe.shop.results(parent)
+    assert result["status"] == "error"
+    assert complaint in result["content"]
+    assert troupe.children() == []
+
+
+# Crashes
+
+
+async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    """The session and its run were stored, but the parent's journal does not know it yet."""
+    held = Probe("held")
+    held.hold()
+    both = ModelAnswer(
+        calls=(FakeCall(name="spawn_sidechain", arguments={"task": "child"}), FakeCall(name="held"))
+    )
+    fake.rule = play({"parent": [both]})
+    first = restarted(troupe.shop, tools=(*troupe.shop.tools, held))
+    parent = first.submit("parent")
+    spawn_as(troupe, parent)
+    task = first.begin(parent)
+    await held.reached()
+    await die(task)
+    held.go_on.set()
+
+    await restarted(first).execute(parent)
+
+    [child] = troupe.children()
+    assert len(troupe.runs_of(child)) == 1
+
+
+def spawn_as(troupe: Troupe, run_id: str) -> None:
+    """Do what the first call of a run does, just before its process dies."""
+    key = f"{run_id}:call:1:0"
+    made = [troupe.shop.sidechains.spawn(ALICE, run_id, key, Wish(task="child")) for _ in range(2)]
+    assert made[0] == made[1]
+    assert made[0].session_id == child_id(key)
+
+
+async def test_a_run_that_sleeps_through_a_restart_is_woken(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT], "child": ["late"]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+
+    after = replace(troupe, shop=restarted(troupe.shop))
+    await after.work()
+
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert "late" in texts(fake)[-1]
+
+
+async def test_a_sidechain_that_ends_before_its_parent_sleeps_is_not_missed(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    """The child ends between the parent's look and its sleep."""
+    service, shop = troupe.shop.sidechains, troupe.shop
+
+    class LateLook(WaitSidechain):
+        looked = False
+
+        async def call(self, arguments: Any, context: Any) -> str:
+            try:
+                return await super().call(arguments, context)
+            finally:
+                if not LateLook.looked:
+                    LateLook.looked = True
+                    await troupe.work(only=troupe.children()[0])
+
+    fake.rule = play({"parent": [spawn("child"), WAIT]})
+    others = tuple(tool for tool in shop.tools if tool.name != "wait_sidechain")
+    troupe.shop = restarted(shop, tools=(*others, LateLook(service)))
+    parent = troupe.shop.submit("parent")
+
+    await troupe.work()
+
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert LateLook.looked
+
+
+async def test_a_sidechain_run_that_cannot_be_read_does_not_keep_its_parent(
+    troupe: Troupe, fake: FakeModel
+) -> None:
+    fake.rule = play({"parent": [spawn("child"), WAIT]})
+    parent = troupe.shop.submit("parent")
+    await troupe.work(only="s1")
+    [child] = troupe.children()
+    with troupe.units.engine.begin() as connection:
+        statement = sa.text("UPDATE runs SET wanted = '{' WHERE session_id = :child")
+        connection.execute(statement, {"child": child})
+
+    await troupe.work()
+    troupe.shop.family.catch_up()
+    await troupe.work()
+
+    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert troupe.signals() == 0

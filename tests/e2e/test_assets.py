@@ -1,0 +1,114 @@
+"""Assets with the real daemon: the command line, a restart, and where the bytes are."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import House
+from tests.support.cli import Terminal, environment
+from tests.support.environment import without_settings
+
+pytestmark = pytest.mark.e2e
+PNG = b"\x89PNG\r\n\x1a\n picture"
+
+
+def understudy(house: House, *arguments: str | Path, code: int = 0) -> str:
+    """What a command printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "understudy.cli.main", *map(str, arguments)],
+        capture_output=True,
+        check=False,
+        env={**without_settings(os.environ), "UNDERSTUDY_URL": house.daemon.url},
+        timeout=60,
+    )
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    return done.stdout.decode(errors="replace").strip()
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    path = tmp_path / "cat.png"
+    path.write_bytes(PNG)
+    return path
+
+
+def test_a_file_goes_from_the_command_line_to_the_model_and_stays(
+    house: House, picture: Path, tmp_path: Path
+) -> None:
+    house.daemon.post("/v1/sessions", {"session_id": "s1"})
+    house.model.queue("a cat")
+
+    reply = understudy(house, "runs", "submit", "s1", "what is it?", "--attach", picture, "--wait")
+    house.daemon.stop()
+    house.daemon.start()
+    asset_id = understudy(house, "assets", "upload", picture)
+    house.daemon.run("s1", "and its colour?")
+
+    assert reply == "a cat"
+    assert [part.kind for part in house.model.requests[0].turns[-1].parts] == ["text", "image"]
+    again = [turn.parts for turn in house.model.requests[1].turns if turn.role == "user"]
+    assert [[part.kind for part in parts] for parts in again] == [["text", "image"], ["text"]]
+    assert again[0][1].data == PNG
+    assert asset_id in understudy(house, "assets", "list")
+    assert "run_" in understudy(house, "assets", "references", asset_id)
+    understudy(house, "assets", "delete", asset_id, code=4)
+    understudy(house, "assets", "download", asset_id, tmp_path / "copy.png")
+    assert (tmp_path / "copy.png").read_bytes() == PNG
+    understudy(house, "assets", "download", asset_id, tmp_path / "copy.png", code=2)
+    told = understudy(house, "assets", "download", asset_id, tmp_path / "copy2.png", "--json")
+    assert json.loads(told) == house.daemon.get(f"/v1/assets/{asset_id}")
+    assert (tmp_path / "copy2.png").read_bytes() == PNG
+    understudy(house, "assets", "download", asset_id, "-", "--json", code=2)
+
+
+def test_a_file_goes_along_with_the_next_message_of_a_conversation(
+    shared_house: House, picture: Path, tmp_path: Path
+) -> None:
+    chat = Terminal(["chat"], environment(shared_house.daemon))
+    try:
+        chat.wait_for_prompt()
+        chat.type(f"/attach {tmp_path / 'none'}")
+        chat.wait_for("cannot be read: No such file")
+        chat.wait_for_prompt()
+        chat.type(f"/attach {picture}")
+        chat.wait_for("cat.png (16 bytes) goes with your next message")
+        chat.wait_for_prompt()
+        shared_house.model.queue("a cat", "as I said")
+        for line, reply, kinds in (
+            ("what is it?", "a cat", ["text", "image"]),
+            ("sure?", "as I said", ["text"]),
+        ):
+            chat.type(line)
+            chat.wait_for(reply)
+            chat.wait_for_prompt()
+            turn = shared_house.model.requests[-1].turns[-1]
+            assert [part.kind for part in turn.parts] == kinds
+    finally:
+        chat.close()
+
+
+def test_what_nothing_needs_is_collected(shared_house: House, picture: Path) -> None:
+    # Of its own content, or it would be the asset of another test.
+    picture.write_bytes(PNG + b" of nobody")
+    asset_id = understudy(shared_house, "assets", "upload", picture, "--name", "other.png")
+
+    assert "other.png" in understudy(shared_house, "assets", "show", asset_id)
+    assert understudy(shared_house, "assets", "gc") == ""
+    assert asset_id in understudy(shared_house, "assets", "gc", "--older-than", "0", "--dry-run")
+    assert asset_id in understudy(shared_house, "assets", "gc", "--older-than", "0")
+    understudy(shared_house, "assets", "show", asset_id, code=3)
+
+
+def test_a_file_that_cannot_be_sent_is_a_mistake_of_the_caller(
+    shared_house: House, picture: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").touch()
+
+    understudy(shared_house, "assets", "upload", tmp_path / "none", code=2)
+    understudy(shared_house, "assets", "upload", tmp_path, code=2)
+    understudy(shared_house, "assets", "upload", tmp_path / "empty", code=2)
+    understudy(shared_house, "assets", "upload", picture, "--media-type", "image/gif", code=2)

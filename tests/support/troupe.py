@@ -1,0 +1,94 @@
+"""A workshop with sidechains, whose queue the test works off run by run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.factories import make_run, make_session
+from tests.support.workshop import Workshop, restarted
+from understudy.core.page import PageRequest
+from understudy.runs.ask_user import AskUser
+from understudy.runs.model import Run
+from understudy.runs.sidechain_tools import (
+    AnswerSidechain,
+    CancelSidechain,
+    SpawnSidechain,
+    WaitSidechain,
+)
+from understudy.settings import Settings
+from understudy.storage.unit import SqlUnits
+from understudy.testing.answers import Answer, call
+
+WAIT = call("wait_sidechain")
+
+
+def spawn(task: str, **more: Any) -> Answer:
+    """A call that makes a sidechain."""
+    return call("spawn_sidechain", {"task": task, **more})
+
+
+@dataclass
+class Troupe:
+    """Executes what is queued only when the test says so."""
+
+    units: SqlUnits
+    # Runs handed to the engine: (run_id, session_id).
+    queued: list[tuple[str, str]]
+    shop: Workshop
+
+    async def work(self, *, only: str | None = None) -> None:
+        """Execute what is queued, and what that queues, until nothing is left."""
+        while True:
+            mine = [each for each in self.queued if only in (None, each[1])]
+            if not mine:
+                return
+            self.queued.remove(mine[0])
+            await self.shop.executor.execute(mine[0][0])
+
+    def runs_of(self, session_id: str) -> tuple[Run, ...]:
+        """The runs of a session, newest first."""
+        with self.units.read() as unit:
+            return unit.runs.page(PageRequest(), session_id=session_id).items
+
+    def run_of(self, session_id: str) -> Run:
+        """The newest run of a session."""
+        return self.runs_of(session_id)[0]
+
+    def children(self, session_id: str = "s1") -> list[str]:
+        """The sidechains of a session."""
+        page = self.shop.sidechains.page(session_id, PageRequest())
+        return [standing.sidechain.session.session_id for standing in page.items]
+
+    def questions(self, session_id: str = "s1") -> tuple[str, ...]:
+        """What the sidechains of a session ask it."""
+        with self.units.read() as unit:
+            return unit.sidechains.questions_for(session_id)
+
+    def signals(self) -> int:
+        """How much is still to be done."""
+        with self.units.read() as unit:
+            return len(unit.signals.waiting(limit=100))
+
+    def grow(self, parent_id: str, *, busy: bool = True) -> str:
+        """One more child of a session, as a person would make it."""
+        child = make_session(parent_session_id=parent_id)
+        with self.units.write() as unit:
+            unit.sessions.add(child)
+            if busy:
+                unit.runs.add(make_run(child.session_id))
+        return child.session_id
+
+
+def make_troupe(units: SqlUnits, queued: list[tuple[str, str]], settings: Settings) -> Troupe:
+    """A troupe whose tools are those for sidechains, and for asking."""
+    plain = Workshop(units, settings)
+    service = plain.sidechains
+    tools = (
+        SpawnSidechain(service),
+        WaitSidechain(service),
+        AnswerSidechain(service),
+        CancelSidechain(service),
+        AskUser(units, plain.clock),
+    )
+    shop = restarted(plain, tools=tools)
+    shop.clock = plain.clock
+    return Troupe(units, queued, shop)

@@ -1,0 +1,68 @@
+"""Permission rules as people type them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from understudy.cli import rules
+
+NONE: dict[str, Any] = {"allow": None, "ask": None, "deny": None, "file": None}
+
+
+def test_a_rule_is_a_tool_and_perhaps_a_pattern_for_an_argument() -> None:
+    typed = rules.typed(
+        allow=["shell command=git log --format=%h *"],
+        ask=["read_*"],
+        deny=[" write_file  path = x "],
+        file=None,
+    )
+
+    assert typed == [
+        {
+            "tool": "shell",
+            "decision": "allow",
+            "arguments": {"command": "git log --format=%h *"},
+        },
+        {"tool": "read_*", "decision": "ask"},
+        {"tool": "write_file", "decision": "deny", "arguments": {"path": " x"}},
+    ]
+
+
+@pytest.mark.parametrize("text", ["shell command", "shell =x"])
+def test_a_pattern_without_an_argument_is_a_usage_error(text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        rules.typed(**{**NONE, "allow": [text]})
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"allow": ["a"], "clear": True}, {"file": Path("x"), "clear": True}]
+)
+def test_rules_come_from_one_place(given: dict) -> None:
+    with pytest.raises(typer.BadParameter):
+        rules.typed(**{**NONE, **given})
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_rules_are_read_from_a_file(tmp_path: Path, wrap: bool) -> None:
+    kept = [{"tool": "*", "decision": "ask"}]
+    file = tmp_path / "rules.json"
+    file.write_text(json.dumps({"rules": kept} if wrap else kept))
+
+    assert rules.typed(**{**NONE, "file": file}) == kept
+    assert [rule.tool for rule in rules.read(kept)] == ["*"]
+
+
+@pytest.mark.parametrize("content", ["{", '"x"', '{"rules": {}}', "3"])
+def test_a_file_without_rules_is_a_usage_error(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(content)
+
+    with pytest.raises(typer.BadParameter):
+        rules.typed(**{**NONE, "file": file})
+
+
+def test_no_rules_are_said_so() -> None:
+    assert rules.typed(**{**NONE, "clear": True}) == []
