@@ -82,24 +82,7 @@ class ApprovalService:
                 self._settled(principal, pending, each, index, now)
                 for index, each in enumerate(resolutions)
             ]
-            for request in settled:
-                unit.requests.settle(request)
-                unit.audit.add(
-                    audit.done(
-                        principal,
-                        "approvals.resolve",
-                        request.request_id,
-                        at_ms=now,
-                        reason=_decided(request),
-                    )
-                )
-            told = run_event(
-                run,
-                "approval_resolved",
-                run.status,
-                resolutions=[dict(request.resolution or {}) for request in settled],
-            )
-            unit.journal.append(run.session_id, (told,), at_ms=now)
+            _keep(unit, principal, run, settled, now)
             run = go_on_or_wait(unit, run, at_ms=now)
             keep_receipt(unit, receipt, run)
             return detail_of(unit, run)
@@ -168,6 +151,25 @@ def new_approval(
         created_at_ms=at_ms,
         expires_at_ms=expires_at_ms,
     )
+
+
+def _keep(
+    unit: RunUnit, principal: Principal, run: Run, settled: Sequence[Request], now: int
+) -> None:
+    for request in settled:
+        unit.requests.settle(request)
+        unit.audit.add(
+            audit.done(
+                principal,
+                "approvals.resolve",
+                request.request_id,
+                at_ms=now,
+                reason=_decided(request),
+            )
+        )
+    resolutions = [dict(request.resolution or {}) for request in settled]
+    told = run_event(run, "approval_resolved", run.status, resolutions=resolutions)
+    unit.journal.append(run.session_id, (told,), at_ms=now)
 
 
 def _decided(request: Request) -> str:

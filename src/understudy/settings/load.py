@@ -23,13 +23,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
     """Read every source once and check it; `SettingsError` names what is wrong."""
     env = dict(os.environ if environment is None else environment)
     pick = _Picker(env=env)
-    home = Path(
-        pick("home", flags.home, "UNDERSTUDY_HOME", None, platformdirs.user_data_path("understudy"))
-    )
-    home = home.expanduser().absolute()
-    config_file = Path(
-        pick("config", flags.config, "UNDERSTUDY_CONFIG", None, home / "config.toml")
-    ).expanduser()
+    home, config_file = _places(pick, flags)
     file = read_config(config_file, must_exist=pick.sources["config"] != "default")
     host, port = split_bind(pick("bind", flags.bind, "UNDERSTUDY_BIND", file.bind, DEFAULT_BIND))
     database_url = pick(
@@ -42,13 +36,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
     workspace = pick(
         "workspace", flags.workspace, "UNDERSTUDY_WORKSPACE", file.workspace, home / "workspace"
     )
-    routes, routes_source = _routes(file, env)
-    pick.sources["routes"] = routes_source
-    default_route = pick("default_route", None, None, file.default_route, next(iter(routes)))
-    if default_route not in routes:
-        raise SettingsError(
-            f"default_route names {default_route!r}, but the routes are: {', '.join(routes)}"
-        )
+    routes, pick.sources["routes"] = _routes(file, env)
     token = env.get("UNDERSTUDY_ADMIN_TOKEN")
     return Settings(
         home=home,
@@ -58,7 +46,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         config_file=config_file,
         workspace=Path(workspace).expanduser().absolute(),
         routes=routes,
-        default_route=str(default_route),
+        default_route=_default_route(pick, file, routes),
         admin_token=SecretStr(token) if token else None,
         webhook_secret=_webhook_secret(
             pick("webhook_secret", None, "UNDERSTUDY_WEBHOOK_SECRET", None, "")
@@ -80,6 +68,23 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         environment=env,
         sources=dict(pick.sources),
     )
+
+
+def _places(pick: "_Picker", flags: Flags) -> tuple[Path, Path]:
+    """The home, and the config file in it or elsewhere."""
+    usual = platformdirs.user_data_path("understudy")
+    home = Path(pick("home", flags.home, "UNDERSTUDY_HOME", None, usual)).expanduser().absolute()
+    config = pick("config", flags.config, "UNDERSTUDY_CONFIG", None, home / "config.toml")
+    return home, Path(config).expanduser()
+
+
+def _default_route(pick: "_Picker", file: FileConfig, routes: Mapping[str, RouteConfig]) -> str:
+    wanted = pick("default_route", None, None, file.default_route, next(iter(routes)))
+    if wanted not in routes:
+        raise SettingsError(
+            f"default_route names {wanted!r}, but the routes are: {', '.join(routes)}"
+        )
+    return wanted
 
 
 @dataclass(slots=True)

@@ -20,9 +20,7 @@ class SqlAgents:
 
     def get(self, agent_id: str) -> Agent | None:
         """One agent."""
-        row = self._connection.execute(
-            sa.select(agents).where(agents.c.agent_id == agent_id)
-        ).first()
+        row = self._connection.execute(_AGENT, {"wanted": agent_id}).first()
         return None if row is None else _read(row)
 
     def add(self, agent: Agent) -> bool:
@@ -135,6 +133,10 @@ def _row(agent: Agent) -> dict[str, Any]:
         "created_at_ms": agent.created_at_ms,
         "updated_at_ms": agent.updated_at_ms,
     }
+
+
+# Asked before every tool call, so it is put together only once.
+_AGENT = sa.select(agents).where(agents.c.agent_id == sa.bindparam("wanted"))
 
 
 def _read(row: Any) -> Agent:

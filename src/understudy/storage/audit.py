@@ -30,7 +30,7 @@ class SqlAudit:
             "reason": entry.reason,
             "request_id": entry.request_id,
         }
-        self._connection.execute(sa.insert(audit), values)
+        self._connection.execute(_INSERT, values)
 
     def page(
         self, request: PageRequest, *, resource: str | None, actor: str | None
@@ -44,6 +44,10 @@ class SqlAudit:
         return select_page(
             self._connection, query, request, by=(audit.c.number,), read=_read, descending=True
         )
+
+
+# Put together only once: tool calls add an entry each.
+_INSERT = sa.insert(audit)
 
 
 def _read(row: Any) -> AuditEntry:

@@ -19,8 +19,7 @@ class SqlRevisions:
 
     def latest(self) -> Revision | None:
         """The revision in force."""
-        query = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.desc()).limit(1)
-        row = self._connection.execute(query).first()
+        row = self._connection.execute(_LATEST).first()
         return None if row is None else _read(row)
 
     def get(self, revision: int) -> Revision | None:
@@ -44,6 +43,10 @@ class SqlRevisions:
             )
         )
         return True
+
+
+# Asked before every tool call, so it is put together only once.
+_LATEST = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.desc()).limit(1)
 
 
 def _read(row: Any) -> Revision:

@@ -38,8 +38,8 @@ class SqlRuns:
 
     def get(self, run_id: str, *, lock: bool = False) -> Run | None:
         """One run; `lock` holds its row until the unit ends."""
-        query = _RUNS.where(runs.c.run_id == run_id)
-        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        query = self._dialect.locked(_RUN) if lock else _RUN
+        row = self._connection.execute(query, {"wanted": run_id}).first()
         return None if row is None else _read(row)
 
     def take(self, run_id: str) -> Run | None:
@@ -151,13 +151,7 @@ class SqlRuns:
 
     def first_in_line(self, session_id: str) -> str | None:
         """The oldest run of a session that has not ended."""
-        query = (
-            sa.select(runs.c.run_id)
-            .where(runs.c.session_id == session_id, runs.c.finished_at_ms.is_(None))
-            .order_by(runs.c.accepted_offset)
-            .limit(1)
-        )
-        return self._connection.execute(query).scalar()
+        return self._connection.execute(_FIRST_IN_LINE, {"of": session_id}).scalar()
 
     def unfinished_in(self, session_id: str) -> int:
         """How many runs of a session have not ended."""
@@ -216,7 +210,14 @@ class SqlRuns:
 
 # Everything but the snapshot: it can be long, and only who executes the run needs it.
 _RUNS = sa.select(*(column for column in runs.c if column.name != "snapshot"))
-# Asked before every step, so it is put together only once.
+# These are asked again and again, so they are put together only once.
+_RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
+_FIRST_IN_LINE = (
+    sa.select(runs.c.run_id)
+    .where(runs.c.session_id == sa.bindparam("of"), runs.c.finished_at_ms.is_(None))
+    .order_by(runs.c.accepted_offset)
+    .limit(1)
+)
 _OWNED = sa.select(runs.c.run_id).where(
     runs.c.run_id == sa.bindparam("owned"),
     runs.c.attempt == sa.bindparam("by"),

@@ -34,8 +34,8 @@ class SqlSessions:
 
     def get(self, session_id: str, *, lock: bool = False) -> Session | None:
         """One session; `lock` holds its row until the unit ends."""
-        query = sa.select(sessions).where(sessions.c.session_id == session_id)
-        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        query = self._dialect.locked(_SESSION) if lock else _SESSION
+        row = self._connection.execute(query, {"wanted": session_id}).first()
         return None if row is None else read_session(row)
 
     def hold_if_free(self, session_id: str) -> bool:
@@ -137,6 +137,10 @@ def _row(session: Session) -> dict[str, Any]:
         "created_at_ms": session.created_at_ms,
         "updated_at_ms": session.updated_at_ms,
     }
+
+
+# Asked before every tool call, so it is put together only once.
+_SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
 
 
 def read_session(row: Any) -> Session:

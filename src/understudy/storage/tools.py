@@ -14,8 +14,7 @@ class SqlToolSwitches:
 
     def disabled(self) -> frozenset[str]:
         """The tools that are off."""
-        query = sa.select(tool_switches.c.name).where(tool_switches.c.enabled.is_(False))
-        return frozenset(self._connection.execute(query).scalars())
+        return frozenset(self._connection.execute(_DISABLED).scalars())
 
     def set(self, name: str, *, enabled: bool) -> None:
         """Switch a tool on or off."""
@@ -24,3 +23,7 @@ class SqlToolSwitches:
         self._connection.execute(
             sa.update(tool_switches).where(tool_switches.c.name == name).values(enabled=enabled)
         )
+
+
+# Asked before every tool call, so it is put together only once.
+_DISABLED = sa.select(tool_switches.c.name).where(tool_switches.c.enabled.is_(False))
