@@ -103,15 +103,19 @@ def _claim(parts: AppParts, claim: Claim) -> StoredResponse | None:
         return known
 
 
-def refuse_used_key(parts: AppParts, principal: Principal, key: str | None) -> None:
-    """Refuse to submit a run under a key that something else was asked for under."""
+def key_for_receipt(
+    parts: AppParts, principal: Principal, header: str | None, body: str | None
+) -> str | None:
+    """The key of a request whose service keeps receipts; refused when it stands for another act."""
+    key = header if header is not None else body
     if key is None:
-        return
+        return None
     key_hash = hash_key(principal.user_id, check_idempotency_key(key))
     with parts.units.read() as unit:
         known = unit.responses.get(key_hash)
     if known is not None and not _is_over(known, parts.clock.now_ms()):
         raise _used()
+    return key
 
 
 def _is_over(known: StoredResponse, now: int) -> bool:

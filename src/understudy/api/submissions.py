@@ -1,6 +1,7 @@
 """From what a caller sends to what a run is submitted with, and waiting for a run inline."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, assert_never
 
 from starlette.requests import Request
@@ -108,8 +109,15 @@ async def settled(parts: AppParts, request: Request, submitted: RunDetail) -> Ru
         await parts.bell.wait(seen, timeout_s=POLL_S)
 
 
-def inline_view(parts: AppParts, detail: RunDetail) -> SessionView:
-    """The session of a run that was just waited for."""
+async def answer_inline(
+    parts: AppParts, request: Request, act: Callable[[], RunDetail]
+) -> SessionView:
+    """Let a run go on, and answer its session once it has ended or waits for a person."""
+    detail = await settled(parts, request, await asyncio.to_thread(act))
+    return await asyncio.to_thread(_inline_view, parts, detail)
+
+
+def _inline_view(parts: AppParts, detail: RunDetail) -> SessionView:
     with parts.units.read() as unit:
         session = require_session(unit, detail.run.session_id)
         return session_view(unit, session, inline=detail)

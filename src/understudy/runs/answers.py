@@ -29,6 +29,15 @@ class QuestionResolution:
     justification: str | None = None
 
 
+def read_resolution(given: Mapping[str, Any]) -> QuestionResolution:
+    """The resolution in a body whose shape was checked."""
+    answers = (
+        Answer(**{**each, "selected_option_ids": tuple(each["selected_option_ids"])})
+        for each in given["answers"]
+    )
+    return QuestionResolution(**{**given, "answers": tuple(answers)})
+
+
 def check_answers(questions: Sequence[Mapping[str, Any]], resolution: QuestionResolution) -> None:
     """Raise `Invalid` unless every question has one sound answer, or all are declined."""
     if resolution.declined:

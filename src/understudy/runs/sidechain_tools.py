@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
-from understudy.runs.answers import MAX_FREEFORM_CHARS, Answer, QuestionResolution
+from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.family import question_data
 from understudy.runs.patience import patiently_to_the_end
 from understudy.runs.sidechains import News, SidechainService, Standing, Wish
@@ -171,19 +171,7 @@ class AnswerSidechain:
 
     async def call(self, arguments: AnswerParameters, context: ToolContext) -> str:
         """That the sidechain has been told."""
-        resolution = QuestionResolution(
-            request_id=arguments.request_id,
-            answers=tuple(
-                Answer(
-                    question_id=each.question_id,
-                    selected_option_ids=tuple(each.selected_option_ids),
-                    freeform_answer=each.freeform_answer,
-                )
-                for each in arguments.answers
-            ),
-            declined=arguments.declined,
-            justification=arguments.justification,
-        )
+        resolution = read_resolution(arguments.model_dump())
         request = await _told(
             self._service.answer, _caller(context), context.session_id, resolution
         )

@@ -1,16 +1,15 @@
 """Runs."""
 
-import asyncio
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import PlainTextResponse
 
 from understudy.api.gate import GatedRoute
-from understudy.api.idempotency import refuse_used_key
+from understudy.api.idempotency import key_for_receipt
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
-from understudy.api.submissions import inline_view, settled, submission_of
+from understudy.api.submissions import answer_inline, submission_of
 from understudy.api.views.runs import debug_view, run_event_view, run_view
 from understudy.api.views.waiting import artifact_view
 from understudy.core.page import Page
@@ -41,10 +40,7 @@ def submit(
     idempotency_key: IdempotencyKey = None,
 ) -> RunView:
     """Queue a run; it starts when the runs before it in the session have ended."""
-    key = idempotency_key if idempotency_key is not None else body.idempotency_key
-    refuse_used_key(parts, caller, key)
-    detail = parts.runs.submit(caller, session_id, submission_of(body), idempotency_key=key)
-    return run_view(detail)
+    return run_view(_submit(parts, caller, session_id, body, idempotency_key))
 
 
 @router.post("/v1/sessions/{session_id}/input", operation_id="sessions.input")
@@ -57,18 +53,28 @@ async def submit_inline(
     idempotency_key: IdempotencyKey = None,
 ) -> SessionView:
     """Run at once in an idle session, and answer when the run has ended."""
-    key = idempotency_key if idempotency_key is not None else body.idempotency_key
-    detail = await asyncio.to_thread(_submit_idle, parts, caller, session_id, body, key)
-    detail = await settled(parts, request, detail)
-    return await asyncio.to_thread(inline_view, parts, detail)
+
+    def act() -> RunDetail:
+        return _submit(parts, caller, session_id, body, idempotency_key, needs_idle=True)
+
+    return await answer_inline(parts, request, act)
 
 
-def _submit_idle(
-    parts: AppParts, caller: Principal, session_id: str, body: SubmitInput, key: str | None
+def _submit(
+    parts: AppParts,
+    caller: Principal,
+    session_id: str,
+    body: SubmitInput,
+    header: str | None,
+    *,
+    needs_idle: bool = False,
 ) -> RunDetail:
-    refuse_used_key(parts, caller, key)
     return parts.runs.submit(
-        caller, session_id, submission_of(body), idempotency_key=key, needs_idle=True
+        caller,
+        session_id,
+        submission_of(body),
+        idempotency_key=key_for_receipt(parts, caller, header, body.idempotency_key),
+        needs_idle=needs_idle,
     )
 
 

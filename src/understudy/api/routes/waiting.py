@@ -1,19 +1,18 @@
 """What runs wait for: approvals and questions, for one run or for what a session is doing."""
 
-import asyncio
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request
 
 from understudy.api.gate import GatedRoute
-from understudy.api.idempotency import refuse_used_key
+from understudy.api.idempotency import key_for_receipt
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
-from understudy.api.submissions import inline_view, settled
+from understudy.api.submissions import answer_inline
 from understudy.api.views.runs import run_view
 from understudy.api.views.waiting import approval_preview, approval_view, question_view
 from understudy.core.principal import Principal
-from understudy.runs.answers import Answer, QuestionResolution
+from understudy.runs.answers import read_resolution
 from understudy.runs.approvals import Resolution
 from understudy.runs.detail import RunDetail
 from understudy.runs.reading import Place
@@ -124,11 +123,10 @@ async def resolve_inline(
 ) -> SessionView:
     """The same, answered when the run has ended or waits again."""
 
-    def resolve() -> RunDetail:
+    def act() -> RunDetail:
         return _resolve(parts, caller, Place(session_id=session_id), body, key)
 
-    detail = await settled(parts, request, await asyncio.to_thread(resolve))
-    return await asyncio.to_thread(inline_view, parts, detail)
+    return await answer_inline(parts, request, act)
 
 
 @router.post(ONE_RUN + "/questions", operation_id="questions.resolve", status_code=202)
@@ -150,11 +148,10 @@ async def resolve_question_inline(
 ) -> SessionView:
     """The same for the run that a session is at, answered when it has ended or waits again."""
 
-    def resolve() -> RunDetail:
+    def act() -> RunDetail:
         return _answer(parts, caller, Place(session_id=session_id), body, key)
 
-    detail = await settled(parts, request, await asyncio.to_thread(resolve))
-    return await asyncio.to_thread(inline_view, parts, detail)
+    return await answer_inline(parts, request, act)
 
 
 @router.post(ONE_RUN + "/questions/{request_id}/cancel", operation_id="questions.cancel")
@@ -167,16 +164,14 @@ def cancel_question(
     key: Key = None,
 ) -> RunView:
     """Withdraw a question, and with it the run that cannot go on without an answer."""
-    given = key if key is not None else (body.idempotency_key if body else None)
-    refuse_used_key(parts, caller, given)
+    given = key_for_receipt(parts, caller, key, body.idempotency_key if body else None)
     return run_view(parts.questions.cancel(caller, run_id, request_id, idempotency_key=given))
 
 
 def _resolve(
     parts: AppParts, caller: Principal, place: Place, body: ResolveApprovals, key: str | None
 ) -> RunDetail:
-    given = key if key is not None else body.idempotency_key
-    refuse_used_key(parts, caller, given)
+    given = key_for_receipt(parts, caller, key, body.idempotency_key)
     resolutions = [Resolution(**each.model_dump()) for each in body.resolutions]
     return parts.approvals.resolve(caller, place, resolutions, idempotency_key=given)
 
@@ -184,22 +179,8 @@ def _resolve(
 def _answer(
     parts: AppParts, caller: Principal, place: Place, body: ResolveQuestion, key: str | None
 ) -> RunDetail:
-    given = key if key is not None else body.idempotency_key
-    refuse_used_key(parts, caller, given)
-    asked = body.resolution
-    resolution = QuestionResolution(
-        request_id=asked.request_id,
-        answers=tuple(
-            Answer(
-                question_id=each.question_id,
-                selected_option_ids=tuple(each.selected_option_ids),
-                freeform_answer=each.freeform_answer,
-            )
-            for each in asked.answers
-        ),
-        declined=asked.declined,
-        justification=asked.justification,
-    )
+    given = key_for_receipt(parts, caller, key, body.idempotency_key)
+    resolution = read_resolution(body.resolution.model_dump())
     return parts.questions.resolve(caller, place, resolution, idempotency_key=given)
 
 
