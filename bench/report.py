@@ -23,11 +23,15 @@ def figure(
     *,
     baseline: float | None = None,
     at_most: float | None = None,
-) -> None:
-    """One line: the figure, its ratio to the baseline, its target."""
+    at_least: float | None = None,
+) -> bool:
+    """One line: the figure, its ratio to the baseline, its target; answers whether that is met."""
     line = f"  {name:<58} {value:>10.2f} {unit:<7}"
     if baseline:
         line += f" {value / baseline:6.2f} x baseline"
     if at_most is not None:
         line += f"  target <= {at_most:g}: {'met' if value <= at_most else 'MISSED'}"
+    if at_least is not None:
+        line += f"  target >= {at_least:g}: {'met' if value >= at_least else 'MISSED'}"
     print(line, flush=True)
+    return (at_most is None or value <= at_most) and (at_least is None or value >= at_least)

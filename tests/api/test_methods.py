@@ -5,13 +5,21 @@ from starlette.testclient import TestClient
 
 
 @pytest.mark.parametrize(
-    "path", ["/healthz", "/readyz", "/openapi.json", "/v1/sessions", "/v1/status", "/v1/agents"]
+    "path", ["/healthz", "/readyz", "/openapi.json", "/v1/sessions", "/v1/runtime", "/v1/agents"]
 )
 def test_head_tells_what_get_would(api: TestClient, path: str) -> None:
     asked, told = api.head(path), api.get(path)
     assert (asked.status_code, asked.content) == (told.status_code, b"")
     assert asked.headers["content-type"] == told.headers["content-type"]
     assert asked.headers["content-length"] == str(len(told.content))
+
+
+def test_head_of_the_status_tells_what_get_would_but_for_how_long_it_took(api: TestClient) -> None:
+    asked, told = api.head("/v1/status"), api.get("/v1/status")
+    took = len(str(told.json()["health"]["snapshot_duration_ms"]))
+    least = len(told.content) - took + 1
+    assert (asked.status_code, asked.content) == (told.status_code, b"")
+    assert least <= int(asked.headers["content-length"]) <= least + 4
 
 
 def test_head_of_what_is_not_there_is_not_found(api: TestClient) -> None:

@@ -14,6 +14,7 @@ from tests.support.factories import make_agent, make_session
 from tests.support.troupe import Troupe, make_troupe
 from tests.support.workshop import Probe, Workshop, make_settings
 from understudy.core.bell import Bell
+from understudy.daemon.run_memories import open_run_memories
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
 from understudy.settings import Settings
@@ -79,15 +80,16 @@ def empty(url: str) -> None:
 
 
 @pytest.fixture
-def empty_house(migrated_url: str) -> Iterator[House]:
-    """Units of work on an empty database."""
+def empty_house(migrated_url: str, tmp_path: Path) -> Iterator[House]:
+    """Units of work on an empty database; on SQLite run memories are files, as in a daemon."""
     engine, bell = open_engine(migrated_url), Bell()
+    run_memories = open_run_memories(make_settings(tmp_path, database_url=migrated_url))
     queued: list[tuple[str, str]] = []
 
     def enqueue(_: sa.Connection, run: Run) -> None:
         queued.append((run.run_id, run.session_id))
 
-    units = SqlUnits(engine, enqueue=enqueue, bell=bell)
+    units = SqlUnits(engine, enqueue=enqueue, bell=bell, run_memories=run_memories)
     yield House(units=units, engine=engine, url=migrated_url, bell=bell, queued=queued)
     engine.dispose()
 

@@ -148,6 +148,22 @@ def test_a_rollback_is_a_new_revision(runtime: RuntimeService) -> None:
         runtime.roll_back(ADMIN, 99)
 
 
+def test_a_rollback_of_one_setting_looks_past_changes_of_others(runtime: RuntimeService) -> None:
+    runtime.change(ADMIN, {"debug_level": "full"})
+    runtime.change(ADMIN, {"debug_level": "requests"})
+    runtime.change(ADMIN, {"default_route": "b"})
+
+    back = runtime.roll_back(ADMIN, None, only="debug_level")
+
+    assert back.document == {"debug_level": "full", "default_route": "b"}
+    assert (back.revision, back.rollback_of_revision) == (5, 2)
+    for missing in ("none", ""):
+        with pytest.raises(NotFound) as refused:
+            runtime.roll_back(ADMIN, None, only=missing)
+        assert refused.value.code == "runtime_revision_not_found"
+    assert runtime.roll_back(ADMIN, None, only="default_route").rollback_of_revision == 3
+
+
 def test_a_bounded_number_of_revisions_is_kept(runtime: RuntimeService) -> None:
     for number in range(MAX_REVISIONS + 3):
         runtime.change(ADMIN, {"n": number})

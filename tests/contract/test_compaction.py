@@ -18,8 +18,9 @@ from tests.support.workshop import (
     make_settings,
     restarted,
 )
-from understudy.agent.budget import estimate_tokens, list_tokens, prompt_limit
+from understudy.agent.budget import list_tokens, prompt_limit
 from understudy.agent.conversation import FRAME
+from understudy.core.tokens import estimate_tokens
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.storage.schema import journal

@@ -20,6 +20,7 @@ from understudy.core.bell import Bell
 from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
 from understudy.mailboxes.model import MessageStatus
+from understudy.memory.record import SemanticCapture
 from understudy.runs.model import DeliveryStatus, RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.runs.signals import SignalKind
@@ -57,6 +58,7 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("messages", "status", MessageStatus),
     ("tasks", "status", TaskStatus),
     ("signals", "kind", SignalKind),
+    ("run_memories", "semantic_capture", SemanticCapture),
 ]
 MIGRATE = """
 import sys

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import House
 from tests.support.factories import ADMIN, ALICE, NOW
 from tests.support.planned_times import HOUR, MINUTE, PAGE, Almanac, Catalogue, Died
+from understudy.api.views.schedules import schedule_view
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.runs.model import RunKind, RunStatus
@@ -539,6 +540,9 @@ def test_a_file_in_the_request_becomes_an_asset_that_stays(almanac: Almanac) -> 
 
     [run] = almanac.runs()
     assert run.input.items == (item,)
+    assert (run.input.items[0].file_name, run.input.items[0].given_as) == ("notes.txt", "inline")
+    [shown] = schedule_view(schedule).request.input_items
+    assert set(shown) == {"type", "asset_id", "file_name", "media_type", "size"}
     with almanac.units.read() as unit:
         references = unit.assets.references(run.input.items[0].asset_id or "", PAGE).items
     assert {reference.ref_id for reference in references} == {schedule.schedule_id, run.run_id}

@@ -15,7 +15,8 @@ from tests.support.planned_runs import MODEL_CALLS, all_ended, check_journal, jo
 from understudy.testing.answers import SeenRequest
 from understudy.testing.fake_model import FakeModel
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+# Twenty starts of some seconds each, on a machine that does other things beside.
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(360)]
 
 SESSIONS = 20
 RUNS_PER_SESSION = 10
@@ -55,7 +56,12 @@ def test_two_hundred_runs_survive_twenty_kills(tmp_path: Path, model: FakeModel)
             daemon.start()
         runs = wait_for(lambda: all_ended(daemon, len(labels)), 180, what="all runs to end")
         journals = {session: journal_of(daemon, session) for session in sessions}
+        memory = daemon.get("/v1/status")["run_memory"]
     assert {run["status"] for run in runs.values()} == {"completed"}
+    # Each run left its record, whatever it was doing when it was killed.
+    files = (daemon.home / "run-memories" / "__safe").iterdir()
+    assert {path.name for path in files} == {f"id-{run.encode().hex()}.json" for run in labels}
+    assert memory["indexed_record_count"] == len(labels)
     for run_id, label in labels.items():
         assert runs[run_id]["outputs"][-1]["text"] == f"done {label}"
     for session, events in journals.items():

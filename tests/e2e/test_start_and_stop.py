@@ -154,4 +154,5 @@ def test_a_full_disk_costs_requests_and_not_state(tmp_path: Path, model: FakeMod
         resource.prlimit(daemon.pid, resource.RLIMIT_FSIZE, unlimited)
         assert daemon.wait_for_run(run_id)["status"] == "completed"
         assert len(model.requests) == 1
+        assert daemon.get(f"/v1/run-memories/{run_id}")["memory"]["status"] == "completed"
         assert daemon.request("GET", "/v1/sessions/s2").status_code == 404

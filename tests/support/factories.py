@@ -7,6 +7,7 @@ from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType, ContextF
 from understudy.core.audit import AuditEntry
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
+from understudy.mailboxes.model import Message, Sender
 from understudy.runs.model import (
     InputItem,
     Route,
@@ -148,6 +149,18 @@ def make_token(token_id: str = "tok_1", **fields: Any) -> Token:
         "created_at_ms": NOW,
     }
     return Token(token_id=token_id, **(values | fields))
+
+
+def make_letter(content: str = "hello", **fields: Any) -> Message:
+    """A message from alice to s1."""
+    values: dict[str, Any] = {
+        "message_id": "msg_1",
+        "session_id": "s1",
+        "sender": Sender(user_id="alice"),
+        "created_at_ms": NOW,
+        "updated_at_ms": NOW,
+    }
+    return Message(content=content, **(values | fields))
 
 
 def make_entry(**fields: Any) -> AuditEntry:

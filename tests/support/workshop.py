@@ -19,8 +19,12 @@ from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.daemon.routes import ConfiguredRoutes
+from understudy.memory.capture import Capture
+from understudy.memory.counters import Counters
+from understudy.memory.keeping import Keeper
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub_json
+from understudy.retrieval.recollect import Recollector
 from understudy.runs.detail import RunDetail
 from understudy.runs.execute import RunExecutor
 from understudy.runs.family import Family
@@ -110,7 +114,9 @@ class Workshop:
                 route_id=self.settings.default_route, debug_level=DebugLevel.OFF
             ),
         )
-        self.family = Family(self.units, self.clock, self.intake)
+        self.keeper = Keeper(self.clock, Counters())
+        self.capture = Capture(self.units, self.clock, self.keeper, ("hunter22",))
+        self.family = Family(self.units, self.clock, self.intake, (self.capture.ended,))
         self.runs = RunService(
             self.units,
             self.clock,
@@ -142,6 +148,7 @@ class Workshop:
             slots=self.slots,
             observer=metrics,
             hooks=self.hooks,
+            memories=Recollector(self.clock, self.keeper),
         )
         return RunExecutor(
             self.units,
@@ -152,6 +159,7 @@ class Workshop:
             self.slots.enter_unless_draining,
             (self.family.ended,),
             asking_hooks=(self.family.asked,),
+            foresee=self.capture.foresee,
         )
 
     def submit(self, content: str = "hello", session_id: str = "s1", **fields: Any) -> str:

@@ -3,16 +3,12 @@
 import math
 from typing import Final
 
+from understudy.core.tokens import TOKENS_PER_BYTE, estimate_tokens
+
 AUTOCOMPACT_THRESHOLD: Final = 167_000
 BUFFER: Final = 13_000
 RESERVED_OUTPUT: Final = 4_096
-TOKENS_PER_BYTE: Final = 0.285
 CUT: Final = "\n[… cut to save room …]\n"
-
-
-def estimate_tokens(text: str) -> int:
-    """A quick upper guess of the tokens in a text."""
-    return math.ceil(len(text.encode(errors="replace")) * TOKENS_PER_BYTE)
 
 
 def list_tokens(tokens: int) -> int:

@@ -10,9 +10,11 @@ from typing import Any, Final
 
 import structlog
 
-from understudy.agent.budget import estimate_tokens, prompt_limit
+from understudy.agent.budget import prompt_limit
 from understudy.agent.conversation import Checkpoint, Conversation, fitted
+from understudy.agent.specs import spec_tokens
 from understudy.agent.summary import Ask, Summariser, Summary
+from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import ProviderError, ToolSpec
 from understudy.redaction.scrub import scrub
 from understudy.runs.execute import Execution
@@ -46,9 +48,7 @@ class Room:
 
 def room_for(*, context_window: int | None, system: str, tools: Sequence[ToolSpec]) -> Room:
     """The room beside the system text and the tools."""
-    described = sum(
-        estimate_tokens(f"{tool.name}{tool.description}{tool.parameters}") for tool in tools
-    )
+    described = sum(map(spec_tokens, tools))
     return Room(limit=prompt_limit(context_window), fixed=estimate_tokens(system) + described)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
-from understudy.agent.budget import clip, estimate_tokens, list_tokens
+from understudy.agent.budget import clip, list_tokens
 from understudy.agent.inputs import input_tokens
+from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     FilePart,

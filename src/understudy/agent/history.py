@@ -1,11 +1,12 @@
 """Earlier turns of a session as messages, read back from the journal within a budget."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.agent.budget import estimate_tokens
 from understudy.agent.conversation import Piece
 from understudy.agent.inputs import input_tokens
+from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     Message,
@@ -29,6 +30,14 @@ NO_RESULT: Final = "(no result: the run ended before this call was finished)"
 ShowInputs = Callable[[Sequence[JournalEvent]], Mapping[int, UserMessage]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Where a history begins, and an upper guess of the tokens of its texts."""
+
+    offset: int
+    tokens: int = 0
+
+
 def find_start(
     journal: JournalStore,
     session_id: str,
@@ -36,20 +45,20 @@ def find_start(
     after_offset: int = 0,
     before_offset: int,
     budget_tokens: int,
-) -> int:
-    """The offset of the oldest message that still fits the budget together with all after it.
+) -> Start:
+    """The oldest message that still fits the budget together with all after it.
 
     The newest message counts as fitting; `before_offset` when there is none after `after_offset`.
     """
-    start = before_offset
+    start, tokens = Start(offset=before_offset), 0
     for event in _backwards(journal, session_id, before_offset):
         if event.offset <= after_offset:
             break
-        budget_tokens -= _cost(event)
-        if budget_tokens < 0 and start < before_offset:
+        tokens += _cost(event)
+        if tokens > budget_tokens and start.offset < before_offset:
             break
         if event.kind in OPENING_KINDS:
-            start = event.offset
+            start = Start(offset=event.offset, tokens=tokens)
     return start
 
 

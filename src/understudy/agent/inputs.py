@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.agent.budget import TOKENS_PER_BYTE, estimate_tokens
 from understudy.assets.keeping import AssetContent, read_asset, require_asset
 from understudy.assets.media import MediaKind, kind_of
 from understudy.assets.model import Asset
 from understudy.assets.ports import AssetUnit
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
+from understudy.core.tokens import TOKENS_PER_BYTE, estimate_tokens
 from understudy.providers.base import FilePart, Part, TextPart, UserMessage
 from understudy.runs.events import input_event
 from understudy.runs.inputs import MAX_INPUT_BYTES

@@ -13,21 +13,25 @@ from understudy.agent.capture import Captures
 from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
 from understudy.agent.conversation import Conversation, Piece
 from understudy.agent.history import message_data, reply_of
-from understudy.agent.prompt import build_sections, render
+from understudy.agent.memories import Memories, NoMemories
+from understudy.agent.prompt import build_sections, recalled_sections, render
 from understudy.agent.recall import mark_start, recall
 from understudy.agent.slots import Slots
+from understudy.agent.specs import SpecCosts, specs_of
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.errors import UnderstudyError
+from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     Message,
     ModelReply,
     ModelRequest,
     Provider,
-    ToolSpec,
     UserMessage,
 )
+from understudy.retrieval.pack import Budget
+from understudy.retrieval.report import SNAPSHOT_KEY
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run, RunStatus
 from understudy.runs.patience import patiently
@@ -84,6 +88,8 @@ class AgentLoop:
     compactor: Compactor = field(default_factory=Compactor)
     hooks: tuple[Hook, ...] = ()
     sources: tuple[ToolSource, ...] = ()
+    memories: Memories = field(default_factory=NoMemories)
+    costs: SpecCosts = field(default_factory=SpecCosts)
 
     def prepare(
         self, unit: RunUnit, run: Run, session: Session, *, input_offset: int
@@ -91,15 +97,25 @@ class AgentLoop:
         """What the prompt is built from, fixed when the run starts."""
         agent = unit.agents.get(run.agent_id)
         files = unit.agents.files(run.agent_id)
-        system = render(build_sections(session.persona, files))
+        tools = self.enabled_tools(unit)
         most = prompt_limit(self._context_window(run))
+        sections = build_sections(session.persona, files)
+        start = mark_start(unit, run, input_offset=input_offset, limit=most)
+        fixed = estimate_tokens(render(sections)) + self.costs.of(self.registry, tools)
+        budget = Budget(limit=most, base=fixed + start.tokens)
+        recalled = self.memories.recollect(unit, run, budget)
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
         return {
-            "system": system,
-            "tools": list(self.enabled_tools(unit)),
+            "system": render((*sections, *recalled_sections(recalled.sections))),
+            "tools": list(tools),
             "max_steps": min(limit for limit in limits if limit is not None),
-            **mark_start(unit, run, input_offset=input_offset, limit=most),
+            SNAPSHOT_KEY: recalled.report,
+            **start.marks,
         }
+
+    def leftover(self, snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The report on what was recalled; the words of the prompt are no longer needed."""
+        return {name: snapshot[name] for name in (SNAPSHOT_KEY,) if name in snapshot}
 
     async def work(self, execution: Execution) -> Ending:
         """Ask and act, step by step, until the model has answered or cannot."""
@@ -136,6 +152,7 @@ class AgentLoop:
         room = self._room(execution, offer)
         max_steps = execution.snapshot["max_steps"]
         tool_calls = 0
+        self._count_recalled(execution)
         for step in range(1, max_steps + 1):
             execution.stop.check()
             turn = Turn(run=execution.run, step=step, max_steps=max_steps, tool_calls=tool_calls)
@@ -154,11 +171,17 @@ class AgentLoop:
             status=RunStatus.FAILED, error=f"no answer within {max_steps} steps of the budget"
         )
 
+    def _count_recalled(self, execution: Execution) -> None:
+        """Once in the life of a run: when its first prompt is about to be sent."""
+        if execution.steps.find(_model_key(execution.run, 1)) is None:
+            # Snapshots of runs that began under an older version have no report.
+            self.memories.used(execution.snapshot.get(SNAPSHOT_KEY, {}))
+
     def _room(self, execution: Execution, offer: Offer) -> Room:
         return room_for(
             context_window=self._context_window(execution.run),
             system=execution.snapshot["system"],
-            tools=_specs(offer),
+            tools=specs_of(offer),
         )
 
     def _context_window(self, run: Run) -> int | None:
@@ -233,7 +256,7 @@ class AgentLoop:
             model=execution.run.route.model,
             system=execution.snapshot["system"],
             messages=(*messages, *ephemeral),
-            tools=() if is_last else _specs(offer),
+            tools=() if is_last else specs_of(offer),
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
         )
@@ -247,19 +270,6 @@ def _piece(execution: Execution, step: int, reply: ModelReply, results: Sequence
     said = execution.steps.find(_model_key(execution.run, step))
     spoken = AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)
     return Piece.of(said.offset if said else 0, (spoken, *results))
-
-
-def _specs(offer: Offer) -> tuple[ToolSpec, ...]:
-    registry = offer.registry
-    return tuple(
-        ToolSpec(
-            name=registry.wire_name(name),
-            description=registry.get(name).description,
-            parameters=registry.schema(name),
-        )
-        for name in offer.names
-        if name in registry.names()
-    )
 
 
 def _events(execution: Execution, step: int, key: str, reply: ModelReply) -> list[NewEvent]:

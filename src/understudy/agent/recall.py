@@ -1,13 +1,16 @@
 """What a run begins from: the newest checkpoint of its session, and what was said after it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from understudy.agent.budget import list_tokens
 from understudy.agent.compaction import checkpoint_of, newest_checkpoint
 from understudy.agent.conversation import Checkpoint, Conversation, Piece
 from understudy.agent.history import find_start, read_history
-from understudy.agent.inputs import InputReader, items_of
+from understudy.agent.inputs import InputReader, input_tokens, items_of
+from understudy.core.tokens import estimate_tokens
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
@@ -16,21 +19,33 @@ from understudy.runs.ports import RunUnit
 READ_AHEAD: Final = 8
 
 
-def mark_start(unit: RunUnit, run: Run, *, input_offset: int, limit: int) -> Mapping[str, Any]:
-    """Where the history of a run begins, to be kept in its snapshot."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """Where the history of a run begins, and about how many tokens it takes with the input."""
+
+    marks: Mapping[str, Any]
+    tokens: int
+
+
+def mark_start(unit: RunUnit, run: Run, *, input_offset: int, limit: int) -> Beginning:
+    """Where the history of a run begins; the marks are to be kept in its snapshot."""
     known = newest_checkpoint(unit.journal, run.session_id, before_offset=input_offset)
     checkpoint = checkpoint_of(known) if known else None
-    return {
+    start = find_start(
+        unit.journal,
+        run.session_id,
+        after_offset=checkpoint.upto_offset if checkpoint else 0,
+        before_offset=input_offset,
+        budget_tokens=READ_AHEAD * limit,
+    )
+    marks = {
         "checkpoint": known.offset if known else None,
-        "history_from": find_start(
-            unit.journal,
-            run.session_id,
-            after_offset=checkpoint.upto_offset if checkpoint else 0,
-            before_offset=input_offset,
-            budget_tokens=READ_AHEAD * limit,
-        ),
+        "history_from": start.offset,
         "input_offset": input_offset,
     }
+    summary = estimate_tokens(checkpoint.message().text) if checkpoint else 0
+    said = summary + start.tokens + input_tokens(items_of(run))
+    return Beginning(marks=marks, tokens=list_tokens(said))
 
 
 def recall(unit: RunUnit, execution: Execution, *, accepts: frozenset[str]) -> Conversation:

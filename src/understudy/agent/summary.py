@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.agent.budget import clip, estimate_tokens, list_tokens
+from understudy.agent.budget import clip, list_tokens
 from understudy.agent.conversation import Piece
+from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     FilePart,

@@ -19,6 +19,7 @@ COMPUTED: Final = (
     ("daemon", "internal_error", 500),
     ("readiness", "daemon_starting", 503),
     ("mailboxes", "message_state_conflict", 409),
+    ("run_memories", "semantic_capture_conflict", 409),
     ("runs", "run_state_conflict", 409),
     ("tasks", "task_state_conflict", 409),
     ("tasks", "stale_version", 409),

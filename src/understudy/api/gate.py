@@ -1,6 +1,6 @@
 """The way into every route: who calls, may they, is the body sound, was it asked before."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from fastapi.routing import APIRoute
@@ -18,6 +18,8 @@ from understudy.core.errors import Invalid, Unavailable
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 MAX_PATH_ID_CHARS: Final = 500
+# What is searched for may be as long as an input; who searches says how much they take.
+MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000}
 DOMAIN_READINESS: Final = "readiness"
 
 
@@ -68,7 +70,7 @@ def _check_address(request: Request) -> None:
     for name, value in (*request.path_params.items(), *request.query_params.multi_items()):
         check_text(name, (name,))
         check_text(str(value), (name,))
-        if len(str(value)) > MAX_PATH_ID_CHARS:
+        if len(str(value)) > MAX_CHARS.get(name, MAX_PATH_ID_CHARS):
             raise Invalid("value_too_long", domain="api", pointer=f"/{name}", detail="too long")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
 
@@ -21,6 +21,8 @@ from understudy.deliveries.service import DeliveryService
 from understudy.mailboxes.service import MailboxService
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
+from understudy.memory.service import RunMemoryService
+from understudy.retrieval.inspection import MemoryInspection
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.questions import QuestionService
@@ -57,7 +59,9 @@ class AppParts:
     questions: QuestionService
     deliveries: DeliveryService
     webhook_secret: WebhookSecret
-    runtime: RuntimeService
+    runtime: RuntimeService[Any]
+    run_memories: RunMemoryService
+    inspection: MemoryInspection
     tokens: TokenService
     routes: RouteCatalogue
     tools: ToolRegistry

@@ -4,7 +4,9 @@ from typing import Any
 
 from understudy.api.parts import AppParts
 from understudy.core.errors import Invalid
+from understudy.memory.policy import policy_json, stored_policy
 from understudy.runtime.model import Revision
+from understudy.wire.memory import RunMemoryPolicyFields
 from understudy.wire.runtime import ChangeRuntime, RevisionView, RuntimeView
 
 
@@ -56,6 +58,9 @@ def runtime_view(parts: AppParts, revision: Revision) -> RuntimeView:
         provider=route.provider if route else None,
         model=route.model if route else None,
         debug_level=level,
+        run_memory_policy=RunMemoryPolicyFields.model_validate(
+            policy_json(stored_policy(revision.document))
+        ),
     )
 
 

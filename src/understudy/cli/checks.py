@@ -7,8 +7,10 @@ from typing import Any, Final, Literal
 Severity = Literal["info", "warning", "error"]
 SCARCE_BYTES: Final = 256 * 1024 * 1024
 OFFLINE: Final = "scripted"
-# What the daemon warns of and `check_routes` says with more detail.
-SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"})
+# What the daemon says of its upkeep of run memories.
+MAINTAINED: Final = frozenset({"run_memory_maintenance_failed", "run_memory_repaired"})
+# What the daemon warns of and another check says.
+SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"}) | MAINTAINED
 GET_KEY: Final = (
     "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
     " and start the daemon again"
@@ -199,22 +201,23 @@ def check_disk(found: Findings) -> Iterator[Check]:
         yield Check(code="disk", severity="info", message=f"{megabytes} MB are free")
 
 
+def check_run_memory(found: Findings) -> Iterator[Check]:
+    """What runs leave behind is in good order."""
+    if found.status is None or "run_memory" not in found.status:
+        return
+    told = [each for each in _warnings(found) if each.get("code") in MAINTAINED]
+    for warning in told:
+        yield _as_check(warning, code="run_memory_maintenance")
+    if not told:
+        message = "run memories are in good order"
+        yield Check(code="run_memory_maintenance", severity="info", message=message)
+
+
 def check_health(found: Findings) -> Iterator[Check]:
     """What the daemon itself finds worth a look."""
-    health = (found.status or {}).get("health") or {}
-    for warning in health.get("warnings") or []:
-        if warning.get("code") in SAID_ALREADY:
-            continue
-        severity = warning.get("severity", "warning")
-        fix = warning.get("action")
-        if fix is None and severity != "info":
-            fix = "read the daemon's log"
-        yield Check(
-            code=str(warning.get("code", "health")),
-            severity=severity,
-            message=str(warning.get("message", "")),
-            fix=fix,
-        )
+    for warning in _warnings(found):
+        if warning.get("code") not in SAID_ALREADY:
+            yield _as_check(warning, code=str(warning.get("code", "health")))
 
 
 RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
@@ -227,6 +230,7 @@ RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
     check_routes,
     check_home,
     check_disk,
+    check_run_memory,
     check_health,
 )
 
@@ -239,6 +243,18 @@ def examine(found: Findings) -> list[Check]:
 def is_ok(checks: Sequence[Check]) -> bool:
     """Whether nothing is broken; warnings are not."""
     return all(check.severity != "error" for check in checks)
+
+
+def _warnings(found: Findings) -> list[Mapping[str, Any]]:
+    return ((found.status or {}).get("health") or {}).get("warnings") or []
+
+
+def _as_check(warning: Mapping[str, Any], *, code: str) -> Check:
+    severity = warning.get("severity", "warning")
+    # What is only told needs no mending, whatever could be done about it.
+    fix = None if severity == "info" else warning.get("action") or "read the daemon's log"
+    message = str(warning.get("message", ""))
+    return Check(code=code, severity=severity, message=message, fix=fix)
 
 
 def _unready(route: Mapping[str, Any]) -> Check:

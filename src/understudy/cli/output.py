@@ -46,6 +46,8 @@ HINTS: Final[Mapping[str, str]] = {
     "approval_state_conflict": "see what waits with `{understudy} approvals list`",
     "approval_request_not_pending": "see what waits with `{understudy} approvals list`",
     "question_state_conflict": "see what waits with `{understudy} questions list`",
+    "run_memory_not_found": "see what is kept with `{understudy} memory list`",
+    "run_memory_maintenance_failed": "`{understudy} doctor` says what is in the way",
     "session_not_idle": "wait until its runs have ended, or stop them with"
     " `{understudy} sessions interrupt`",
 }

@@ -14,6 +14,7 @@ from understudy.client.groups.assets import Assets
 from understudy.client.groups.checkpoints import Checkpoints
 from understudy.client.groups.mailboxes import Mailboxes
 from understudy.client.groups.mcp import McpServers
+from understudy.client.groups.memory import Memory, RunMemories, RunMemoryPolicy
 from understudy.client.groups.permissions import Permissions
 from understudy.client.groups.personas import Personas
 from understudy.client.groups.projects import Projects
@@ -71,6 +72,9 @@ class Client:
         self.mailboxes = Mailboxes(self._transport)
         self.routes = Routes(self._transport)
         self.runtime = Runtime(self._transport)
+        self.memory = Memory(self._transport)
+        self.run_memories = RunMemories(self._transport)
+        self.run_memory_policy = RunMemoryPolicy(self._transport)
         self.permissions = Permissions(self._transport)
         self.tools = Tools(self._transport)
         self.mcp_servers = McpServers(self._transport)

@@ -25,6 +25,7 @@ STOP_LOOK_S: Final = 0.5
 STRANDED_LOOK_S: Final = 5.0
 EXPIRY_LOOK_S: Final = 1.0
 NEWS_LOOK_S: Final = 1.0
+MEMORY_LOOK_S: Final = 10.0
 SWEEP_EVERY_S: Final = 3600.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
@@ -69,6 +70,9 @@ class Background:
                 _now_and_then, partial(expire_due, ground.units, ground.clock), EXPIRY_LOOK_S
             ),
             "family": partial(_now_and_then, services.family.catch_up, NEWS_LOOK_S, at_once=True),
+            "memory": partial(
+                _now_and_then, services.capture.catch_up, MEMORY_LOOK_S, at_once=True
+            ),
             "deliveries": self._delivering().run,
             "schedules": self._firing().run,
             "mail": self._mailing().run,
@@ -117,6 +121,7 @@ class Background:
             unit.responses.sweep(
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
+        self._services.run_memories.sweep()
 
 
 async def _now_and_then(

@@ -12,6 +12,7 @@ from understudy.core.clock import SystemClock
 from understudy.core.ids import new_id
 from understudy.daemon.blobs import open_blobs
 from understudy.daemon.routes import ConfiguredRoutes
+from understudy.daemon.run_memories import open_run_memories
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat
 from understudy.providers.registry import Routes
@@ -50,6 +51,7 @@ class Ground:
             enqueued=self.engine.look,
             bell=self.bell,
             blobs=open_blobs(settings),
+            run_memories=open_run_memories(settings),
         )
 
     def listeners(self) -> tuple[EventListener | Heartbeat, ...]:

@@ -21,6 +21,14 @@ from understudy.deliveries.service import DeliveryService
 from understudy.mailboxes.deliver import TOPIC as MAIL_TOPIC
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.service import MailboxService
+from understudy.memory.capture import Capture
+from understudy.memory.counters import Counters
+from understudy.memory.keeping import Keeper
+from understudy.memory.maintenance import Maintenance
+from understudy.memory.policy_change import policy_hook
+from understudy.memory.ports import MemoryUnit
+from understudy.memory.service import RunMemoryService
+from understudy.retrieval.inspection import MemoryInspection
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
@@ -48,7 +56,10 @@ class Services:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         settings, units, clock = ground.settings, ground.units, ground.clock
-        self.runtime = RuntimeService(units, clock)
+        self.keeper = Keeper(clock, Counters())
+        maintenance = Maintenance(clock, self.keeper.counters)
+        self.runtime = _runtime(ground, maintenance)
+        self.run_memories = RunMemoryService(units, clock, self.runtime, self.keeper, maintenance)
         self.daemon_rules = DaemonRules(self.runtime)
         self.agents = AgentService(units, clock, ground.route_exists)
         self.tokens = _tokens(ground)
@@ -58,7 +69,9 @@ class Services:
         self.tasks = TaskService(units, clock)
         self.assets = AssetService(units, clock)
         self.intake = RunIntake(clock, ground.routes, self.defaults)
-        self.family = Family(units, clock, self.intake)
+        self.inspection = MemoryInspection(units, clock, self.keeper)
+        self.capture = Capture(units, clock, self.keeper, settings.secrets)
+        self.family = Family(units, clock, self.intake, (self.capture.ended,))
         self.runs = RunService(
             units, clock, self.intake, ground.signals.request, (self.family.ended,)
         )
@@ -94,6 +107,7 @@ class Services:
             )
         )
         self.metrics = Metrics(self.tools.names())
+        self.metrics.watch_run_memory(self.keeper.counters.snapshot)
         self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
 
     @property
@@ -120,6 +134,10 @@ class Services:
         # What a server outside offers is known only while a run is at work; it checks for itself.
         if tool_name in self.tools.names():
             self.tools.check(tool_name, arguments)
+
+
+def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService[MemoryUnit]:
+    return RuntimeService(ground.units, ground.clock, (policy_hook(maintenance),))
 
 
 def _tokens(ground: Ground) -> TokenService:

@@ -2,12 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy import __version__
 from understudy.core.clock import Clock
+from understudy.daemon.health import warning
+from understudy.daemon.memory_status import memory_sections, memory_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
 from understudy.runs.intake import RuntimeDefaults
 from understudy.runs.model import RunStatus
@@ -29,6 +31,7 @@ class StatusReport:
     defaults: Callable[[RunUnit], RuntimeDefaults]
     state: Callable[[], str]
     mcp_servers: Callable[[], Sequence[ServerStatus]]
+    run_memory: Callable[[int], Mapping[str, Any]]
 
     def __call__(self) -> dict[str, Any]:
         """The snapshot as a JSON object."""
@@ -38,7 +41,13 @@ class StatusReport:
             runs = unit.runs.counts()
             last_sequence = unit.journal.last_sequence()
             defaults = self.defaults(unit)
-        warnings = [*self._route_warnings(), *self._mcp_warnings(), *self._disk_warnings()]
+        run_memory = self.run_memory(began)
+        warnings = [
+            *self._route_warnings(),
+            *self._mcp_warnings(),
+            *memory_warnings(run_memory),
+            *self._disk_warnings(),
+        ]
         return {
             "snapshot_at_ms": began,
             "version": __version__,
@@ -57,8 +66,9 @@ class StatusReport:
             ],
             "sessions": {"total": sessions},
             "runs": {str(status): runs.get(status, 0) for status in RunStatus},
+            **memory_sections(run_memory),
             "health": {
-                "ok": all(warning["severity"] != "error" for warning in warnings),
+                "ok": all(each["severity"] != "error" for each in warnings),
                 "warnings": warnings,
                 "snapshot_duration_ms": self.clock.now_ms() - began,
             },
@@ -66,7 +76,7 @@ class StatusReport:
 
     def _route_warnings(self) -> list[dict[str, Any]]:
         warnings = [
-            _warning(
+            warning(
                 "warning",
                 "route_not_ready",
                 f"route {route.route_id} is not ready: {route.reason}",
@@ -78,7 +88,7 @@ class StatusReport:
         ]
         if self.settings.is_offline:
             warnings.append(
-                _warning(
+                warning(
                     "info",
                     "offline_model",
                     "answers come from the built-in offline script",
@@ -89,7 +99,7 @@ class StatusReport:
 
     def _mcp_warnings(self) -> list[dict[str, Any]]:
         return [
-            _warning(
+            warning(
                 "warning",
                 "mcp_server_failed",
                 f"MCP server {server.name} is down: {server.reason}",
@@ -105,13 +115,4 @@ class StatusReport:
         if free >= LOW_DISK_BYTES:
             return []
         text = f"only {free // (1024 * 1024)} MiB are free where the home is"
-        return [_warning("error", "disk_low", text, action="free some space")]
-
-
-def _warning(
-    severity: str, code: str, message: str, *, related_id: str | None = None, action: str
-) -> dict[str, Any]:
-    warning = {"severity": severity, "code": code, "message": message, "action": action}
-    if related_id is not None:
-        warning["related_id"] = related_id
-    return warning
+        return [warning("error", "disk_low", text, action="free some space")]

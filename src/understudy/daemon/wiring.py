@@ -11,6 +11,7 @@ from understudy.daemon.background import Background
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
 from understudy.daemon.status import StatusReport
+from understudy.daemon.warm_up import warm_up
 from understudy.daemon.work import run_executor
 from understudy.settings import Settings
 from understudy.storage.migrate import migrate
@@ -43,11 +44,13 @@ class Daemon:
         for listener in self._listeners:
             await asyncio.to_thread(listener.start)
         await asyncio.to_thread(services.agents.ensure_default)
+        # Before any run goes on: what it is told of others must be in order.
+        await asyncio.to_thread(services.run_memories.startup)
         await ground.engine.start(run_executor(ground, services).execute)
         await asyncio.to_thread(services.upkeep.requeue_lost)
         self._background.start()
         # Some providers take seconds to load; not at the cost of the first run.
-        threading.Thread(target=ground.providers.warm, name="warm-up", daemon=True).start()
+        threading.Thread(target=warm_up, args=[ground], name="warm-up", daemon=True).start()
         self.state = "ready"
 
     async def drain(self) -> None:
@@ -100,6 +103,8 @@ class Daemon:
             deliveries=services.deliveries,
             webhook_secret=services.webhook_secret,
             runtime=services.runtime,
+            run_memories=services.run_memories,
+            inspection=services.inspection,
             tokens=services.tokens,
             routes=ground.routes,
             tools=services.known_tools,
@@ -127,4 +132,5 @@ class Daemon:
             self.services.defaults,
             lambda: self.state,
             self.services.mcp.statuses,
+            self.services.run_memories.status,
         )

@@ -11,7 +11,9 @@ from understudy.agent.toolbox import Toolbox
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
 from understudy.mcp_client.source import McpToolSource
-from understudy.redaction.scrub import scrub_json
+from understudy.memory.policy import policy_in
+from understudy.redaction.scrub import Json, scrub_json
+from understudy.retrieval.recollect import Recollector
 from understudy.runs.execute import RunExecutor
 from understudy.runs.ports import RunUnit
 from understudy.tools.registry import ToolRegistry
@@ -28,6 +30,7 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
         ground.slots.enter_unless_draining,
         services.runs.ending_hooks,
         asking_hooks=(services.family.asked,),
+        foresee=services.capture.foresee,
     )
 
 
@@ -42,13 +45,21 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         toolbox=Toolbox(doorkeeper, settings.workspace, ground.slots, services.metrics),
         registry=services.tools,
         enabled_tools=partial(_enabled, services.tools),
-        captures=Captures(units, clock, partial(scrub_json, literals=settings.secrets)),
+        captures=Captures(units, clock, partial(_scrub_captured, ground)),
         deltas=ground.deltas,
         slots=ground.slots,
         observer=services.metrics,
         compactor=Compactor(scrub=ground.scrub),
         sources=(mcp,),
+        memories=Recollector(clock, services.keeper),
     )
+
+
+def _scrub_captured(ground: Ground, captured: Json) -> Json:
+    """What was sent to a provider, as it may be kept: personal data goes where the policy says so."""
+    with ground.units.read() as unit:
+        pii = policy_in(unit).redact_pii
+    return scrub_json(captured, literals=ground.settings.secrets, pii=pii)
 
 
 def _enabled(tools: ToolRegistry, unit: RunUnit) -> tuple[str, ...]:

@@ -3,104 +3,260 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final
 
-Check = Callable[[re.Match[str]], bool]
+from understudy.redaction import words
+from understudy.redaction.bigrams import COMMON
 
-# How the names of secrets end, whatever the case and whatever joins the words.
-SENSITIVE_ENDINGS: Final = (
-    "password", "passwd", "passphrase", "pwd", "secret", "token", "api key", "private key",
-    "secret key", "access key", "account key", "signing key", "encryption key",
-    "subscription key", "secret key base", "credential", "credentials", "authorization", "cookie",
-)  # fmt: skip
-_COMPACT_ENDINGS: Final = tuple(ending.replace(" ", "") for ending in SENSITIVE_ENDINGS)
-PASSWORD_ENDINGS: Final = ("password", "passwd", "passphrase", "pwd")
-# Cursors of a listing are called tokens but open nothing.
-HARMLESS_ENDINGS: Final = ("pagetoken", "nexttoken", "continuationtoken", "cancellationtoken")
-# Sensitive in the query of a URL, too common a word elsewhere.
-QUERY_KEYS: Final = frozenset(
-    {"key", "sig", "signature", "code", "xamzsignature", "xamzcredential"}
-)
-# What people write where a secret would stand.
-PLACEHOLDER_WORDS: Final = frozenset(
-    {
-        "none", "null", "nil", "true", "false", "undefined", "string", "str", "bytes", "int",
-        "bool", "any", "required", "optional", "empty", "missing", "invalid", "hidden", "masked",
-        "redacted", "password", "passwd", "secret", "token", "value", "example", "changeme",
-    }
-)  # fmt: skip
-_JOINTS: Final = re.compile(r"[\W_]")
-_DIGIT: Final = re.compile(r"\d")
-_LETTER: Final = re.compile(r"[^\W\d_]")
-_BEYOND_WORDS: Final = re.compile(r"[^\w.-]|\d")
+_JOINTS: Final = re.compile(r"[\W_]+")
+_NAME_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _PLACEHOLDER: Final = re.compile(
-    r"<[^<>]{0,256}+>$|\[[A-Za-z ]{1,64}+\]$|\$[A-Za-z0-9_]{1,128}+$|\$?[({]|%[({]|%s$"
-    r"|\*{3}|\.{3}|(?i:your)[-_ ]"
+    r"\[[A-Za-z _-]{1,64}\]\Z|%\w?\Z|%[A-Z_]+%\Z|\*{3}|\.{3}|…|\\|x{4,}\W*\Z|X{4,}\W*\Z|@[A-Za-z_.]+@?\Z|<<|![A-Za-z]+\Z"
+    r"|ENC\[|\$ANSIBLE",
+    re.DOTALL,
 )
+_IN_BRACKETS: Final = re.compile(
+    r"<[^<>]{0,256}>\Z|[$#@%]?(?:\{.*\}|\(.*\)s?)\W*\Z|[$#@%]?[({]+[\w.: -]*\Z|[$&][A-Za-z0-9_]{1,128}\Z",
+    re.DOTALL,
+)
+# A name in braces that is filled in later.
+_TEMPLATE: Final = re.compile(r"\{[a-z_][a-z_.]{2,40}\}")
+_CALL: Final = re.compile(
+    r"[-+!*&~]?[A-Za-z_]\w*(?:\.\w+)+\(.*\)?|[-+!*&~]?[a-z]\w*\([\w., ]*\)?", re.DOTALL
+)
+_REGEX: Final = re.compile(r"\^.*[\[(\\{].*\$", re.DOTALL)
+_RANGES: Final = re.compile(r"\[\^?(?:a-z|A-Z|0-9|\\[wd])[^\]]{0,20}\][*+?{)]")
+_NAMES: Final = r"[A-Za-z_$][\w$]{0,64}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,64})"
+# A call, a subscript or a path of names: code that leads to a secret and holds none.
+_CODE: Final = re.compile(
+    rf"{_NAMES}{{0,8}}(?:\(|\[[\"'A-Za-z0-9])[\w$.:>?()\[\],\"'*&! -]*\Z"
+    r"|[a-z_$][a-zA-Z_$]{0,64}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,64}){1,8};?\Z"
+    r"|[A-Z][A-Z_]{2,64}\Z|\(\?[:=!<Pi]|(?:function|lambda|new|await|return|self)\b[ .({]"
+    r"|\^.*(?:\[\^?[A-Za-z0-9]-|\\[dwsb]|\{\d+,?\d*\}|\$\Z)"
+)
+# In quotes the same is only code when it is whole.
+_QUOTED_CODE: Final = re.compile(
+    rf"{_NAMES}{{0,8}}(?:\(.*\)|\[.*\])[;.]?|[a-z_$][a-zA-Z_$]{{0,64}}(?:(?:\.|::|->)[A-Za-z_$][a-zA-Z_$]{{0,64}}){{1,8}};?"
+    r"|[A-Z][A-Z_]{2,64}|\(\?[:=!<Pi].*|\^.*\$"
+)
+_HARMLESS_SHAPES: Final = re.compile(
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+    r"|(?:sha(?:1|224|256|384|512)|md5|blake\w+)[-:][A-Za-z0-9+/=]+"
+    r"|[vV]?\d{1,4}(?:[._-]\d{1,4}){1,4}(?:[-+.][\w.+-]{0,30})?"
+    r"|\d{4}-?\d\d-?\d\d(?:[T_ -]?\d\d:?\d\d(?::?\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|[A-Za-z][A-Za-z0-9+.-]*://\S*|(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@/\\ -]*"
+    r"|[\w./@-]+\.(?:py|js|ts|tsx|jsx|go|rs|rb|java|c|h|cpp|md|txt|json|ya?ml|toml|ini|env|pem|key|crt|"
+    r"log|html?|css|png|jpe?g|gif|svg|pdf|zip|gz|tgz|whl|lock|xml|csv|sql|sh|conf|cfg|db|bin|so|exe)"
+    r"|#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|[+-]?[\d.,]+[%A-Za-z]{0,3}|[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|internal|local|example)(?:[:/]\S*)?"
+)
+_HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_HASH_LENGTHS: Final = frozenset({7, 8, 12, 16, 32, 40, 56, 64, 96, 128})
+_RUNS: Final = re.compile(r"[A-Za-z0-9]+")
+_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_KIND_RUNS: Final = re.compile(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")
+_KINDS: Final = tuple(re.compile(kind) for kind in ("[a-z]", "[A-Z]", r"\d", ""))
+_FIGURE: Final = 2
+_BLANK: Final = re.compile(r"\s")
+_VOWELS: Final = frozenset("aeiouyAEIOUY")
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a name, lower-cased: `dbPassword_2` is db, password, 2."""
+    return [word.lower() for word in _NAME_WORDS.findall(name)]
 
 
 def is_sensitive_key(key: str) -> bool:
     """Whether the value under this name is a secret, judged by how the name ends."""
-    compact = _compact(key)
-    return compact.endswith(_COMPACT_ENDINGS) and not compact.endswith(HARMLESS_ENDINGS)
+    grade = key_grade(key)
+    return grade == 2 or (grade == 1 and "".join(name_words(key)).endswith(words.HOLDERS))
 
 
-def _compact(key: str) -> str:
-    return _JOINTS.sub("", key.lower())
+@cache
+def _endings() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    tables = (
+        words.SENSITIVE_ENDINGS, words.FAINT_ENDINGS, words.HARMLESS_ENDINGS, words.PASSWORD_ENDINGS,
+    )  # fmt: skip
+    return tuple(tuple(ending.replace(" ", "") for ending in table) for table in tables)  # type: ignore[return-value]
 
 
+@lru_cache(maxsize=4096)
+def key_grade(key: str) -> int:
+    """2 where a value under this name is a secret, 1 where it may be, 0 where it is none."""
+    parts = name_words(key[-128:])
+    while len(parts) > 1 and (parts[-1] in words.SUFFIXES or parts[-1].isdigit()):
+        parts.pop()
+    compact = "".join(parts)
+    sensitive, faint, harmless, _ = _endings()
+    if not compact.endswith(sensitive) or compact.endswith(harmless):
+        return 0
+    is_spelled = any(compact.endswith(one) and len(one) > len(parts[-1]) for one in sensitive)
+    if not is_spelled and _is_longer_word(parts[-1]):
+        return 0
+    return 1 if compact.endswith(faint) else 2
+
+
+@cache
+def _is_longer_word(word: str) -> bool:
+    """Whether the last word only ends like the name of a secret, as `compass` does."""
+    known = {ending.split()[-1] for ending in words.SENSITIVE_ENDINGS} | {"key"}
+    if word in known:
+        return False
+    tails = [ending for ending in _endings()[0] if word.endswith(ending) and len(ending) > 4]
+    return not tails
+
+
+@lru_cache(maxsize=4096)
+def is_password_key(key: str) -> bool:
+    """Whether the name is one of a password, which may be short and made of words."""
+    parts = name_words(key[-128:])
+    while len(parts) > 1 and (parts[-1] in words.SUFFIXES or parts[-1].isdigit()):
+        parts.pop()
+    return parts[-1:] == ["pw"] or "".join(parts).endswith((*_endings()[3], "pass"))
+
+
+@lru_cache(maxsize=4096)
 def is_placeholder(value: str) -> bool:
     """Whether this only stands where a secret would be: `${TOKEN}`, `<key>`, `xxxx`, `None`."""
-    plain = value.strip().rstrip(".,;:")
-    return (
-        plain.lower() in PLACEHOLDER_WORDS
-        or (len(plain) >= 4 and len(set(plain.lower())) == 1)
-        or _PLACEHOLDER.match(plain) is not None
+    plain = value.strip().rstrip(".,;:").lower()
+    if not plain or plain in words.PLACEHOLDERS:
+        return True
+    if _PLACEHOLDER.match(value.strip()) is not None:
+        return True
+    if _TEMPLATE.search(value) and not looks_random(_TEMPLATE.sub("", value)):
+        return True
+    if _IN_BRACKETS.match(value.strip()) is not None:
+        # Brackets around something drawn by lot are part of it.
+        return not (looks_random(value, least=10) or is_jumble(value))
+    if len(plain) >= 4 and len(set(plain)) == 1:
+        return True
+    return len(set(plain)) <= 3 and len(plain) >= 12 and "x" in plain
+
+
+@lru_cache(maxsize=4096)
+def is_made_up(value: str) -> bool:
+    """Whether words in the value say that it is an example, as in `YOUR_TOKEN_HERE`."""
+    plain = value.lower()
+    if is_placeholder(value):
+        return True
+    # In a long random value such a word stands there by chance.
+    return any(word in plain for word in words.PLACEHOLDER_WORDS) and not (
+        len(value) >= 20 and looks_random(value, least=16)
     )
 
 
-def is_real_token(match: re.Match[str]) -> bool:
-    return not is_placeholder(match["body"])
+@lru_cache(maxsize=4096)
+def is_code(value: str) -> bool:
+    """Whether the value is an expression that leads to the secret rather than the secret."""
+    if _is_plain_code(value):
+        return True
+    return _CODE.match(value) is not None and not (looks_random(value, least=6) or is_jumble(value))
 
 
-def is_real_secret(match: re.Match[str]) -> bool:
-    return not is_placeholder(match["secret"])
+def is_quoted_code(value: str) -> bool:
+    """Whether what stands in quotes is all code."""
+    if _is_plain_code(value) and (value[-1] in ")$" or _RANGES.search(value)):
+        return True
+    return _QUOTED_CODE.fullmatch(value) is not None and not (
+        looks_random(value, least=8) or is_jumble(value)
+    )
 
 
-def is_opaque_bearer(match: re.Match[str]) -> bool:
-    """Prose says "bearer tokens" and "the bearer of": a credential has more than letters."""
-    value = match["secret"].rstrip(".")
-    return not value.isalpha() or (len(value) >= 16 and not value.islower())
+def _is_plain_code(value: str) -> bool:
+    """Whether it is a call of something with a name of words, or a pattern."""
+    if _REGEX.fullmatch(value) or _RANGES.search(value):
+        return True
+    call = _CALL.fullmatch(value)
+    return call is not None and _word_share("".join(filter(str.isalpha, value))) > 0.7
 
 
-def is_basic_pair(match: re.Match[str]) -> bool:
-    value = match["secret"].rstrip("=")
+@lru_cache(maxsize=4096)
+def is_jumble(value: str) -> bool:
+    """Whether small and capital letters, figures and signs change too often for anything written."""
+    if len(value) < 8:
+        return False
+    runs = _KIND_RUNS.findall(value)
+    if len(runs) * 2 <= len(value):
+        return False
+    kinds = {next(at for at, kind in enumerate(_KINDS) if kind.match(run)) for run in runs}
+    return _FIGURE in kinds and len(kinds) >= 3 and _BLANK.search(value) is None
+
+
+def is_harmless_shape(value: str) -> bool:
+    """Whether it is a UUID, a version, a date, an address, a path or another thing of public shape."""
+    return _HARMLESS_SHAPES.fullmatch(value) is not None
+
+
+def is_hash(value: str) -> bool:
+    """Whether it has the shape of a digest or of a shortened one."""
+    return len(value) in _HASH_LENGTHS and _HEX.fullmatch(value) is not None
+
+
+@lru_cache(maxsize=4096)
+def looks_random(value: str, *, least: int = 8) -> bool:
+    """Whether at least `least` characters of it are no words, no names and no plain numbers."""
+    found = 0
+    for run in _RUNS.findall(value):
+        if _is_random_run(run):
+            found += len(run)
+    return found >= least
+
+
+def _is_random_run(run: str) -> bool:
+    if len(run) < 5 or run.isdigit():
+        return False
+    parts = _PARTS.findall(run)
+    if run.isalpha():
+        return _is_random_letters(run, parts)
+    digits = sum(part.isdigit() for part in parts)
+    if digits == 1 and (run[-1].isdigit() or run[0].isdigit()):
+        stem = run.strip("0123456789")
+        figures = len(run) - len(stem)
+        return (figures > 4 and len(stem) < 12) or _is_random_letters(stem, _PARTS.findall(stem))
+    if digits >= 3 or len(run) / len(parts) <= (
+        3.5 if digits == 2 else 3 if len(run) >= 16 else 2.5
+    ):
+        return True
+    return len(run) >= 10 and _word_share("".join(filter(str.isalpha, run))) < 0.65
+
+
+def _is_random_letters(run: str, parts: list[str]) -> bool:
+    if len(run) < 6:
+        return False
+    if len(parts) == 1:
+        return len(run) >= 8 and (not _VOWELS & set(run) or _word_share(run) < 0.5)
+    if len(run) / len(parts) < 3:
+        return True
+    return len(run) >= 8 and len(parts) >= 3 and _word_share(run) < 0.68
+
+
+def _word_share(letters: str) -> float:
+    """How many of its pairs of letters are pairs that words have."""
+    plain = letters.lower()
+    pairs = [first + second in COMMON for first, second in pairwise(plain)]
+    return sum(pairs) / len(pairs) if pairs else 1.0
+
+
+def is_basic_pair(value: str) -> bool:
+    """Whether it is a user and a password in Base64, as basic authentication has them."""
+    plain = value.rstrip("=")
     try:
-        return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
-    except binascii.Error:
+        pair = base64.b64decode(
+            plain + "=" * (-len(plain) % 4),
+            altchars=b"-_" if "-" in plain or "_" in plain else None,
+        )
+        plain = pair.decode()
+    except (binascii.Error, ValueError):
         return False
+    return ":" in plain and plain.isprintable()
 
 
-def is_secret_query(match: re.Match[str]) -> bool:
-    key = match["key"]
-    return (is_sensitive_key(key) or _compact(key) in QUERY_KEYS) and is_real_secret(match)
+def is_value(value: str) -> bool:
+    """Whether something real stands there, whatever it looks like."""
+    return not (is_placeholder(value) or is_made_up(value) or is_code(value))
 
 
-def is_opaque_assignment(match: re.Match[str]) -> bool:
-    """Whether a bare value is a secret rather than a word, a number, a type or a call."""
-    key, value = match["key"], match["secret"].rstrip(".")
-    if not is_sensitive_key(key) or is_placeholder(value) or "(" in value or "[" in value:
-        return False
-    if _compact(key).endswith(PASSWORD_ENDINGS):
-        return len(value) >= 4 and _BEYOND_WORDS.search(value) is not None
-    return len(value) >= 8 and bool(_DIGIT.search(value) and _LETTER.search(value))
-
-
-def is_quoted_secret(match: re.Match[str]) -> bool:
-    key, value = match["key"], match["secret"]
-    if not is_sensitive_key(key) or is_placeholder(value):
-        return False
-    if _compact(key).endswith(PASSWORD_ENDINGS):
-        return len(value) >= 4
-    return len(value) >= 8 and " " not in value and _DIGIT.search(value) is not None
+def is_random_value(value: str) -> bool:
+    """Whether something real stands there that is no word."""
+    return is_value(value) and looks_random(value, least=6)

@@ -1,7 +1,6 @@
 """What becomes of a run's output at each of the reply targets it was submitted with."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -55,12 +54,15 @@ def queue_deliveries(unit: RunUnit, run: Run) -> None:
             unit.deliveries.add(run.run_id, position, delivery)
 
 
-def queue_unread(unit: RunUnit, run_id: str) -> None:
-    """The same for a run that was closed without being read, if it can be read after all."""
-    with suppress(DamagedRecord):
+def queue_unread(unit: RunUnit, run_id: str) -> Run | None:
+    """The same for a run that was closed without being read; answers it if that can be done now."""
+    try:
         run = unit.runs.get(run_id)
-        if run is not None:
-            queue_deliveries(unit, run)
+    except DamagedRecord:
+        return None
+    if run is not None:
+        queue_deliveries(unit, run)
+    return run
 
 
 def shown_deliveries(run: Run, sent: Mapping[int, Delivery]) -> tuple[Delivery, ...]:

@@ -1,13 +1,15 @@
 """One execution of a run: begin or take up again, work, end."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.errors import UnderstudyError
+from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
@@ -88,6 +90,8 @@ class RunExecutor:
     ending_hooks: tuple[EndingHook, ...] = ()
     # And in the one that keeps a question to the session above.
     asking_hooks: tuple[EndingHook, ...] = ()
+    # What is done before the first of them, given the last words of the run: nothing is held yet.
+    foresee: Callable[[Run, str], None] = lambda _, __: None
 
     async def execute(self, run_id: str) -> bool:
         """Work on a run until it ends or sleeps; tells whether another of its session may go.
@@ -111,6 +115,7 @@ class RunExecutor:
                     log.info("run.asleep", run_id=run_id)
                     return False
                 ending = await self._work(execution)
+            await asyncio.to_thread(self.foresee, run, _last_words(steps))
             ended, more = await patiently(self._end, steps, ending)
             self._count(ended)
         except Superseded:
@@ -201,7 +206,9 @@ class RunExecutor:
 
     def _refuse(self, run_id: str, reason: str) -> None:
         with self.units.write() as unit:
-            fail_unread(unit, run_id, reason=reason, at_ms=self.clock.now_ms())
+            run = fail_unread(unit, run_id, reason=reason, at_ms=self.clock.now_ms())
+            if run is not None:
+                self._tell(unit, run)
 
     def _start(self, unit: RunUnit, run: Run) -> tuple[Run, Mapping[str, Any]]:
         RUN.check(run.status, RunStatus.RUNNING)
@@ -270,9 +277,24 @@ class RunExecutor:
         # Holds the session's row, so the line is looked at only after it.
         unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
         unit.requests.withdraw(run.run_id, at_ms=now)
+        self._clear(unit, run)
+        self._tell(unit, run)
+        return run, wake_next(unit, run.session_id, at_ms=now)
+
+    def _clear(self, unit: RunUnit, run: Run) -> None:
+        """Let go of the prompt: what was recalled for it may have to be forgotten one day."""
+        with suppress(DamagedRecord):
+            snapshot = unit.runs.snapshot(run.run_id)
+            unit.runs.set_snapshot(run.run_id, self.worker.leftover(snapshot))
+
+    def _tell(self, unit: RunUnit, run: Run) -> None:
         for hook in self.ending_hooks:
             hook(unit, run)
-        return run, wake_next(unit, run.session_id, at_ms=now)
+
+
+def _last_words(steps: Steps) -> str:
+    said = (event.data.get("text") for event in reversed(steps.done.values()))
+    return next((text for text in said if isinstance(text, str) and text.strip()), "")
 
 
 def _usage(done: tuple[JournalEvent, ...]) -> Usage:

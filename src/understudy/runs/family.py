@@ -14,7 +14,7 @@ from understudy.core.principal import DAEMON, Principal, Role
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunKind, RunStatus, StopRequest
-from understudy.runs.ports import Receipt, RunUnit
+from understudy.runs.ports import EndingHook, Receipt, RunUnit
 from understudy.runs.requests import Request
 from understudy.runs.signals import Signal, SignalKind
 from understudy.runs.submission import Submission, hash_key
@@ -65,9 +65,13 @@ class Family:
     units: Units[RunUnit]
     clock: Clock
     intake: RunIntake
+    # What else happens whenever a run ends, whoever ends it.
+    further: tuple[EndingHook, ...] = ()
 
     def ended(self, unit: RunUnit, run: Run) -> None:
         """What happens in the transaction that ends a run."""
+        for hook in self.further:
+            hook(unit, run)
         now = self.clock.now_ms()
         notify_parent(unit, run, at_ms=now)
         if run.status in CASCADES:
@@ -203,6 +207,16 @@ def question_data(request: Request) -> dict[str, object]:
         "session_id": request.session_id,
         "questions": request.body["questions"],
     }
+
+
+def clarification_words(text: str) -> str:
+    """What a sidechain asks, without the words and the JSON around it."""
+    _, _, data = text.partition(f"{CLARIFICATION}\n")
+    try:
+        questions = [str(each["question"]) for each in json.loads(data)["questions"]]
+    except (ValueError, KeyError, TypeError):
+        return text
+    return "\n".join(["Question from a sidechain", *questions])
 
 
 def _take_to_stop(unit: RunUnit, run_id: str) -> Run | None:

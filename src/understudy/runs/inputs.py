@@ -6,7 +6,7 @@ from understudy.assets.keeping import keep, refer
 from understudy.assets.model import Asset, AssetDraft, ReferenceKind
 from understudy.core.errors import Invalid, LimitExceeded
 from understudy.core.principal import Principal
-from understudy.runs.model import InputItem, Run, RunInput
+from understudy.runs.model import GivenAs, InputItem, Run, RunInput
 from understudy.runs.ports import RunUnit
 from understudy.runs.submission import Submission, items_of
 from understudy.sessions.journal import caller_metadata
@@ -50,7 +50,9 @@ def _kept(
     now_ms: int,
 ) -> InputItem:
     if isinstance(item, AssetDraft):
-        return _item_of(keep(unit, principal, item, now_ms=now_ms)[0])
+        kept, _ = keep(unit, principal, item, now_ms=now_ms)
+        # The same content may have been there before, under another name.
+        return _item_of(kept, file_name=item.file_name, given_as="inline")
     if item.type == "text":
         return item
     asset = unit.assets.get(item.asset_id or "")
@@ -61,16 +63,18 @@ def _kept(
             pointer=pointer,
             detail=f"no asset {item.asset_id!r}; upload it first, or send it inline",
         )
-    return _item_of(asset)
+    # What a schedule fires with was taken before, and knows its name and how it came.
+    return _item_of(asset, file_name=item.file_name or asset.file_name, given_as=item.given_as)
 
 
-def _item_of(asset: Asset) -> InputItem:
+def _item_of(asset: Asset, *, file_name: str, given_as: GivenAs | None) -> InputItem:
     return InputItem(
         type="asset_reference",
         asset_id=asset.asset_id,
-        file_name=asset.file_name,
+        file_name=file_name,
         media_type=asset.media_type,
         size=asset.size,
+        given_as=given_as,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from understudy.sessions.model import ReplyTarget
 
@@ -70,6 +70,9 @@ class RunRequest:
     text_preview: str | None = None
 
 
+GivenAs: TypeAlias = Literal["inline", "attachment"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputItem:
     """One part of an input, in order. `type` is text or asset_reference."""
@@ -80,6 +83,8 @@ class InputItem:
     file_name: str | None = None
     media_type: str | None = None
     size: int | None = None
+    # How a file came, which only matters to whoever tells of it; None: it was referred to.
+    given_as: GivenAs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

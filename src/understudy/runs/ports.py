@@ -55,7 +55,7 @@ class RunStore(Protocol):
         ...
 
     def set_snapshot(self, run_id: str, snapshot: Mapping[str, Any]) -> None:
-        """Keep what the prompt of a run is built from; done once, when it starts."""
+        """Keep what the prompt of a run is built from: when it starts, and what is left at its end."""
         ...
 
     def snapshot(self, run_id: str) -> Mapping[str, Any]:
@@ -249,4 +249,8 @@ class Worker(Protocol):
         self, unit: RunUnit, run: Run, session: Session, *, input_offset: int
     ) -> Mapping[str, Any]:
         """What the prompt is built from, fixed when the run starts."""
+        ...
+
+    def leftover(self, snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of that is still kept once the run has ended."""
         ...

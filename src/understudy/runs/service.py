@@ -1,7 +1,7 @@
 """Use cases of runs that a caller starts: submit, look, cancel, interrupt."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -18,9 +18,7 @@ from understudy.runs.model import (
 )
 from understudy.runs.ports import DebugRequest, EndingHook, RunUnit, require_run
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
-from understudy.runs.submission import (
-    Submission,
-)
+from understudy.runs.submission import Submission, request_json
 from understudy.runs.waiting import leave_line, stop
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.ports import Units, require_session
@@ -47,7 +45,7 @@ class RunService:
         needs_idle: bool = False,
     ) -> RunDetail:
         """Store and queue a run in one transaction; a repeat under the same key finds the first."""
-        asked = {"session_id": session_id, **asdict(submission)}
+        asked = {"session_id": session_id, **request_json(submission)}
         receipt = receipt_for(
             principal, "runs.submit", asked, key=idempotency_key, at_ms=self.clock.now_ms()
         )

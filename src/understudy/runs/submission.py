@@ -4,7 +4,7 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -56,7 +56,9 @@ def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
     if submission.content.strip():
         items["/content"] = InputItem(type="text", text=submission.content)
     for index, asset_id in enumerate(submission.attachments):
-        items[f"/attachments/{index}"] = InputItem(type="asset_reference", asset_id=asset_id)
+        items[f"/attachments/{index}"] = InputItem(
+            type="asset_reference", asset_id=asset_id, given_as="attachment"
+        )
     if all(_is_blank(item) for item in items.values()):
         raise Invalid(
             "input_empty",
@@ -65,6 +67,15 @@ def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
             detail="there is no input: give content, attachments or input_items",
         )
     return items
+
+
+def request_json(submission: Submission) -> dict[str, Any]:
+    """What a caller asked for, by which a repeat of it is known."""
+    asked = asdict(submission)
+    for item in asked["input_items"]:
+        # Noted when an input is taken: no caller says it, and keys of earlier versions know it not.
+        item.pop("given_as", None)
+    return asked
 
 
 def _is_blank(item: InputItem | AssetDraft) -> bool:

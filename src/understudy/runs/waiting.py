@@ -166,13 +166,18 @@ def wake_next(unit: RunUnit, session_id: str, *, at_ms: int) -> bool:
     return True
 
 
-def fail_unread(unit: RunUnit, run_id: str, *, reason: str, at_ms: int) -> None:
-    """End a run that cannot be read or begun, so that its session does not wait for it for ever."""
+def fail_unread(unit: RunUnit, run_id: str, *, reason: str, at_ms: int) -> Run | None:
+    """End a run that cannot be read or begun, so that its session does not wait for it for ever.
+
+    Answers it as it was ended, where it can be read after all.
+    """
     session_id = unit.runs.close(run_id, RunStatus.FAILED, reason=reason, at_ms=at_ms)
-    if session_id is not None:
-        data = {"type": "failed", "status": str(RunStatus.FAILED), "error": reason}
-        event = NewEvent(kind=EventKind.RUN, run_id=run_id, data=data)
-        unit.journal.append(session_id, (event,), at_ms=at_ms)
-        leave_word(unit, run_id, session_id, at_ms=at_ms)
-        queue_unread(unit, run_id)
-        wake_next(unit, session_id, at_ms=at_ms)
+    if session_id is None:
+        return None
+    data = {"type": "failed", "status": str(RunStatus.FAILED), "error": reason}
+    event = NewEvent(kind=EventKind.RUN, run_id=run_id, data=data)
+    unit.journal.append(session_id, (event,), at_ms=at_ms)
+    leave_word(unit, run_id, session_id, at_ms=at_ms)
+    run = queue_unread(unit, run_id)
+    wake_next(unit, session_id, at_ms=at_ms)
+    return run

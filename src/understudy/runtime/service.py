@@ -1,9 +1,9 @@
 """Change the runtime document, look back, roll back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from understudy.core import audit
 from understudy.core.audit import AuditStore
@@ -41,12 +41,16 @@ class RuntimeUnit(Protocol):
     def audit(self) -> AuditStore: ...
 
 
-class RuntimeUnits(Protocol):
+UnitT = TypeVar("UnitT", bound=RuntimeUnit)
+UnitT_co = TypeVar("UnitT_co", bound=RuntimeUnit, covariant=True)
+
+
+class RuntimeUnits(Protocol[UnitT_co]):
     """Opens transactions."""
 
-    def read(self) -> AbstractContextManager[RuntimeUnit]: ...
+    def read(self) -> AbstractContextManager[UnitT_co]: ...
 
-    def write(self) -> AbstractContextManager[RuntimeUnit]: ...
+    def write(self) -> AbstractContextManager[UnitT_co]: ...
 
 
 class HasRevisions(Protocol):
@@ -61,12 +65,22 @@ def current_revision(unit: HasRevisions) -> Revision:
     return unit.revisions.latest() or INITIAL
 
 
+def kept_revisions(unit: HasRevisions) -> tuple[Revision, ...]:
+    """The kept revisions, newest first."""
+    kept = unit.revisions.all()
+    # The first one is not stored: it is what every daemon begins with.
+    return (*kept, INITIAL) if not kept or kept[-1].revision == 2 else kept
+
+
 @dataclass(frozen=True, slots=True)
-class RuntimeService:
+class RuntimeService(Generic[UnitT]):
     """The one place that changes the runtime document."""
 
-    units: RuntimeUnits
+    units: RuntimeUnits[UnitT]
     clock: Clock
+    # Told of the revision before and the one after, in the transaction that makes it; one that
+    # raises keeps it from being made.
+    hooks: tuple[Callable[[UnitT, Revision, Revision], None], ...] = ()
 
     def current(self) -> Revision:
         """The document in force."""
@@ -76,9 +90,7 @@ class RuntimeService:
     def revisions(self) -> tuple[Revision, ...]:
         """The kept revisions, newest first."""
         with self.units.read() as unit:
-            kept = unit.revisions.all()
-        # The first one is not stored: it is what every daemon begins with.
-        return (*kept, INITIAL) if not kept or kept[-1].revision == 2 else kept
+            return kept_revisions(unit)
 
     def change(
         self,
@@ -101,21 +113,35 @@ class RuntimeService:
         target_revision: int | None,
         *,
         expected_revision: int | None = None,
+        only: str | None = None,
     ) -> Revision:
-        """Bring an earlier document back as a new revision; the one before when none is named."""
+        """Bring an earlier document back as a new revision; the one before when none is named.
+
+        With `only`, one setting of it comes back, and the others stay as they are; the one before
+        is then the newest in which that setting was another.
+        """
         with self.units.write() as unit:
             current = self._expect(unit, expected_revision)
-            wanted = target_revision if target_revision is not None else current.revision - 1
-            target = unit.revisions.get(wanted) or (INITIAL if wanted == 1 else None)
-            if target is None:
-                raise NotFound(
-                    "runtime_revision_not_found", domain="runtime", detail=f"no revision {wanted}"
-                )
+            if target_revision is not None:
+                target = _named(unit, target_revision)
+            elif only is not None:
+                target = _before(unit, current, only)
+            else:
+                target = _named(unit, current.revision - 1)
+            document = target.document
+            if only is not None:
+                others = {name: it for name, it in current.document.items() if name != only}
+                document = {**others, **({only: document[only]} if only in document else {})}
             return self._add(
-                unit, principal, current, target.document, "rollback", rollback_of=wanted
+                unit,
+                principal,
+                current,
+                document,
+                only or "rollback",
+                rollback_of=target.revision,
             )
 
-    def _expect(self, unit: RuntimeUnit, expected: int | None) -> Revision:
+    def _expect(self, unit: UnitT, expected: int | None) -> Revision:
         current = current_revision(unit)
         if expected is not None and expected != current.revision:
             raise StaleVersion(
@@ -128,7 +154,7 @@ class RuntimeService:
 
     def _add(
         self,
-        unit: RuntimeUnit,
+        unit: UnitT,
         principal: Principal,
         current: Revision,
         document: Mapping[str, Any],
@@ -157,4 +183,26 @@ class RuntimeService:
                 version=revision.revision,
             )
         )
+        for hook in self.hooks:
+            hook(unit, current, revision)
         return revision
+
+
+def _named(unit: HasRevisions, wanted: int) -> Revision:
+    target = unit.revisions.get(wanted) or (INITIAL if wanted == INITIAL.revision else None)
+    if target is None:
+        raise _not_found(f"no revision {wanted}")
+    return target
+
+
+def _before(unit: HasRevisions, current: Revision, setting: str) -> Revision:
+    """The newest revision in which a setting was another than it is now."""
+    now = current.document.get(setting)
+    for revision in kept_revisions(unit):
+        if revision.document.get(setting) != now:
+            return revision
+    raise _not_found(f"no revision with another {setting}")
+
+
+def _not_found(detail: str) -> NotFound:
+    return NotFound("runtime_revision_not_found", domain="runtime", detail=detail)

@@ -4,11 +4,8 @@ File blobs are only written and removed within a unit that writes, so on SQLite,
 such unit at a time and one daemon per home, nobody removes what another is about to name.
 """
 
-import errno
 import os
 import re
-import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,15 +17,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.assets.model import MAX_ASSET_BYTES
 from understudy.core.errors import Unavailable
+from understudy.storage.files import LEFTOVER, opened, read_file, replace_file
 from understudy.storage.schema import asset_blobs
 
 log = structlog.get_logger()
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
-_LEFTOVER: Final = re.compile(r"\.new-[0-9a-f]{16}")
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NOT_A_FILE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SqlBlobs:
@@ -75,21 +69,21 @@ class FileBlobs:
         """Keep bytes; what stands under that name and differs is replaced, all at once."""
         with _speaking():
             self._directory.mkdir(mode=0o700, exist_ok=True)
-            with self._open() as directory:
+            with opened(self._directory) as directory:
                 if _content(directory, sha256) != data:
-                    _replace(directory, sha256, data)
+                    replace_file(directory, sha256, data)
 
     def get(self, sha256: str) -> bytes | None:
         """The bytes as they are now; None when there is no plain file of that name."""
         if not _NAME.fullmatch(sha256):
             return None
-        with _speaking(), suppress(FileNotFoundError), self._open() as directory:
+        with _speaking(), suppress(FileNotFoundError), opened(self._directory) as directory:
             return _content(directory, sha256)
         return None
 
     def delete(self, sha256: str) -> None:
         """Remove bytes."""
-        with _speaking(), suppress(FileNotFoundError), self._open() as directory:
+        with _speaking(), suppress(FileNotFoundError), opened(self._directory) as directory:
             if _is_ours(sha256):
                 os.unlink(sha256, dir_fd=directory)
 
@@ -98,57 +92,20 @@ class FileBlobs:
         with (
             _speaking(),
             suppress(FileNotFoundError),
-            self._open() as directory,
+            opened(self._directory) as directory,
             os.scandir(directory) as entries,
         ):
             return tuple(entry.name for entry in entries if _is_ours(entry.name))
         return ()
 
-    @contextmanager
-    def _open(self) -> Iterator[int]:
-        """The directory itself, never a place that a link leads to."""
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self._directory, flags)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
-
-
-def _replace(directory: int, name: str, data: bytes) -> None:
-    new = f".new-{secrets.token_hex(8)}"
-    try:
-        with os.fdopen(os.open(new, _CREATE, 0o600, dir_fd=directory), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(new, name, src_dir_fd=directory, dst_dir_fd=directory)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(new, dir_fd=directory)
-        raise
-    os.fsync(directory)
-
 
 def _content(directory: int, name: str) -> bytes | None:
-    try:
-        descriptor = os.open(name, _READ, dir_fd=directory)
-    except OSError as problem:
-        if problem.errno in _NOT_A_FILE:
-            return None
-        raise
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        # A file that grew beyond every asset is damaged; one byte more is enough to show it.
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_ASSET_BYTES + 1)
-    finally:
-        os.close(descriptor)
+    # A file that grew beyond every asset is damaged; one byte more is enough to show it.
+    return read_file(directory, name, limit=MAX_ASSET_BYTES + 1)
 
 
 def _is_ours(name: str) -> bool:
-    return bool(_NAME.fullmatch(name) or _LEFTOVER.fullmatch(name))
+    return bool(_NAME.fullmatch(name) or LEFTOVER.fullmatch(name))
 
 
 @contextmanager

@@ -99,13 +99,8 @@ class SqlJournal:
 
     def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
         """The output events of some runs, in order."""
-        query = (
-            sa.select(journal)
-            .where(journal.c.run_id.in_(run_ids), journal.c.kind == EventKind.OUTPUT)
-            .order_by(journal.c.run_id, journal.c.offset)
-        )
         found: dict[str, tuple[JournalEvent, ...]] = {}
-        for row in self._connection.execute(query):
+        for row in self._connection.execute(_OUTPUTS, {"run_ids": list(run_ids)}):
             found[row.run_id] = (*found.get(row.run_id, ()), _event(row))
         return found
 
@@ -143,6 +138,14 @@ _GROW = (
     .returning(sessions.c.journal_length)
 )
 _INSERT = sa.insert(journal).returning(journal.c.sequence)
+_OUTPUTS = (
+    sa.select(journal)
+    .where(
+        journal.c.run_id.in_(sa.bindparam("run_ids", expanding=True)),
+        journal.c.kind == EventKind.OUTPUT,
+    )
+    .order_by(journal.c.run_id, journal.c.offset)
+)
 
 
 def _event(row: Any) -> JournalEvent:

@@ -18,6 +18,7 @@ JOURNAL_LOCK: Final = 1
 MIGRATION_LOCK: Final = 2
 START_LOCK: Final = 3
 ASSETS_LOCK: Final = 4
+RUN_MEMORIES_LOCK: Final = 5
 
 
 def open_postgres(url: str) -> sa.Engine:
@@ -61,6 +62,10 @@ class PostgresDialect:
         """Keep those who remove assets away from those who add or name some, until the unit ends."""
         lock = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
         connection.execute(sa.select(lock(LOCK_SPACE, ASSETS_LOCK)))
+
+    def lock_run_memories(self, connection: sa.Connection) -> None:
+        """Keep those who keep run memories away from who brings all of them in order."""
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, RUN_MEMORIES_LOCK)))
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Hold the rows until the unit ends."""

@@ -59,12 +59,7 @@ class SqlProjects:
 
     def ids_for_session(self, session_id: str) -> tuple[str, ...]:
         """The projects that a session is a member of."""
-        query = (
-            sa.select(project_sessions.c.project_id)
-            .where(project_sessions.c.session_id == session_id)
-            .order_by(project_sessions.c.project_id)
-        )
-        return tuple(self._connection.execute(query).scalars())
+        return tuple(self._connection.execute(_OF_SESSION, {"member": session_id}).scalars())
 
     def _link(self, project: Project) -> None:
         self._unlink(project.project_id)
@@ -97,6 +92,13 @@ def _row(project: Project) -> dict[str, Any]:
         "created_at_ms": project.created_at_ms,
         "updated_at_ms": project.updated_at_ms,
     }
+
+
+_OF_SESSION = (
+    sa.select(project_sessions.c.project_id)
+    .where(project_sessions.c.session_id == sa.bindparam("member"))
+    .order_by(project_sessions.c.project_id)
+)
 
 
 def _read(row: Any) -> Project:

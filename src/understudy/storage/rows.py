@@ -1,12 +1,42 @@
 """Writing rows: insert unless taken, and replace only what nobody else changed."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.errors import StaleVersion
+
+T = TypeVar("T")
+
+# How many values one statement is given at most.
+BATCH: Final = 500
+
+
+def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The values, so many at a time that a statement takes them."""
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]
+
+
+def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:
+    """The statement that writes a row, new or not, for each database; put together only once."""
+    return {
+        "sqlite": _upsert(table, sqlite.insert(table)),
+        "postgresql": _upsert(table, postgresql.insert(table)),
+    }
+
+
+def _upsert(table: sa.Table, insert: Any) -> sa.Insert:
+    statement = insert.values({column.name: sa.bindparam(column.name) for column in table.c})
+    changed = {
+        column.name: statement.excluded[column.name] for column in table.c if not column.primary_key
+    }
+    upsert: sa.Insert = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=changed
+    )
+    return upsert
 
 
 def insert_new(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:

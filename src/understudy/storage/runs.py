@@ -70,15 +70,12 @@ class SqlRuns:
         )
 
     def set_snapshot(self, run_id: str, snapshot: Mapping[str, Any]) -> None:
-        """Keep what the prompt of a run is built from; done once, when it starts."""
-        self._connection.execute(
-            sa.update(runs).where(runs.c.run_id == run_id).values(snapshot=snapshot)
-        )
+        """Keep what the prompt of a run is built from: when it starts, and what is left at its end."""
+        self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": snapshot})
 
     def snapshot(self, run_id: str) -> Mapping[str, Any]:
         """What the prompt of a run is built from."""
-        query = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == run_id)
-        row = self._connection.execute(query).one()
+        row = self._connection.execute(_SNAPSHOT, {"of": run_id}).one()
         return read_record(row, _snapshot, what=f"snapshot of run {run_id}")
 
     def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
@@ -212,6 +209,12 @@ class SqlRuns:
 _RUNS = sa.select(*(column for column in runs.c if column.name != "snapshot"))
 # These are asked again and again, so they are put together only once.
 _RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
+_SNAPSHOT = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == sa.bindparam("of"))
+_SET_SNAPSHOT = (
+    sa.update(runs)
+    .where(runs.c.run_id == sa.bindparam("of"))
+    .values(snapshot=sa.bindparam("given"))
+)
 _FIRST_IN_LINE = (
     sa.select(runs.c.run_id)
     .where(runs.c.session_id == sa.bindparam("of"), runs.c.finished_at_ms.is_(None))

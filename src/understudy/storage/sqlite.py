@@ -47,6 +47,9 @@ class SqliteDialect:
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
 
+    def lock_run_memories(self, connection: sa.Connection) -> None:
+        """Nothing to do: there is no other writer."""
+
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Nothing to do: there is no other writer."""
         return query

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from understudy.assets.ports import BlobStore
 from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
+from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
 from understudy.storage.agents import SqlAgents
 from understudy.storage.artifacts import SqlArtifacts
@@ -29,11 +30,15 @@ from understudy.storage.projects import SqlProjects
 from understudy.storage.receipts import SqlReceipts, SqlResponses
 from understudy.storage.requests import SqlRequests
 from understudy.storage.revisions import SqlRevisions
+from understudy.storage.run_memory_index import SqlRunMemoryIndex
+from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.runs import SqlRuns
 from understudy.storage.schedules import SqlSchedules
 from understudy.storage.sessions import SqlSessions
 from understudy.storage.sidechains import SqlSidechains, SqlSignals
 from understudy.storage.tasks import SqlTasks
+from understudy.storage.term_counts import TermCounts
+from understudy.storage.term_index import SqlTermIndex
 from understudy.storage.tokens import SqlTokens
 from understudy.storage.tools import SqlToolSwitches
 
@@ -41,6 +46,8 @@ from understudy.storage.tools import SqlToolSwitches
 Enqueue = Callable[[sa.Connection, Run], None]
 # Where the bytes of assets are; in the database, unless told otherwise.
 OpenBlobs = Callable[[sa.Connection], BlobStore]
+# Where run memories are; there as well.
+OpenRunMemories = Callable[[sa.Connection], RunMemoryStore]
 
 
 class SqlUnit:
@@ -52,14 +59,20 @@ class SqlUnit:
         dialect: Dialect,
         enqueue: Enqueue,
         blobs: OpenBlobs = SqlBlobs,
+        run_memories: OpenRunMemories = SqlRunMemories,
+        term_counts: TermCounts | None = None,
     ) -> None:
         self.connection = connection
+        self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
+        self._run_memories = run_memories
         self._dialect = dialect
         self._enqueue = enqueue
         # Sessions whose journal grew; those who listen are told after the commit.
         self.touched: set[str] = set()
         self.has_enqueued = False
+        self.if_committed: list[Callable[[], None]] = []
+        self.if_rolled_back: list[Callable[[BaseException], None]] = []
 
     @cached_property
     def agents(self) -> SqlAgents:
@@ -84,6 +97,18 @@ class SqlUnit:
     @cached_property
     def runs(self) -> SqlRuns:
         return SqlRuns(self.connection, self._dialect)
+
+    @cached_property
+    def run_memories(self) -> RunMemoryStore:
+        return self._run_memories(self.connection)
+
+    @cached_property
+    def run_memory_index(self) -> SqlRunMemoryIndex:
+        return SqlRunMemoryIndex(self.connection, self._dialect, self.term_index)
+
+    @cached_property
+    def term_index(self) -> SqlTermIndex:
+        return SqlTermIndex(self.connection, self._term_counts)
 
     @cached_property
     def debug(self) -> SqlDebug:
@@ -161,6 +186,14 @@ class SqlUnit:
     def webhook_secret(self) -> SqlWebhookSecret:
         return SqlWebhookSecret(self.connection)
 
+    def afterwards(self, act: Callable[[], None]) -> None:
+        """Have something done once this unit has committed, and not if it does not."""
+        self.if_committed.append(act)
+
+    def otherwise(self, act: Callable[[BaseException], None]) -> None:
+        """Have something done if this unit comes to nothing, once it is over; it is given why."""
+        self.if_rolled_back.append(act)
+
     def enqueue(self, run: Run) -> None:
         """Hand the run to the engine; it starts once this unit has committed."""
         self._enqueue(self.connection, run)
@@ -200,38 +233,61 @@ class SqlUnits:
         bell: Bell,
         enqueued: Callable[[], None] = lambda: None,
         blobs: OpenBlobs = SqlBlobs,
+        run_memories: OpenRunMemories = SqlRunMemories,
     ) -> None:
         self.engine = engine
         self._blobs = blobs
+        self._run_memories = run_memories
         # Tells the engine, after the commit, that there is something in its queue.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
         self._enqueue = enqueue
         self._bell = bell
+        # What this process remembers of the index of terms, from one unit to the next.
+        self._term_counts = TermCounts()
         self._here = threading.local()
 
     @contextmanager
     def read(self) -> Iterator[SqlUnit]:
         """Look without changing anything."""
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
-            yield SqlUnit(connection, self._dialect, self._enqueue, self._blobs)
+            yield self._unit(connection)
 
     @contextmanager
     def write(self) -> Iterator[SqlUnit]:
         """Change things; all of it stands at the end, or nothing."""
-        with (
-            self._one_at_a_time(),
-            reachable(),
-            self.engine.connect() as connection,
-            connection.begin(),
-        ):
-            self._dialect.begin_write(connection)
-            unit = SqlUnit(connection, self._dialect, self._enqueue, self._blobs)
-            yield unit
-            self._dialect.announce(connection, unit.touched)
+        regrets: list[Callable[[BaseException], None]] = []
+        try:
+            with (
+                self._one_at_a_time(),
+                reachable(),
+                self.engine.connect() as connection,
+                connection.begin(),
+            ):
+                self._dialect.begin_write(connection)
+                unit = self._unit(connection)
+                regrets = unit.if_rolled_back
+                yield unit
+                self._dialect.announce(connection, unit.touched)
+        except BaseException as problem:
+            for regret in regrets:
+                regret(problem)
+            raise
+        for act in unit.if_committed:
+            act()
         if unit.has_enqueued:
             self._enqueued()
         self.ring(unit.touched)
+
+    def _unit(self, connection: sa.Connection) -> SqlUnit:
+        return SqlUnit(
+            connection,
+            self._dialect,
+            self._enqueue,
+            self._blobs,
+            self._run_memories,
+            self._term_counts,
+        )
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:

@@ -1,16 +1,52 @@
 """Counters an operator's Prometheus reads; every label comes from a closed set, never an id."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 OTHER: Final = "other"
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # From a scripted answer to a run that waited a day for a person.
 RUN_SECONDS: Final = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600, 86400)
+# What run memory counts, by the name that `/v1/status` knows it by.
+RUN_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
+    "stored_total": ("understudy_run_memory_stored_total", "Records that were stored."),
+    "injected_total": ("understudy_run_memory_injected_total", "Records that reached a prompt."),
+    "skipped_unreadable_total": (
+        "understudy_run_memory_skipped_unreadable_total",
+        "Records that could not be read.",
+    ),
+    "pruned_ttl_total": (
+        "understudy_run_memory_pruned_ttl_total",
+        "Records removed because their time was over.",
+    ),
+    "pruned_overflow_total": (
+        "understudy_run_memory_pruned_overflow_total",
+        "Records removed because their session had too many.",
+    ),
+    "pruned_orphan_total": (
+        "understudy_run_memory_pruned_orphan_total",
+        "Files removed because they belonged to no run.",
+    ),
+    "redacted_fields_total": (
+        "understudy_run_memory_redacted_fields_total",
+        "Fields that something was taken out of.",
+    ),
+    "ranked_candidates_total": (
+        "understudy_run_memory_ranked_candidates_total",
+        "Records that were ranked for a prompt.",
+    ),
+    "prompt_limit_omitted_total": (
+        "understudy_run_memory_prompt_limit_omitted_total",
+        "Records that were left out of a prompt for want of room.",
+    ),
+}
 
 
 class Metrics:
@@ -99,6 +135,23 @@ class Metrics:
         """An attempt to deliver to a webhook came back: `delivered`, `retry` or `dead`."""
         self._deliveries.labels(outcome=outcome).inc()
 
+    def watch_run_memory(self, snapshot: Callable[[], Mapping[str, int]]) -> None:
+        """Show what run memory counts, read when somebody asks."""
+        self._registry.register(RunMemoryCollector(snapshot))
+
     def render(self) -> bytes:
         """Everything in the text format of Prometheus."""
         return generate_latest(self._registry)
+
+
+@dataclass(frozen=True, slots=True)
+class RunMemoryCollector(Collector):
+    """The counters of run memory, which are kept elsewhere."""
+
+    snapshot: Callable[[], Mapping[str, int]]
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Each of them as it stands."""
+        counted = self.snapshot()
+        for name, (metric, said) in RUN_MEMORY.items():
+            yield CounterMetricFamily(metric, said, value=counted[name])

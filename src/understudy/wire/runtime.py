@@ -3,6 +3,7 @@
 from pydantic import ConfigDict, Field
 
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
+from understudy.wire.memory import RunMemoryPolicyFields
 
 
 class RouteView(View):
@@ -62,6 +63,7 @@ class RuntimeView(View):
     provider: Omitted[str] = None
     model: Omitted[str] = None
     debug_level: DebugLevel
+    run_memory_policy: RunMemoryPolicyFields
 
 
 class ToolView(View):

@@ -10,6 +10,7 @@ from understudy.agent.history import (
     BATCH,
     NO_RESULT,
     TRANSCRIPT_KINDS,
+    Start,
     find_start,
     input_text,
     message_data,
@@ -182,11 +183,11 @@ TURNS = [
 def test_the_budget_cuts_between_messages_and_the_newest_stays(budget: int, start: int) -> None:
     found = find_start(Journal(TURNS), "s1", before_offset=99, budget_tokens=budget)
 
-    assert found == start
+    assert found.offset == start
 
 
 def test_nothing_before_the_first_input() -> None:
-    assert find_start(Journal([]), "s1", before_offset=1, budget_tokens=100) == 1
+    assert find_start(Journal([]), "s1", before_offset=1, budget_tokens=100) == Start(offset=1)
 
 
 def test_tool_calls_and_results_count_too() -> None:
@@ -194,7 +195,7 @@ def test_tool_calls_and_results_count_too() -> None:
     needed = 285 + 4
 
     start = [
-        find_start(Journal(events), "s1", before_offset=9, budget_tokens=budget)
+        find_start(Journal(events), "s1", before_offset=9, budget_tokens=budget).offset
         for budget in (needed - 1, needed)
     ]
 
@@ -203,7 +204,9 @@ def test_tool_calls_and_results_count_too() -> None:
 
 def test_what_a_checkpoint_stands_for_is_not_read_again() -> None:
     found = [
-        find_start(Journal(TURNS), "s1", after_offset=after, before_offset=99, budget_tokens=10_000)
+        find_start(
+            Journal(TURNS), "s1", after_offset=after, before_offset=99, budget_tokens=10_000
+        ).offset
         for after in (0, 20, 21, 41, 42)
     ]
 
@@ -219,7 +222,7 @@ def test_one_huge_turn_does_not_empty_the_history() -> None:
         resulted(5, "c2", "y" * 100_000, step=2),
     ]
 
-    assert find_start(Journal(events), "s1", before_offset=9, budget_tokens=1000) == 4
+    assert find_start(Journal(events), "s1", before_offset=9, budget_tokens=1000).offset == 4
 
 
 def test_a_reply_and_its_results_are_one_piece() -> None:
@@ -243,7 +246,10 @@ def test_a_history_longer_than_a_batch_is_read_whole_and_stops_before_the_input(
 def test_finding_the_start_looks_beyond_a_batch() -> None:
     events = [said(offset, "x") for offset in range(1, 2 * BATCH)]
 
-    assert find_start(Journal(events), "s1", before_offset=2 * BATCH, budget_tokens=10_000) == 1
+    found = find_start(Journal(events), "s1", before_offset=2 * BATCH, budget_tokens=10_000)
+
+    # An "x" is one token.
+    assert found == Start(offset=1, tokens=2 * BATCH - 1)
 
 
 def test_only_the_transcript_is_read() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.support.factories import make_run
-from understudy.agent.budget import estimate_tokens
 from understudy.agent.inputs import (
     IMAGE_TOKENS,
     MAX_TEXT_CHARS,
@@ -11,6 +10,7 @@ from understudy.agent.inputs import (
     input_tokens,
     items_of,
 )
+from understudy.core.tokens import estimate_tokens
 from understudy.runs.model import InputItem, RunInput
 
 

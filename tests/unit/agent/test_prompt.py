@@ -10,12 +10,18 @@ from understudy.agent.budget import (
     BUFFER,
     CUT,
     clip,
-    estimate_tokens,
     list_tokens,
     prompt_limit,
 )
-from understudy.agent.prompt import BASE_INSTRUCTIONS, Section, build_sections, render
+from understudy.agent.prompt import (
+    BASE_INSTRUCTIONS,
+    Section,
+    build_sections,
+    recalled_sections,
+    render,
+)
 from understudy.agents.model import CONTEXT_FILES
+from understudy.core.tokens import estimate_tokens
 from understudy.sessions.persona import snapshot_of
 
 
@@ -54,6 +60,15 @@ def test_context_files_come_in_the_known_order_without_empty_and_unknown_ones() 
 
     named = [name for name in CONTEXT_FILES if name != "IDENTITY.md"]
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == named
+
+
+def test_what_is_recalled_comes_last_in_its_own_order() -> None:
+    recalled = {"recovered_memory": "runs", "learned_context": "facts", "else": "x"}
+
+    text = render((*build_sections(None, []), *recalled_sections(recalled)))
+
+    assert headings(text) == ["Base instructions", "learned_context", "recovered_memory"]
+    assert recalled_sections({}) == recalled_sections({"else": "x"})
 
 
 def test_rendering_nothing_gives_nothing() -> None:

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from understudy.agent.budget import estimate_tokens, list_tokens
+from understudy.agent.budget import list_tokens
 from understudy.agent.conversation import Piece
 from understudy.agent.summary import MAX_SUMMARY_TOKENS, Summariser
+from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     FilePart,

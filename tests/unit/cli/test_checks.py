@@ -145,3 +145,30 @@ def test_a_check_without_a_fix_has_none_in_json() -> None:
         "severity": "info",
         "message": "m",
     }
+
+
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [
+        ("run_memory_repaired", "info"),
+        ("run_memory_maintenance_failed", "warning"),
+        ("run_memory_maintenance_failed", "error"),
+    ],
+)
+def test_the_upkeep_of_run_memories_is_one_check(code: str, severity: str) -> None:
+    warning = {"code": code, "severity": severity, "message": "words", "action": "do it"}
+    status = {**STATUS, "run_memory": {}, "health": {"warnings": [warning]}}
+
+    found = replace(WELL, status=status)
+
+    check = find(found, "run_memory_maintenance")
+    fix = None if severity == "info" else "do it"
+    assert (check.severity, check.message, check.fix) == (severity, "words", fix)
+    assert code not in {each.code for each in examine(found)}
+    assert is_ok(examine(found)) is (severity != "error")
+
+
+def test_run_memories_in_good_order_are_told_of_too() -> None:
+    found = replace(WELL, status={**STATUS, "run_memory": {}})
+
+    assert find(found, "run_memory_maintenance").severity == "info"

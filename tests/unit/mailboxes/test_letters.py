@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.factories import NOW
+from tests.support.factories import make_letter as letter
 from understudy.core.errors import InvalidTransition
-from understudy.mailboxes.letters import INTRODUCTION, QUOTE, framed, submission_of
+from understudy.mailboxes.letters import INTRODUCTION, QUOTE, framed, letter_words, submission_of
 from understudy.mailboxes.lifecycle import MESSAGE
-from understudy.mailboxes.model import Message, MessageStatus, Sender
+from understudy.mailboxes.model import MessageStatus, Sender
 from understudy.runs.model import RunKind
 
 DOCS = Path(__file__).parents[3] / "docs" / "howto" / "mailboxes.md"
@@ -24,17 +24,6 @@ EXPECTED = {
 }
 
 
-def letter(content: str = "hello", **fields: object) -> Message:
-    values: dict[str, object] = {
-        "message_id": "msg_1",
-        "session_id": "s1",
-        "sender": Sender(user_id="alice"),
-        "created_at_ms": NOW,
-        "updated_at_ms": NOW,
-    }
-    return Message(content=content, **(values | fields))  # type: ignore[arg-type]
-
-
 @given(st.text(min_size=1))
 def test_every_line_of_a_message_is_quoted(content: str) -> None:
     head, _, body = framed(letter(content)).partition(f"\n\n{INTRODUCTION}\n\n")
@@ -43,6 +32,22 @@ def test_every_line_of_a_message_is_quoted(content: str) -> None:
     # Whatever a reader takes for the end of a line, the mark stands behind it.
     assert all(line.startswith(QUOTE) for line in body.splitlines())
     assert [line.removeprefix(QUOTE) for line in body.splitlines()] == content.splitlines()
+
+
+@given(st.text(min_size=1))
+def test_the_words_of_a_message_come_out_of_its_frame(content: str) -> None:
+    first, *said = letter_words(framed(letter(content))).split("\n")
+
+    assert first == "Letter from user alice"
+    assert said == content.splitlines() or not content.splitlines()
+
+
+def test_a_message_about_a_frame_is_read_whole() -> None:
+    within = framed(letter("hello", subject="From: nobody"))
+    outside = letter_words(framed(letter(within, subject="From: you")))
+
+    head = "Letter from user alice\nSubject: From: you\n"
+    assert outside == head + within
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What a caller may send to start a run."""
 
-from dataclasses import asdict
-
 import pytest
 
 from tests.support.factories import ODD_TEXTS, make_run
@@ -17,6 +15,7 @@ from understudy.runs.submission import (
     fingerprint,
     hash_key,
     items_of,
+    request_json,
 )
 from understudy.sessions.journal import DAEMON_OWNED_METADATA, caller_metadata
 from understudy.sessions.model import ReplyTarget
@@ -52,7 +51,9 @@ def test_attachments_follow_the_content_and_know_their_place() -> None:
     given = items_of(Submission(content="see", attachments=("ast_1", "ast_2")))
 
     assert list(given) == ["/content", "/attachments/0", "/attachments/1"]
-    assert given["/attachments/1"] == InputItem(type="asset_reference", asset_id="ast_2")
+    assert given["/attachments/1"] == InputItem(
+        type="asset_reference", asset_id="ast_2", given_as="attachment"
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,9 +72,15 @@ def test_a_file_alone_is_an_input(submission: Submission) -> None:
 def test_files_of_other_content_are_another_request() -> None:
     def asked(data: bytes) -> str:
         draft = draft_of_bytes(data, file_name="a.txt")
-        return fingerprint("runs.submit", asdict(Submission(input_items=(draft,))))
+        return fingerprint("runs.submit", request_json(Submission(input_items=(draft,))))
 
     assert asked(b"one") == asked(b"one") != asked(b"two")
+
+
+def test_a_request_is_known_by_what_every_version_stored_of_it() -> None:
+    [item] = request_json(Submission(input_items=(text("hi"),)))["input_items"]
+
+    assert list(item) == ["type", "text", "asset_id", "file_name", "media_type", "size"]
 
 
 @pytest.mark.parametrize(

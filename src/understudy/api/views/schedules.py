@@ -112,4 +112,7 @@ def _request(request: Submission) -> ScheduledRequestView:
 
 
 def _given(item: InputItem) -> dict[str, object]:
-    return {name: value for name, value in asdict(item).items() if value is not None}
+    shown = {name: value for name, value in asdict(item).items() if value is not None}
+    # A file is shown by its id, however it came.
+    shown.pop("given_as", None)
+    return shown

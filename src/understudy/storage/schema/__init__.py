@@ -7,6 +7,13 @@ from understudy.storage.schema.deliveries import deliveries, delivery_tries, web
 from understudy.storage.schema.mailboxes import messages
 from understudy.storage.schema.mcp import session_mcp_servers
 from understudy.storage.schema.metadata import metadata
+from understudy.storage.schema.run_memories import (
+    run_memories,
+    run_memory_backlog,
+    run_memory_bodies,
+    run_memory_evidence,
+    run_memory_scopes,
+)
 from understudy.storage.schema.runs import debug_requests, receipts, runs
 from understudy.storage.schema.runtime import runtime_revisions, tool_switches
 from understudy.storage.schema.schedules import schedule_executions, schedules
@@ -19,6 +26,7 @@ from understudy.storage.schema.sessions import (
 )
 from understudy.storage.schema.sidechains import sidechains, signals
 from understudy.storage.schema.tasks import tasks
+from understudy.storage.schema.term_index import term_entries
 from understudy.storage.schema.waiting import artifacts, requests
 
 __all__ = [
@@ -41,6 +49,11 @@ __all__ = [
     "receipts",
     "requests",
     "responses",
+    "run_memories",
+    "run_memory_backlog",
+    "run_memory_bodies",
+    "run_memory_evidence",
+    "run_memory_scopes",
     "runs",
     "runtime_revisions",
     "schedule_executions",
@@ -50,6 +63,7 @@ __all__ = [
     "sidechains",
     "signals",
     "tasks",
+    "term_entries",
     "tokens",
     "tool_switches",
     "webhook_secret",

@@ -1,0 +1,32 @@
+"""What the loop asks of somebody who recalls earlier runs."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from understudy.retrieval.pack import Budget
+from understudy.retrieval.recollect import Recollection
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+
+
+class Memories(Protocol):
+    """Somebody who recalls what a run should be told of earlier ones."""
+
+    def recollect(self, unit: RunUnit, run: Run, budget: Budget) -> Recollection:
+        """Sections for the system text, within a budget; called in the unit that starts the run."""
+        ...
+
+    def used(self, report: Mapping[str, Any]) -> None:
+        """Hear that the first prompt with what was recalled is about to be sent."""
+        ...
+
+
+class NoMemories:
+    """Recalls nothing."""
+
+    def recollect(self, unit: RunUnit, run: Run, budget: Budget) -> Recollection:
+        """Nothing."""
+        return Recollection()
+
+    def used(self, report: Mapping[str, Any]) -> None:
+        """Nothing to hear of."""

@@ -1,0 +1,53 @@
+"""What a session remembers: what its prompts get, what it can find, and why."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.parts import Parts
+from understudy.api.views.memory import context_view, explain_view, search_view
+from understudy.api.views.memory_report import report_view
+from understudy.wire.memory import (
+    MemoryContextView,
+    MemoryExplainView,
+    MemoryReportView,
+    MemorySearchView,
+)
+
+router = APIRouter(tags=["memory"], route_class=GatedRoute)
+SessionId = Annotated[str, Path(description="id of the session")]
+Asked = Annotated[str | None, Query(description="what the next input might say, or ask for")]
+
+
+@router.get("/v1/sessions/{session_id}/memory-context", operation_id="sessions.memory_context")
+def memory_context(session_id: SessionId, parts: Parts, query: Asked = None) -> MemoryContextView:
+    """What the next run would be given to remember; looking changes nothing."""
+    return context_view(parts.inspection.context(session_id, query))
+
+
+@router.get("/v1/sessions/{session_id}/memory-search", operation_id="sessions.memory_search")
+def memory_search(
+    session_id: SessionId,
+    parts: Parts,
+    query: Asked = None,
+    limit: Annotated[
+        int | None, Query(description="how many results; 12, brought within 1 and 50")
+    ] = None,
+) -> MemorySearchView:
+    """What the session can find, best first; newest first without a query."""
+    return search_view(parts.inspection.search(session_id, query, limit))
+
+
+@router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")
+def memory_explain(session_id: SessionId, parts: Parts, query: Asked = None) -> MemoryExplainView:
+    """Every memory of the session, with why it would or would not reach the prompt."""
+    return explain_view(parts.inspection.context(session_id, query))
+
+
+@router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")
+def memory_report(
+    run_id: Annotated[str, Path(description="id of the run")], parts: Parts
+) -> MemoryReportView:
+    """What a run was given to remember, what was left out, and why."""
+    return report_view(parts.inspection.report(run_id))

@@ -1,0 +1,183 @@
+"""What is remembered, as the wire shows it."""
+
+from collections.abc import Sequence
+
+from understudy.core.scope import Scope
+from understudy.memory.policy import RunMemoryPolicy, policy_json
+from understudy.memory.record import Evidence, RunMemory, RunMemoryRecord, record_json
+from understudy.memory.service import PolicyAt
+from understudy.retrieval.context import MemoryContext
+from understudy.retrieval.hits import SearchResult
+from understudy.retrieval.inspection import Listed
+from understudy.retrieval.reasons import explanation
+from understudy.retrieval.recovered import Considered, Reason
+from understudy.retrieval.score import Match
+from understudy.retrieval.search import SearchAnswer
+from understudy.sessions.learning_scopes import LearningScope
+from understudy.sessions.scopes import effective_capability_scope
+from understudy.wire.memory import (
+    EvidenceView,
+    ExplainedEntryView,
+    LearningScopeView,
+    MatchView,
+    MemoryContextView,
+    MemoryExplainView,
+    MemorySearchView,
+    RecoveredEntryView,
+    RecoveredMemoryView,
+    RunMemoryItem,
+    RunMemoryPolicyFields,
+    RunMemoryPolicyRevisionView,
+    RunMemoryPolicyView,
+    RunMemoryView,
+    SearchResultView,
+)
+
+
+def context_view(context: MemoryContext) -> MemoryContextView:
+    """What the next run would be given."""
+    kept = context.recovered.kept
+    return MemoryContextView(
+        session_id=context.session.session_id,
+        effective_capability_scope=_lists(effective_capability_scope(context.session)),
+        learning_scopes=_scopes(context.learning_scopes),
+        recovered_memory=RecoveredMemoryView(
+            entries=[_entry(memory) for memory in kept],
+            truncated=context.recovered.omitted > 0,
+        )
+        if kept
+        else None,
+        visible_skills=[],
+    )
+
+
+def search_view(answer: SearchAnswer) -> MemorySearchView:
+    """What was found."""
+    return MemorySearchView(
+        session_id=answer.session.session_id,
+        effective_capability_scope=_lists(effective_capability_scope(answer.session)),
+        learning_scopes=_scopes(answer.learning_scopes),
+        query=answer.query,
+        truncated=answer.truncated,
+        results=[_result(result) for result in answer.results],
+    )
+
+
+def explain_view(context: MemoryContext) -> MemoryExplainView:
+    """Every record of a session, and why it would or would not reach the prompt."""
+    return MemoryExplainView(
+        session_id=context.session.session_id,
+        query=context.query,
+        max_prompt_entries=context.policy.max_prompt_entries,
+        relevance_floor=context.policy.relevance_floor,
+        entries=[_explained(it, context.policy) for it in context.recovered.considered],
+    )
+
+
+def record_view(record: RunMemoryRecord, evidence: Evidence | None) -> RunMemoryView:
+    """The record that a run left behind."""
+    shown = RunMemoryView.model_validate(record_json(record))
+    if evidence is None:
+        return shown
+    longer = EvidenceView(request=evidence.request, outcome=evidence.outcome)
+    return shown.model_copy(update={"evidence": longer})
+
+
+def item_view(listed: Listed) -> RunMemoryItem:
+    """A record in a list."""
+    pointer, memory = listed.pointer, listed.memory
+    return RunMemoryItem(
+        run_id=pointer.run_id,
+        session_id=pointer.session_id,
+        recorded_at_ms=pointer.recorded_at_ms,
+        semantic_capture=pointer.semantic_capture.value,
+        status=memory.status.value if memory else None,
+        summary=memory.summary if memory else None,
+    )
+
+
+def policy_view(found: PolicyAt) -> RunMemoryPolicyView:
+    """The policy in force."""
+    policy, revision = found
+    return RunMemoryPolicyView(
+        policy=RunMemoryPolicyFields.model_validate(policy_json(policy)),
+        revision=revision.revision,
+        updated_at_ms=revision.updated_at_ms,
+    )
+
+
+def policy_revision_view(found: PolicyAt) -> RunMemoryPolicyRevisionView:
+    """The policy as it stood after one change."""
+    revision = found[1]
+    return RunMemoryPolicyRevisionView(
+        **dict(policy_view(found)),
+        actor=revision.actor,
+        setting=revision.setting,
+        rollback_of_revision=revision.rollback_of_revision,
+    )
+
+
+def match_views(matches: Sequence[Match]) -> list[MatchView]:
+    """What the fields of a record gave."""
+    return [
+        MatchView(field=match.field, terms=list(match.terms), points=round(match.points, 4))
+        for match in matches
+    ]
+
+
+def _entry(memory: RunMemory) -> RecoveredEntryView:
+    return RecoveredEntryView(
+        run_id=memory.run_id,
+        recorded_at_ms=memory.recorded_at_ms,
+        status=memory.status.value,
+        summary=memory.summary,
+    )
+
+
+def _result(result: SearchResult) -> SearchResultView:
+    return SearchResultView(
+        kind=result.kind.value,
+        source_id=result.source_id,
+        title=result.title,
+        excerpt=result.excerpt,
+        score=round(result.score, 4),
+        timestamp_ms=result.timestamp_ms,
+        scope=None if result.scope is None else _scope(result.scope),
+        prompt_eligible=result.prompt_eligible,
+        matched_fields=list(result.matched_fields),
+    )
+
+
+def _explained(it: Considered, policy: RunMemoryPolicy) -> ExplainedEntryView:
+    scored, memory = it.scored, it.memory
+    coverage = round(scored.coverage, 4) if scored else 0.0
+    return ExplainedEntryView(
+        run_id=it.run_id,
+        recorded_at_ms=it.recorded_at_ms,
+        status=memory.status.value if memory else None,
+        summary=memory.summary if memory else None,
+        score=round(scored.score, 4) if scored else 0.0,
+        coverage=coverage,
+        matches=match_views(scored.matches) if scored else [],
+        injected=it.reason is Reason.INCLUDED,
+        reason=str(it.reason),
+        explanation=explanation(
+            it.reason,
+            score=scored.score if scored else None,
+            coverage=coverage,
+            limit=policy.max_prompt_entries,
+            floor=policy.relevance_floor,
+        ),
+    )
+
+
+def _scopes(scopes: Sequence[LearningScope]) -> list[LearningScopeView]:
+    return [_scope(scope) for scope in scopes]
+
+
+def _scope(scope: LearningScope) -> LearningScopeView:
+    return LearningScopeView(kind=scope.kind.value, id=scope.id)
+
+
+def _lists(scope: Scope | None) -> dict[str, list[str]] | None:
+    return None if scope is None else scope.to_json() or None

@@ -1,0 +1,20 @@
+"""One thing that deserves a look, as `/v1/status.health` shows it."""
+
+from typing import Any, Literal
+
+Severity = Literal["info", "warning", "error"]
+
+
+def warning(
+    severity: Severity, code: str, message: str, *, related_id: str | None = None, action: str
+) -> dict[str, Any]:
+    """A finding, and what to do about it."""
+    found: dict[str, Any] = {
+        "severity": severity,
+        "code": code,
+        "message": message,
+        "action": action,
+    }
+    if related_id is not None:
+        found["related_id"] = related_id
+    return found

@@ -1,0 +1,175 @@
+"""Making the memory of a run, in the transaction that ends it."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, cast
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, Unavailable, UnderstudyError
+from understudy.memory.asked import request_text
+from understudy.memory.bounds import MAX_SCOPE_KEYS
+from understudy.memory.digest import Digest, digest
+from understudy.memory.keeping import Keeper
+from understudy.memory.policy import RunMemoryPolicy, policy_in
+from understudy.memory.ports import MemoryUnit
+from understudy.memory.record import RunMemoryRecord, SemanticCapture
+from understudy.memory.texts import Cleaner
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.sessions.learning_scopes import session_scope, visible_scopes
+from understudy.sessions.ports import Units, require_session
+
+log = structlog.get_logger()
+
+BATCH: Final = 100
+# Less than this is scrubbed in a moment.
+WORTH_CHARS: Final = 4_096
+
+
+class NotMade(Unavailable):
+    """The texts of a run broke what makes its memory; trying again would end the same way."""
+
+
+def receipt_for(_: MemoryUnit) -> SemanticCapture:
+    """Whether something is to be learned from the runs that end now; so far nothing is."""
+    return SemanticCapture.SKIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Notes down what runs did; what goes wrong here never keeps one from ending."""
+
+    units: Units[MemoryUnit]
+    clock: Clock
+    keeper: Keeper
+    # Values that the operator named as secret.
+    literals: tuple[str, ...] = ()
+
+    def foresee(self, run: Run, outcome: str) -> None:
+        """Scrub what a run is about to leave behind, while nobody waits for a lock."""
+        texts = (request_text(run), outcome)
+        if sum(map(len, texts)) < WORTH_CHARS:
+            return
+        try:
+            with self.units.read() as unit:
+                cleaner = self._cleaner(policy_in(unit))
+            for text in texts:
+                cleaner.clean(text)
+        except Exception as problem:  # noqa: BLE001 - it is done again, and answered for, at the end
+            log.warning("run_memory.not_foreseen", run_id=run.run_id, reason=str(problem)[:200])
+
+    def ended(self, unit: RunUnit, run: Run) -> None:
+        """Keep the memory of a run that ends in this transaction."""
+        # Whoever ends a run has all stores of the daemon.
+        own = cast("MemoryUnit", unit)
+        try:
+            self._remember(own, run)
+        except UnderstudyError as problem:
+            log.warning("run_memory.postponed", run_id=run.run_id, reason=problem.detail)
+            own.run_memory_index.postpone(
+                run.run_id, reason=problem.code, at_ms=self.clock.now_ms()
+            )
+
+    def catch_up(self) -> int:
+        """Make the records that could not be made when their runs ended; how many are left over."""
+        with self.units.read() as unit:
+            waiting = unit.run_memory_index.postponed(limit=BATCH)
+        return sum(not self._make_up_for(run_id) for run_id in waiting)
+
+    def _make_up_for(self, run_id: str) -> bool:
+        try:
+            with self.units.write() as unit:
+                run = _ended_run(unit, run_id)
+                done = run is None or self._remember(unit, run)
+                if done:
+                    unit.run_memory_index.made_up_for(run_id)
+                return done
+        except UnderstudyError as problem:
+            is_given_up = isinstance(problem, NotMade)
+            self._put_back(run_id, problem, is_given_up=is_given_up)
+            return is_given_up
+
+    def _put_back(self, run_id: str, problem: UnderstudyError, *, is_given_up: bool) -> None:
+        """To the end of the line, so that one that never works does not stop the others."""
+        log.warning("run_memory.still_missing", run_id=run_id, reason=problem.detail)
+        with self.units.write() as unit:
+            index = unit.run_memory_index
+            index.made_up_for(run_id)
+            if not is_given_up:
+                index.postpone(run_id, reason=problem.code, at_ms=self.clock.now_ms())
+
+    def _remember(self, unit: MemoryUnit, run: Run) -> bool:
+        """Make the record of a run and have it kept; False when that has to wait."""
+        # Held first: a policy that changes meanwhile has removed all that it does not allow.
+        unit.run_memory_index.hold()
+        policy = policy_in(unit)
+        if not policy.enabled:
+            return True
+        made = self._digest(unit, run, policy)
+        record = RunMemoryRecord(
+            session_id=run.session_id,
+            scope_keys=_scope_keys(unit, run.session_id),
+            semantic_capture=receipt_for(unit),
+            memory=made.memory,
+        )
+        if not self.keeper.keep(unit, record, made.evidence, policy=policy):
+            return False
+        if made.redacted:
+            count = partial(self.keeper.counters.add, redacted_fields_total=made.redacted)
+            unit.afterwards(count)
+        return True
+
+    def _digest(self, unit: MemoryUnit, run: Run, policy: RunMemoryPolicy) -> Digest:
+        outcome, made = _left_behind(unit, run)
+        try:
+            return digest(run, outcome=outcome, artifact_ids=made, cleaner=self._cleaner(policy))
+        except Exception as problem:
+            # Whatever a text may be that breaks this, the run that holds it must end.
+            log.exception("run_memory.not_made", run_id=run.run_id)
+            raise NotMade(
+                "run_memory_not_made", domain="run_memories", detail="see the daemon's log"
+            ) from problem
+
+    def _cleaner(self, policy: RunMemoryPolicy) -> Cleaner:
+        return Cleaner(literals=self.literals, pii=policy.redact_pii)
+
+
+def _left_behind(unit: MemoryUnit, run: Run) -> tuple[str, tuple[str, ...]]:
+    """The last thing a run said that was not blank, and the artifacts it made."""
+    if run.started_at_ms is None:
+        return "", ()
+    outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
+    said = (str(event.data.get("text", "")) for event in reversed(outputs))
+    # Only a tool makes artifacts.
+    made = unit.artifacts.list(run.run_id) if run.usage.tool_calls else ()
+    return (
+        next((text for text in said if text.strip()), ""),
+        tuple(artifact.artifact_id for artifact in made),
+    )
+
+
+def _scope_keys(unit: MemoryUnit, session_id: str) -> tuple[str, ...]:
+    try:
+        session = require_session(unit, session_id)
+    except DamagedRecord:
+        # Whatever else it belongs to cannot be told.
+        return (session_scope(session_id).key,)
+    *narrow, widest = (scope.key for scope in visible_scopes(unit, session))
+    # Of very many projects the last are left out.
+    return (*narrow[: MAX_SCOPE_KEYS - 1], widest)
+
+
+def _ended_run(unit: MemoryUnit, run_id: str) -> Run | None:
+    """A run whose memory can still be made; its row and its session's are held."""
+    try:
+        run = unit.runs.get(run_id, lock=True)
+    except DamagedRecord as damaged:
+        log.warning("run_memory.given_up", run_id=run_id, reason=damaged.detail)
+        return None
+    if run is None or run.status not in TERMINAL:
+        return None
+    unit.sessions.get(run.session_id, lock=True)
+    return run

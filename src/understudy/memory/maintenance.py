@@ -1,0 +1,239 @@
+"""Bringing records, index and policy to agreement: at every start, and when the policy changes."""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.core.errors import Unavailable, UnderstudyError
+from understudy.memory.counters import Counters
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.memory.ports import Found, MemoryUnit
+from understudy.memory.record import Pointer, RunMemoryRecord
+from understudy.memory.report import Action, Reason, Report, Source, Tally
+from understudy.memory.survey import Orphan, Survey, batches, survey
+
+log = structlog.get_logger()
+
+MESSAGES: Final = {
+    Reason.TTL_EXPIRED: "past its time",
+    Reason.SESSION_OVERFLOW: "beyond what a session may have",
+}
+
+NOTHING: Final = Found(path=None, run_id=None)
+
+
+@dataclass(slots=True)
+class Maintenance:
+    """Looks through everything that is kept, puts it right, and remembers what came of it."""
+
+    clock: Clock
+    counters: Counters
+    _last: Report = field(default_factory=Report)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def last(self) -> Report:
+        """What the last look came to."""
+        with self._lock:
+            return self._last
+
+    def rebuild(self, unit: MemoryUnit, policy: RunMemoryPolicy, source: Source) -> Report:
+        """Remove what may not be kept and have the index point to all the rest.
+
+        A store that cannot be listed, or a record that cannot be removed, raises `Unavailable`, and
+        everything is as it was; at a start the second is only reported, so that one bad file keeps
+        nothing else from being put right.
+        """
+        tally = Tally(self.clock.now_ms(), source)
+        work = _Rebuild(unit, policy, tally, goes_on=source is Source.STARTUP)
+        unit.afterwards(partial(self._done, work))
+        unit.otherwise(partial(self._undone, work))
+        try:
+            work.do()
+        except BaseException:
+            # Before anybody else may look: to them a record that is set aside is lost.
+            work.put_back()
+            raise
+        return tally.report(index_rebuilt=True)
+
+    def failed(self, source: Source, problem: Exception) -> None:
+        """Note a failure that came before anything was looked at."""
+        tally = Tally(self.clock.now_ms(), source)
+        tally.add(Action.REPLACE_INDEX, Reason.INDEX_REPLACE_FAILED, _told(problem))
+        self._hold(tally.report(index_rebuilt=False))
+
+    def _hold(self, report: Report) -> None:
+        with self._lock:
+            self._last = report
+
+    def _done(self, work: "_Rebuild") -> None:
+        work.discard()
+        report = work.tally.report(index_rebuilt=True)
+        self._hold(report)
+        self.counters.add(
+            pruned_ttl_total=report.pruned_ttl_count,
+            pruned_overflow_total=report.pruned_overflow_count,
+            pruned_orphan_total=report.pruned_orphan_file_count,
+        )
+
+    def _undone(self, work: "_Rebuild", problem: BaseException) -> None:
+        tally = work.tally
+        work.put_back()
+        tally.take_back()
+        if not work.has_told:
+            tally.add(
+                Action.REPLACE_INDEX,
+                Reason.INDEX_REPLACE_FAILED,
+                f"the change was not committed: {_told(problem)}",
+                run_id=work.at.run_id,
+                path=work.at.path,
+            )
+        self._hold(tally.report(index_rebuilt=False))
+
+
+@dataclass(slots=True)
+class _Rebuild:
+    """One look, from the scan to the index."""
+
+    unit: MemoryUnit
+    policy: RunMemoryPolicy
+    tally: Tally
+    # Whether a record that cannot be removed is left where it is.
+    goes_on: bool
+    # What is seen to just now, so that whatever goes wrong with it can be told.
+    at: Found = NOTHING
+    # Whether what ended it is among what went wrong already.
+    has_told: bool = False
+    # What goes for good once the unit has committed.
+    _aside: list[Found] = field(default_factory=list)
+    _gone: set[str] = field(default_factory=set)
+
+    def do(self) -> None:
+        """All of it."""
+        self.unit.run_memory_index.hold()
+        found = self._survey()
+        for orphan in found.orphans:
+            self._remove_orphan(orphan, found)
+        leaving = found.doomed(self.policy, now_ms=self.tally.checked_at_ms)
+        self._remove(leaving.expired, found, Reason.TTL_EXPIRED)
+        self._remove(leaving.overflow, found, Reason.SESSION_OVERFLOW)
+        self._agree(found)
+        self.at = NOTHING
+
+    def discard(self) -> None:
+        """Remove for good what was set aside."""
+        for found in self._aside:
+            self._try(Action.DELETE_FILE, self.unit.run_memories.discard, found)
+
+    def put_back(self) -> None:
+        """Have everything where it was."""
+        while self._aside:
+            self._put_back(self._aside.pop())
+
+    def _put_back(self, found: Found) -> None:
+        try:
+            self.unit.run_memories.put_back(found)
+        except Unavailable as problem:
+            # The next look does it: the index still points there.
+            log.warning("run_memory.left_aside", run_id=found.run_id, reason=problem.detail)
+
+    def _survey(self) -> Survey:
+        try:
+            self._settle_leftovers()
+            return survey(self.unit, now_ms=self.tally.checked_at_ms)
+        except Unavailable as problem:
+            self.tally.add(Action.SCAN, Reason.SCAN_FAILED, problem.detail)
+            self.has_told = True
+            raise
+
+    def _settle_leftovers(self) -> None:
+        """See to what a crash left set aside: the index tells whether its change was made."""
+        for found in self.unit.run_memories.left_aside():
+            run_id = found.run_id
+            if run_id is not None and self.unit.run_memory_index.get(run_id) is not None:
+                self._put_back(found)
+            else:
+                self._try(Action.DELETE_FILE, self.unit.run_memories.discard, found)
+
+    def _remove(self, pointers: Iterable[Pointer], seen: Survey, reason: Reason) -> None:
+        for pointer in pointers:
+            run_id = pointer.run_id
+            self._gone.add(run_id)
+            record = seen.record_of(run_id)
+            if self._set_aside(Action.DELETE_RECORD, record, goes_on=self.goes_on):
+                self.tally.add(Action.DELETE_RECORD, reason, MESSAGES[reason], run_id=run_id)
+
+    def _remove_orphan(self, orphan: Orphan, seen: Survey) -> None:
+        found = orphan.found
+        goes_on = self.goes_on or not self._is_in_place_of_expired(found, seen)
+        if self._set_aside(Action.DELETE_FILE, found, goes_on=goes_on):
+            self.tally.add(
+                Action.DELETE_FILE,
+                Reason.ORPHAN_FILE,
+                orphan.message,
+                run_id=found.run_id,
+                path=found.path,
+            )
+
+    def _is_in_place_of_expired(self, found: Found, seen: Survey) -> bool:
+        """Whether it is where a record should be that has to go."""
+        pointer = None if found.is_legacy else seen.indexed.get(found.run_id or "")
+        now = self.tally.checked_at_ms
+        return pointer is not None and self.policy.is_expired(pointer.recorded_at_ms, now_ms=now)
+
+    def _set_aside(self, action: Action, found: Found, *, goes_on: bool) -> bool:
+        problem = self._try(action, self.unit.run_memories.set_aside, found)
+        if problem is None:
+            self._aside.append(found)
+        elif not goes_on:
+            self.has_told = True
+            raise problem
+        return problem is None
+
+    def _try(
+        self, action: Action, act: Callable[[Found], None], found: Found
+    ) -> Unavailable | None:
+        self.at = found
+        try:
+            act(found)
+        except Unavailable as problem:
+            reason = Reason.DELETE_FAILED
+            self.tally.add(action, reason, problem.detail, run_id=found.run_id, path=found.path)
+            return problem
+        return None
+
+    def _agree(self, found: Survey) -> None:
+        """Have the index point to what is left, by what differs."""
+        left = {pointer.run_id for pointer in found.pointers()} - self._gone
+        self.unit.run_memory_index.forget(sorted(found.indexed.keys() - left))
+        for some in batches([run_id for run_id in found.changed if run_id in left]):
+            for run_id, record in self.unit.run_memories.readable(some).items():
+                self._point(record, found.changed[run_id][1])
+
+    def _point(self, record: RunMemoryRecord, found: Found) -> None:
+        self.at = found
+        try:
+            # One under its older name moves.
+            stamp = self.unit.run_memories.put(record) if found.is_legacy else found.stamp
+        except Unavailable as problem:
+            self.tally.add(
+                Action.REPLACE_INDEX,
+                Reason.INDEX_REPLACE_FAILED,
+                problem.detail,
+                run_id=record.run_id,
+                path=found.path,
+            )
+            if not self.goes_on:
+                self.has_told = True
+                raise
+        else:
+            self.unit.run_memory_index.add(record, stamp=stamp)
+
+
+def _told(problem: BaseException) -> str:
+    """What is said of a problem: of one that nobody foresaw its kind alone, as it may quote texts."""
+    return problem.detail if isinstance(problem, UnderstudyError) else type(problem).__name__

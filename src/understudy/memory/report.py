@@ -1,0 +1,160 @@
+"""What came of looking through the kept run memories: counts, and a bounded list of what was done."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+MAX_DIAGNOSTICS: Final = 32
+MAX_MESSAGE_CHARS: Final = 300
+MAX_PATH_CHARS: Final = 300
+
+
+class Source(StrEnum):
+    """What made somebody look."""
+
+    STARTUP = "startup"
+    RUNTIME_POLICY = "runtime_policy"
+
+
+class Action(StrEnum):
+    """What was done, or was to be done."""
+
+    DELETE_RECORD = "delete_run_memory"
+    DELETE_FILE = "delete_run_memory_file"
+    SCAN = "scan_run_memory_store"
+    REPLACE_INDEX = "replace_run_memory_index"
+
+
+class Reason(StrEnum):
+    """Why it was done, or what went wrong."""
+
+    TTL_EXPIRED = "ttl_expired"
+    SESSION_OVERFLOW = "session_overflow"
+    ORPHAN_FILE = "orphan_file"
+    DELETE_FAILED = "delete_failed"
+    SCAN_FAILED = "scan_failed"
+    INDEX_REPLACE_FAILED = "index_replace_failed"
+
+
+# Which reasons an action may have; the first ones are no failures.
+REASONS: Final[Mapping[Action, tuple[Reason, ...]]] = {
+    Action.DELETE_RECORD: (Reason.TTL_EXPIRED, Reason.SESSION_OVERFLOW, Reason.DELETE_FAILED),
+    Action.DELETE_FILE: (Reason.ORPHAN_FILE, Reason.DELETE_FAILED),
+    Action.SCAN: (Reason.SCAN_FAILED,),
+    Action.REPLACE_INDEX: (Reason.INDEX_REPLACE_FAILED,),
+}
+FAILURES: Final = frozenset({Reason.DELETE_FAILED, Reason.SCAN_FAILED, Reason.INDEX_REPLACE_FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One thing that was done or failed."""
+
+    action: Action
+    reason: Reason
+    run_id: str | None = None
+    path: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the last look came to."""
+
+    checked_at_ms: int = 0
+    source: Source | None = None
+    index_rebuilt: bool = False
+    pruned_ttl_count: int = 0
+    pruned_overflow_count: int = 0
+    pruned_orphan_file_count: int = 0
+    scan_error_count: int = 0
+    prune_error_count: int = 0
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether something went wrong."""
+        return bool(self.scan_error_count or self.prune_error_count)
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """The report as status and doctor show it; what is absent is left out."""
+    shown = _present(asdict(report))
+    shown["diagnostics"] = [_present(asdict(each)) for each in report.diagnostics]
+    return shown
+
+
+# Where each reason is counted.
+COUNTED: Final[Mapping[Reason, str]] = {
+    Reason.TTL_EXPIRED: "pruned_ttl_count",
+    Reason.SESSION_OVERFLOW: "pruned_overflow_count",
+    Reason.ORPHAN_FILE: "pruned_orphan_file_count",
+    Reason.SCAN_FAILED: "scan_error_count",
+    Reason.DELETE_FAILED: "prune_error_count",
+    Reason.INDEX_REPLACE_FAILED: "prune_error_count",
+}
+
+
+@dataclass(slots=True)
+class Tally:
+    """A report in the making; failures come first, however much else there is to say."""
+
+    checked_at_ms: int
+    source: Source
+    _counts: dict[str, int] = field(default_factory=dict)
+    _failures: list[Diagnostic] = field(default_factory=list)
+    _notes: list[Diagnostic] = field(default_factory=list)
+
+    def add(
+        self,
+        action: Action,
+        reason: Reason,
+        message: str,
+        *,
+        run_id: str | None = None,
+        path: str | None = None,
+    ) -> None:
+        """Count one thing, and tell of it while there is room."""
+        name = COUNTED[reason]
+        self._counts[name] = self._counts.get(name, 0) + 1
+        told = self._failures if reason in FAILURES else self._notes
+        if len(told) < MAX_DIAGNOSTICS:
+            told.append(
+                Diagnostic(
+                    action=action,
+                    reason=reason,
+                    run_id=None if run_id is None else _shown(run_id, MAX_PATH_CHARS),
+                    path=None if path is None else _shown(path, MAX_PATH_CHARS),
+                    message=_shown(message, MAX_MESSAGE_CHARS),
+                )
+            )
+
+    def take_back(self) -> None:
+        """Tell only of what went wrong: nothing of what was done stands."""
+        for reason in COUNTED.keys() - FAILURES:
+            self._counts.pop(COUNTED[reason], None)
+        self._notes.clear()
+
+    def report(self, *, index_rebuilt: bool) -> Report:
+        """What it came to."""
+        return Report(
+            checked_at_ms=self.checked_at_ms,
+            source=self.source,
+            index_rebuilt=index_rebuilt,
+            diagnostics=tuple([*self._failures, *self._notes][:MAX_DIAGNOSTICS]),
+            **self._counts,
+        )
+
+
+def _shown(text: str, limit: int) -> str:
+    # A name of the file system may hold bytes that are no text.
+    return text.encode("utf-8", "backslashreplace").decode()[:limit]
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: str(value) if isinstance(value, StrEnum) else value
+        for name, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,227 @@
+"""Use cases of run memory: look, forget, decide what is kept, and keep it in order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import structlog
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, Invalid, NotFound, Unavailable, UnderstudyError
+from understudy.core.principal import Principal
+from understudy.memory.doubts import doubt
+from understudy.memory.keeping import Keeper
+from understudy.memory.maintenance import Maintenance
+from understudy.memory.policy import (
+    SETTING,
+    RunMemoryPolicy,
+    policy_in,
+    policy_json,
+    read_policy,
+    stored_policy,
+    usable_policy,
+)
+from understudy.memory.policy_change import take_hold
+from understudy.memory.ports import MemoryUnit, MemoryUnits
+from understudy.memory.record import RECEIPT, Evidence, Pointer, RunMemoryRecord, SemanticCapture
+from understudy.memory.report import Source, report_json
+from understudy.runtime.model import Revision
+from understudy.runtime.service import RuntimeService, current_revision
+
+log = structlog.get_logger()
+
+SWEEP_BATCH: Final = 200
+MAX_SWEPT: Final = 100_000
+
+PolicyAt = tuple[RunMemoryPolicy, Revision]
+
+
+@dataclass(frozen=True, slots=True)
+class RunMemoryService:
+    """What runs left behind."""
+
+    units: MemoryUnits
+    clock: Clock
+    runtime: RuntimeService[MemoryUnit]
+    keeper: Keeper
+    maintenance: Maintenance
+
+    def get(self, run_id: str) -> RunMemoryRecord:
+        """The record of a run, or `NotFound`; one past its time is no longer there."""
+        with self.units.read() as unit:
+            pointer = self._require(unit, run_id)
+            record = unit.run_memories.get(run_id)
+        if record is None:
+            raise _no_memory(run_id)
+        wrong = doubt(record, session_id=pointer.session_id)
+        if wrong is not None:
+            raise DamagedRecord(
+                "record_damaged",
+                domain="storage",
+                detail=f"the stored memory of run {run_id} cannot be used: {wrong}",
+            )
+        return record
+
+    def evidence(self, run_id: str) -> Evidence:
+        """The longer copies of request and outcome, or `NotFound`."""
+        with self.units.read() as unit:
+            self._require(unit, run_id)
+            evidence = unit.run_memory_index.evidence(run_id)
+        if evidence is None:
+            raise _no_memory(run_id)
+        return evidence
+
+    def forget(self, principal: Principal, run_id: str) -> None:
+        """Remove a record and everything kept with it; the run itself stays."""
+        with self.units.write() as unit:
+            index = unit.run_memory_index
+            index.hold()
+            # A record that is still to be made is not made any more.
+            was_postponed = index.made_up_for(run_id)
+            if index.get(run_id) is None and not was_postponed:
+                raise _no_memory(run_id)
+            self.keeper.forget(unit, [run_id])
+            at_ms = self.clock.now_ms()
+            unit.audit.add(audit.done(principal, "run_memories.forget", run_id, at_ms=at_ms))
+
+    def settle(self, run_id: str, receipt: SemanticCapture) -> None:
+        """Note how far learning from a run has come, in the index and in the record."""
+        with self.units.write() as unit:
+            unit.run_memory_index.hold()
+            pointer = unit.run_memory_index.get(run_id)
+            if pointer is None:
+                raise _no_memory(run_id)
+            RECEIPT.check(pointer.semantic_capture, receipt)
+            if receipt is not pointer.semantic_capture:
+                stamp = _rewrite(unit, run_id, receipt)
+                unit.run_memory_index.settle(run_id, receipt, stamp=stamp)
+
+    def policy(self) -> PolicyAt:
+        """The policy in force, and the revision it is part of."""
+        with self.units.read() as unit:
+            return policy_in(unit), current_revision(unit)
+
+    def set_policy(
+        self,
+        principal: Principal,
+        given: Mapping[str, Any],
+        *,
+        expected_revision: int | None = None,
+    ) -> PolicyAt:
+        """Put another policy in place; what it does not allow is gone when this returns.
+
+        The same one again makes no revision, and has what failed tried again.
+        """
+        if not given:
+            raise Invalid(
+                "invalid_run_memory_policy", domain="runtime", detail="name at least one field"
+            )
+        policy = read_policy(given)
+        changes = {SETTING: policy_json(policy)}
+        last = self.maintenance.last()
+        revision = self.runtime.change(principal, changes, expected_revision=expected_revision)
+        if last.is_failed and self.maintenance.last() is last:
+            with self.units.write() as unit:
+                take_hold(unit, self.maintenance, policy_in(unit))
+        return policy, revision
+
+    def roll_back_policy(
+        self,
+        principal: Principal,
+        target_revision: int | None = None,
+        *,
+        expected_revision: int | None = None,
+    ) -> PolicyAt:
+        """Bring the policy of an earlier revision back, and leave all other settings as they are."""
+        revision = self.runtime.roll_back(
+            principal, target_revision, expected_revision=expected_revision, only=SETTING
+        )
+        return stored_policy(revision.document), revision
+
+    def policy_revisions(self) -> tuple[PolicyAt, ...]:
+        """The policy after each kept change of it, newest first."""
+        kept = self.runtime.revisions()
+        earlier = (*(revision.document.get(SETTING) for revision in kept[1:]), _NOTHING)
+        return tuple(
+            (usable_policy(revision.document), revision)
+            for revision, before in zip(kept, earlier, strict=True)
+            if revision.document.get(SETTING) != before
+        )
+
+    def startup(self) -> None:
+        """Bring records, index and policy to agreement; a failure is told, and the daemon serves."""
+        try:
+            with self.units.exclusively(), self.units.write() as unit:
+                report = self.maintenance.rebuild(unit, policy_in(unit), Source.STARTUP)
+        except Exception as problem:
+            known = isinstance(problem, UnderstudyError)
+            log.exception("run_memory.maintenance_failed", reason=str(problem), exc_info=not known)
+            if self.maintenance.last().source is None:
+                self.maintenance.failed(Source.STARTUP, problem)
+        else:
+            tell = log.error if report.is_failed else log.info
+            tell("run_memory.checked", **_counts(report_json(report)))
+
+    def sweep(self) -> int:
+        """Forget what is past its time, a few at a time; tells how many there were."""
+        swept = 0
+        while swept < MAX_SWEPT:
+            with self.units.write() as unit:
+                unit.run_memory_index.hold()
+                before_ms = policy_in(unit).expired_before_ms(self.clock.now_ms())
+                expired = unit.run_memory_index.expired(before_ms=before_ms, limit=SWEEP_BATCH)
+                self.keeper.drop_stale(unit, expired=[it.run_id for it in expired])
+            swept += len(expired)
+            if len(expired) < SWEEP_BATCH:
+                break
+        return swept
+
+    def status(self, now_ms: int) -> dict[str, Any]:
+        """What an operator should know of it."""
+        with self.units.read() as unit:
+            policy = policy_in(unit)
+            counts = unit.run_memory_index.counts(before_ms=policy.expired_before_ms(now_ms))
+        return {
+            "policy": policy_json(policy),
+            "maintenance": report_json(self.maintenance.last()),
+            "indexed_session_count": counts.sessions,
+            "indexed_record_count": counts.records,
+            "indexed_scope_count": counts.scopes,
+            "stale_indexed_record_count": counts.stale,
+            "postponed_record_count": counts.postponed,
+            "metrics": self.keeper.counters.snapshot(),
+        }
+
+    def _require(self, unit: MemoryUnit, run_id: str) -> Pointer:
+        pointer = unit.run_memory_index.get(run_id)
+        now = self.clock.now_ms()
+        if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now):
+            raise _no_memory(run_id)
+        return pointer
+
+
+# What stands before the oldest revision that is kept.
+_NOTHING: Final = object()
+
+
+def _rewrite(unit: MemoryUnit, run_id: str, receipt: SemanticCapture) -> str | None:
+    """The stamp of the record once it says so too; None where it cannot be written now."""
+    try:
+        record = unit.run_memories.get(run_id)
+        if record is None:
+            return None
+        return unit.run_memories.put(replace(record, semantic_capture=receipt))
+    except Unavailable as problem:
+        log.warning("run_memory.receipt_not_written", run_id=run_id, reason=problem.detail)
+        return None
+
+
+def _no_memory(run_id: str) -> NotFound:
+    return NotFound(
+        "run_memory_not_found", domain="run_memories", detail=f"no memory of run {run_id!r}"
+    )
+
+
+def _counts(shown: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in shown.items() if name != "diagnostics"}

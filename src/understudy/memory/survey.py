@@ -1,0 +1,130 @@
+"""Looking through everything that is kept: what may stay, what must go, and why."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.core.errors import Unavailable
+from understudy.memory.doubts import doubt_at_start
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.memory.ports import Found, MemoryUnit
+from understudy.memory.record import Pointer, RunMemoryRecord, pointer_to
+from understudy.memory.retention import Doomed, doomed, newest_first
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import RunStatus
+
+GONE: Final = (
+    "run memories are known and the place they were kept in is gone; put it back, or make an empty"
+    " one to let them go, and start again"
+)
+# How many records are read at a time.
+BATCH: Final = 500
+
+Owner = tuple[str, RunStatus]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
+    """Something that belongs to nothing, and why."""
+
+    found: Found
+    message: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Survey:
+    """What was found."""
+
+    # What the index points to, by run.
+    indexed: Mapping[str, Pointer] = field(default_factory=dict)
+    # Pointers whose record has not changed since it was last read, with what it was found as.
+    unchanged: dict[str, tuple[Pointer, Found]] = field(default_factory=dict)
+    # Pointers to sound records that are new or have changed, in the same way.
+    changed: dict[str, tuple[Pointer, Found]] = field(default_factory=dict)
+    orphans: list[Orphan] = field(default_factory=list)
+
+    def pointers(self) -> Iterator[Pointer]:
+        """To every record that is sound."""
+        for sound in (self.unchanged, self.changed):
+            yield from (pointer for pointer, _ in sound.values())
+
+    def record_of(self, run_id: str) -> Found:
+        """What the sound record of a run was found as."""
+        return (self.unchanged.get(run_id) or self.changed[run_id])[1]
+
+    def doomed(self, policy: RunMemoryPolicy, *, now_ms: int) -> Doomed:
+        """What the policy lets go, of all sessions."""
+        by_session: dict[str, list[Pointer]] = defaultdict(list)
+        for pointer in self.pointers():
+            by_session[pointer.session_id].append(pointer)
+        found = [
+            doomed(newest_first(pointers), policy, now_ms=now_ms)
+            for pointers in by_session.values()
+        ]
+        return Doomed(
+            expired=tuple(pointer for each in found for pointer in each.expired),
+            overflow=tuple(pointer for each in found for pointer in each.overflow),
+        )
+
+
+def survey(unit: MemoryUnit, *, now_ms: int) -> Survey:
+    """Look through the store; `Unavailable` when it cannot be listed."""
+    # What is in its place comes first, so that a second record of a run is known for one.
+    things = sorted(unit.run_memories.scan(), key=lambda found: not found.is_canonical)
+    known = {pointer.run_id: (pointer, stamp) for pointer, stamp in unit.run_memory_index.all()}
+    if known and not things and not unit.run_memories.is_there():
+        raise Unavailable(
+            "run_memory_scan_failed", domain="run_memories", detail=f"{len(known)} {GONE}"
+        )
+    result = Survey(indexed={run_id: pointer for run_id, (pointer, _) in known.items()})
+    doubtful: dict[str, Found] = {}
+    for found in things:
+        run_id = found.run_id
+        if run_id is None or not (found.is_canonical or found.is_legacy):
+            result.orphans.append(Orphan(found=found, message="not the name of a run memory"))
+        elif run_id in doubtful or run_id in result.unchanged:
+            result.orphans.append(Orphan(found=found, message="the run has another record"))
+        elif found.stamp and run_id in known and known[run_id][1] == found.stamp:
+            result.unchanged[run_id] = (known[run_id][0], found)
+        else:
+            doubtful[run_id] = found
+    for some in batches(tuple(doubtful)):
+        _judge(unit, {run_id: doubtful[run_id] for run_id in some}, result, now_ms)
+    return result
+
+
+def batches(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """So many at a time that their records may be held together."""
+    for start in range(0, len(run_ids), BATCH):
+        yield run_ids[start : start + BATCH]
+
+
+def _judge(unit: MemoryUnit, doubtful: Mapping[str, Found], result: Survey, now_ms: int) -> None:
+    """Read what is new or changed, and tell sound records from others."""
+    owners = unit.run_memory_index.owners(tuple(doubtful))
+    records = unit.run_memories.readable(
+        [run_id for run_id, (_, status) in owners.items() if status in TERMINAL]
+    )
+    for run_id, found in doubtful.items():
+        record = records.get(run_id)
+        wrong = _unsound(owners.get(run_id), record, now_ms)
+        if wrong is None and record is not None:
+            result.changed[run_id] = (pointer_to(record), found)
+        else:
+            result.orphans.append(Orphan(found=found, message=wrong or UNREADABLE))
+
+
+UNREADABLE: Final = "the record cannot be read"
+
+
+def _unsound(owner: Owner | None, record: RunMemoryRecord | None, now_ms: int) -> str | None:
+    """Why something should not be kept for such a run; None when it may be."""
+    if owner is None:
+        return "there is no such run"
+    session_id, status = owner
+    if status not in TERMINAL:
+        return "the run has not ended"
+    if record is None:
+        return UNREADABLE
+    return doubt_at_start(record, session_id=session_id, now_ms=now_ms)

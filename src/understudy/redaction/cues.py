@@ -1,0 +1,79 @@
+"""Which words announce a secret, and how much they say."""
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from understudy.redaction import words
+from understudy.redaction.opaque import is_password_key, key_grade, name_words
+
+_CORES: Final = (
+    "passw|passphrase|passcode|pwd|pass|secret|token|api[ _-]?key|key|cred|auth|bearer|cookie|session|sid|sig|jwt"
+    "|csrf|xsrf|salt|seed|mnemonic|psk|pepper|otp|cvv|cvc|hmac|senha|kennwor|contrasen|pat|pin|pw|dockerc|\\bmk"
+)
+_ABROAD: Final = "|".join(sorted(words.CUES_ABROAD, key=len, reverse=True))
+# A name that holds such a word, or the word in another language.
+CUE: Final = rf"(?i)(?:{_ABROAD})+|[A-Za-z0-9_.$-]*(?:{_CORES})[A-Za-z0-9_-]*(?:\.(?:prod|dev|staging|test|value|default|text|raw|plain))*"
+CUE_TRIGGER: Final = rf"(?i)(?:{_CORES}|{_ABROAD})"
+_ABROAD_WORDS: Final = sorted((word.lower() for word in words.CUES_ABROAD), key=len, reverse=True)
+_PREVIOUS: Final = re.compile(r"([A-Za-z]{2,20})[ \t]\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """A word that announces a secret."""
+
+    name: str
+    # 2 when a value named so is a secret, 1 when it must show so by itself.
+    grade: int
+    is_password: bool
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is written as names in code are, so that it is no word of a sentence."""
+        is_name = "_" in self.name or self.name[1:] != self.name[1:].lower()
+        return is_name and (self.grade == 2 or self.is_password)
+
+
+def cue_at(text: str, start: int, end: int) -> Cue | None:
+    """The word from `start` to `end`, read with the one before it; None when it announces nothing."""
+    if not text[end - 1].isascii():
+        # Several such words without a break: the last one counts.
+        start = max(start, end - 24)
+    if end - start > 128:
+        return None
+    previous = _PREVIOUS.search(text, max(0, start - 24), start)
+    return _cue(previous[1] if previous else "", text[start:end])
+
+
+@lru_cache(maxsize=4096)
+def _cue(previous: str, name: str) -> Cue | None:
+    plain = name.lower()
+    if plain == "mk":
+        # How Vietnamese chats shorten the word for password.
+        return Cue(name=name, grade=2, is_password=True)
+    abroad = next((word for word in _ABROAD_WORDS if plain.endswith(word)), None)
+    if abroad:
+        return Cue(name=abroad, grade=2, is_password=abroad in words.PASSWORDS_ABROAD)
+    full = f"{previous} {name}" if previous else name
+    grade = max(key_grade(full), key_grade(name)) if _is_open(full) else 0
+    if grade == 0 and _is_loose(full, name):
+        grade = 1
+    return Cue(name=name, grade=grade, is_password=is_password_key(name)) if grade else None
+
+
+def _is_open(full: str) -> bool:
+    compact = "".join(name_words(full))
+    return not compact.endswith(_harmless())
+
+
+@cache
+def _harmless() -> tuple[str, ...]:
+    return tuple(ending.replace(" ", "") for ending in words.HARMLESS_ENDINGS)
+
+
+def _is_loose(full: str, name: str) -> bool:
+    """Words that announce a secret only to a value that looks like one."""
+    last = (name_words(name) or [""])[-1]
+    return last in words.LOOSE_CUES and _is_open(full)

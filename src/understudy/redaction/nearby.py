@@ -1,0 +1,227 @@
+"""The structural layer: an opaque value beside a word that announces a secret.
+
+A vendor's prefix is not needed. The word may be a name in code or configuration, a header, a
+flag, a column or a word in a sentence; the value may follow it directly or stand close to it. The
+less the surroundings say, the more random the value must look.
+"""
+
+import re
+import string
+from collections.abc import Iterator
+from typing import Final
+
+from understudy.redaction.cues import CUE, CUE_TRIGGER, Cue, cue_at
+from understudy.redaction.opaque import is_jumble, looks_random
+from understudy.redaction.rule import Match, Rule, Span
+from understudy.redaction.ties import FIRST_LOOK, Tie, read_value, tie_behind, to_end
+from understudy.redaction.values import is_assigned_secret, is_mixed, is_opaque, is_said_password
+
+# How far from the word a value may stand that nothing ties to it.
+_REACH: Final = 64
+_BEFORE: Final = 48
+# `ENV NAME value` and the like: the blank after the name assigns.
+_SETS: Final = re.compile(
+    r"(?:\bENV|\bsetx?(?: -\w+)?|\bSetEnv|\bsecrets? set|\bconfig set|\bputenv)\s+\Z"
+)
+_GLUED: Final = re.compile(r"(?:(?!%[0-9A-Fa-f]{2})[!#$%^*?@]+[A-Za-z0-9+/_.~=-]+)+")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9+/_.~=-]{10,}")
+_TOKEN_CHARACTERS: Final = string.ascii_letters + string.digits + "+/_.~=-"
+# What a person may choose as a password, up to where it ends in any script.
+_SAID: Final = re.compile(
+    r"(?<![^\s\"'`(\[{<|:\uff1a\uff0c,\u2010-\u2bff\u3000-\u9fff\uac00-\ud7af])[!-&*-;=?@A-Z^_a-z~\[\]{}]{8,64}"
+)
+# In every text that holds one of both; cheap to look for.
+_PRINTED: Final = re.compile(r"[!-~]{8}")
+_SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|。|(?<!:)\n\s*\n")
+_HARMLESS_LEAD: Final = re.compile(
+    r"(?i)(?:sha-?\d*|md5|commit|hash|digest|checksum|fingerprint|etag|uuid|guid|integrity|crc32|revision|rev"
+    r"|version|image|pod|container|file|path|url|branch|tag|blob|fixed in|merge|cherry-pick|reverts?|nonce|kid|arn"
+    r"|[a-z]{2,12}[ _-]?id|编号|mã đơn|public key|certificate|ssh-(?:rsa|ed25519)|ecdsa-[\w-]+|base64,)[\"'`=:#\s(]{0,4}\Z"
+)
+
+
+def _named_values(match: Match) -> Iterator[Span]:
+    text = match.string
+    start, end = match.span()
+    is_inside = match.taken[0] <= start < match.taken[1]
+    cue = None if is_inside else cue_at(text, start, end)
+    if cue is None:
+        return
+    found = _assigned(text, start, end, cue)
+    if found:
+        yield found
+    elif found is None:
+        yield from _near(text, start, end, cue)
+
+
+def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | None:
+    """The value tied to the word; empty when there is one that is no secret, None without any."""
+    if text[max(0, start - 2) : start] in {"::", "</"}:
+        return None
+    if text[start - 1 : start] == ":" and _ARN.search(text, max(0, start - 120), start):
+        # What follows is the name of a secret that lies elsewhere.
+        return ()
+    is_said = cue.is_password and not cue.name.isascii()
+    tie = tie_behind(text, start, end) or (Tie(text="", at=end) if is_said else None)
+    if tie is None:
+        return None
+    is_flag = text.startswith(" ", end) and (
+        text.startswith("-", start) or _SETS.search(text, max(0, start - 12), start) is not None
+    )
+    firmly = is_flag or tie.is_firm
+    # A variable, or a word that needs none in its language, is tied to what follows it anyway.
+    if not (firmly or is_said or cue.is_variable or tie.is_tie):
+        return None
+    span = read_value(text, start, tie, cue)
+    if span is None:
+        return None
+    value = text[span[0] : span[1]]
+    is_listed = "," in tie.text and not tie.is_direct
+    if not firmly and is_listed and not (looks_random(value, least=6) or is_mixed(value)):
+        return None
+    called = not tie.closing and _is_called(text, *span)
+    if is_assigned_secret(value, cue, firmly=firmly, quoted=bool(tie.closing), called=called):
+        return to_end(text, *span, tie.closing)
+    return None if is_listed or not firmly else ()
+
+
+_ARN: Final = re.compile(r"\barn:[\w-]{0,20}:[\w:/*-]{0,100}\Z")
+_CALLED: Final = re.compile(r"[A-Za-z_$][\w$.:>?-]*[(\[]?")
+
+
+def _is_called(text: str, start: int, end: int) -> bool:
+    """Whether the value is the name of something that is called or looked into."""
+    if text[end - 1] not in "([" and text[end : end + 1] not in {"(", "["}:
+        return False
+    is_name = _CALLED.fullmatch(text, start, end) is not None
+    return is_name and not (looks_random(text[start:end], least=6) or is_jumble(text[start:end]))
+
+
+def _near(text: str, start: int, end: int, cue: Cue) -> Iterator[Span]:
+    """Random values close by, in the same sentence: after the word, else before it."""
+    if not _PRINTED.search(text, max(0, start - _BEFORE), end + _REACH):
+        return
+    stop = _SENTENCE_END.search(text, end, end + _REACH)
+    after = list(_near_secrets(text, end, stop.start() if stop else end + _REACH, cue))
+    if after:
+        yield from after
+        return
+    low = max(0, start - _BEFORE)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, low, start)]
+    yield from _near_secrets(text, ends[-1] if ends else low, start, cue)
+
+
+def _near_secrets(text: str, low: int, high: int, cue: Cue) -> Iterator[Span]:
+    reached = 0
+    for token in _TOKEN.finditer(text, low, high):
+        # A word, unless the edge of the neighbourhood cuts it.
+        if low < token.start() and token.end() < high and token[0].isalpha() and token[0].islower():
+            continue
+        span = _whole_token(text, *token.span())
+        if text[span[0] - 1 : span[0]] == "%":
+            # Encoded: the view that reads the encoding finds it whole.
+            continue
+        if _is_near_secret(text, *span, cue):
+            yield to_end(text, *span)
+            reached = span[1]
+    if reached or not (cue.grade == 2 or cue.is_password):
+        return
+    for said in _SAID.finditer(text, low, min(high + FIRST_LOOK, len(text))):
+        if said.start() >= high:
+            return
+        start, end = said.start(), said.start() + len(said[0].rstrip(".,;:!?*_-)]}"))
+        if is_said_password(
+            text[start:end],
+            is_next=cue.name.lower() != "pass" and start - low <= 2,
+            is_password=cue.is_password,
+        ):
+            yield start, end
+
+
+def _whole_token(text: str, start: int, end: int) -> Span:
+    """The token with what the edge of the neighbourhood cut off, without the stop after it."""
+    before = text[max(0, start - FIRST_LOOK) : start]
+    first = start - len(before) + len(before.rstrip(_TOKEN_CHARACTERS))
+    rest = _TOKEN.match(text, first, end + FIRST_LOOK)
+    end = max(end, rest.end()) if rest else end
+    glued = _GLUED.match(text, end, end + FIRST_LOOK)
+    end = glued.end() if glued else end
+    while end > first and text[end - 1] in ".-":
+        end -= 1
+    return first, end
+
+
+def _is_near_secret(text: str, start: int, end: int, cue: Cue) -> bool:
+    # A name as variables of the environment have them is no word of a sentence.
+    grade = 2 if "_" in cue.name and cue.name.isupper() else cue.grade
+    if end - start < 12 or not is_opaque(text[start:end], grade):
+        return False
+    return _HARMLESS_LEAD.search(text, max(0, start - 24), start) is None
+
+
+def _glued(match: Match) -> Iterator[Span]:
+    """What goes on right behind a marker belonged to what it stands for."""
+    start, end = match.span()
+    rest = match["rest"]
+    if rest[0] == "%" and rest[1:3].isalnum():
+        return
+    is_named = match.string[start - 1 : start] in {"=", ":", '"', "'"} and not rest.isalpha()
+    if is_named or looks_random(rest, least=5) or is_mixed(rest) or is_jumble(rest):
+        yield start, end
+
+
+_RANDOM: Final = "k8Jq" + "2Zx9Lm4T" + "v7Bd1Wc3"
+
+NEARBY: Final = (
+    Rule(
+        id="named-value",
+        kind="secret",
+        trigger=CUE_TRIGGER,
+        pattern=CUE,
+        pick=_named_values,
+        matches=(
+            "api-key: " + "abc123456789",
+            "DB_PASSWORD=" + "klb-GH7Y^d",
+            "secret_token=" + "abc123456789",
+            "personal access token = " + "a1" * 8,
+            "the password is " + "hunter2",
+            "mysql --password=" + "hunter2" + " -e",
+            '{"clientSecret": "' + _RANDOM + '"}',
+            'log = "{\\"api_key\\": \\"' + _RANDOM + '\\"}"',
+            "密码: " + "l3v4YCIg" + "gMsr",
+            "mật khẩu là " + "l3v4YCIg" + "gMsr",
+            "I set the key to " + _RANDOM + " today",
+            "use " + _RANDOM + " as the API key",
+            "<password>" + "Xy7!pq" + "</password>",
+            "- name: API_TOKEN\n  value: " + _RANDOM,
+        ),
+        misses=(
+            "Password policy: rotate every 90 days",
+            "The API token is rotated weekly",
+            "Token budget is 1000.",
+            "max_tokens: 4096",
+            "password: str = Field(..., min_length=8)",
+            "password = getpass2.getpass()",
+            "export GITHUB_TOKEN=$(gh auth token)",
+            "token_count=abc123456789",
+            "Compat: Windows 11",
+            'api_key = os.environ["OPENAI_API_KEY"]',
+            'token = "YOUR_TOKEN_HERE"',
+            'api_key: "{{ vault_api_key }}"',
+            "sort_key='created_at_2026'",
+            '"token_type": "bearer_v2_auth"',
+            "key=user:42 ttl=300",
+            "The password must be at least 12 characters.",
+        ),
+    ),
+    Rule(
+        id="marker-glued",
+        kind="secret",
+        # As a view shows a marker.
+        trigger=r"<<<<>[A-Za-z0-9!$%^*+~]",
+        pattern=r"<{11,}>(?P<rest>[A-Za-z0-9!$%^*+~][A-Za-z0-9!#$%^*+~@&_.?/-]{3,})",
+        pick=_glued,
+        matches=("<" * 16 + ">" + "Hunter2!x9zQ",),
+        misses=("<redacted:phone>x22 rings", "<redacted:email>, then"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""All the rules in the order of their say: where two take the same text, the earlier names it."""
+
+from functools import cache
+
+from understudy.redaction.rule import Rule
+
+
+@cache
+def secret_rules() -> tuple[Rule, ...]:
+    """What is taken out of every text."""
+    from understudy.redaction.blocks import BLOCKS
+    from understudy.redaction.commands import COMMANDS
+    from understudy.redaction.documents import DOCUMENTS
+    from understudy.redaction.families import FAMILIES
+    from understudy.redaction.headers import HEADERS
+    from understudy.redaction.links import LINKS
+    from understudy.redaction.nearby import NEARBY
+    from understudy.redaction.prefixed import PREFIXED
+    from understudy.redaction.tables import TABLES
+
+    return (
+        *BLOCKS,
+        *FAMILIES,
+        *PREFIXED,
+        *LINKS,
+        *HEADERS,
+        *COMMANDS,
+        *DOCUMENTS,
+        *TABLES,
+        *NEARBY,
+    )
+
+
+@cache
+def personal_rules() -> tuple[Rule, ...]:
+    """What is taken out where personal data may not stay."""
+    from understudy.redaction.national import NATIONAL
+    from understudy.redaction.personal import PERSONAL
+
+    return (*PERSONAL, *NATIONAL)

@@ -1,0 +1,136 @@
+"""Judges a value beside a word that announces a secret: the less that says, the more it must show."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from understudy.redaction import words
+from understudy.redaction.cues import Cue
+from understudy.redaction.opaque import (
+    is_code,
+    is_harmless_shape,
+    is_hash,
+    is_jumble,
+    is_made_up,
+    is_quoted_code,
+    looks_random,
+)
+
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w.-]+(?::\S*)?|[\w./-]+@v?[\d.]+")
+_COMPOUND: Final = re.compile(
+    r"[A-Za-z]+\d{0,3}(?:[-_/][A-Za-z]+\d{0,3})+|(?i:sha|md|base|aes|rsa|utf|ed|hs|rs|es|argon|v)-?\d+\w{0,3}"
+)
+# The number of something, as in `user#12345`.
+_REFERENCE: Final = re.compile(r"[A-Za-z_/.-]+[#@+]\d+|\d+[%$+]?-?\w*")
+_PASSWORD_SIGNS: Final = frozenset("!#$%^*?+~&@")
+# What stands in patterns, queries and encoded texts.
+_NO_PASSWORD: Final = re.compile(
+    r"\[\^?[A-Za-z0-9]-|\\[dwsb]|\{\d|\w=\w|%[0-9A-F]{2}.*%[0-9A-F]{2}|/.*/|\w\(|://"
+)
+# Figures in place of letters, as in `h0use`.
+_LEET: Final = re.compile(r"[A-Za-z][0-9]{1,2}[A-Za-z]")
+_BLANK: Final = re.compile(r"[ \t\n]")
+_KINDS: Final = (re.compile(r"[a-z]"), re.compile(r"[A-Z]"), re.compile(r"[0-9]"))
+
+
+def is_assigned_secret(value: str, cue: Cue, *, firmly: bool, quoted: bool, called: bool) -> bool:
+    """Whether a value tied to the word is a secret; `firmly` by a sign and not by words."""
+    if called or len(value) < 4 or is_made_up(value):
+        return False
+    if is_quoted_code(value) if quoted else is_code(value):
+        return False
+    if _BLANK.search(value):
+        return _is_phrase(value, cue, quoted=quoted)
+    if cue.is_password and cue.grade == 2:
+        return _is_password(value, firmly=firmly, quoted=quoted)
+    if cue.is_password:
+        is_leet = firmly and _LEET.search(value) and not _COMPOUND.fullmatch(value)
+        return bool(is_leet) or looks_random(value, least=6) or is_mixed(value)
+    if is_harmless_shape(value):
+        return cue.grade == 2 and len(value) == 36 and value.count("-") == 4
+    if firmly and len(value) >= 8 and (is_mixed(value) or (cue.grade == 2 and is_jumble(value))):
+        return True
+    if cue.grade == 2:
+        return len(value) >= 8 and looks_random(value, least=6 if firmly else 8)
+    if is_hash(value):
+        return len(value) >= 32 and cue.name.lower() not in {"key", "keys", "sig", "hash"}
+    return looks_random(value, least=10) and _is_mostly_random(value)
+
+
+def is_said_password(value: str, *, is_next: bool, is_password: bool) -> bool:
+    """Whether a word in a sentence about a password is one, tied by nothing but being near."""
+    if len(value) < 8 or is_made_up(value) or is_code(value) or is_harmless_shape(value):
+        return False
+    if _looks_like_address(value) or _NO_PASSWORD.search(value):
+        return False
+    if _REFERENCE.fullmatch(value) and not looks_random(value, least=4):
+        return False
+    kinds = sum(kind.search(value) is not None for kind in _KINDS)
+    has_sign = any(character in _PASSWORD_SIGNS for character in value)
+    if kinds >= 2 and has_sign and _KINDS[2].search(value):
+        return (is_next and is_password) or looks_random(value, least=4)
+    return is_password and is_next and kinds == 3 and looks_random(value, least=6)
+
+
+def is_mixed(value: str) -> bool:
+    """Letters, figures and signs that no name or path has."""
+    return (
+        any(character.isalpha() for character in value)
+        and any(character.isdigit() for character in value)
+        and any(character in "!#$%^*?+~&@" for character in value)
+        and not _looks_like_address(value)
+    )
+
+
+def _is_password(value: str, *, firmly: bool, quoted: bool) -> bool:
+    plain = value.rstrip(".,;:!?")
+    if plain.lower() in words.COMMON_PASSWORDS or looks_random(plain, least=5):
+        return True
+    if is_jumble(value) and (firmly or any(sign in _PASSWORD_SIGNS for sign in value)):
+        return True
+    if not firmly and (_COMPOUND.fullmatch(plain) or is_harmless_shape(plain) or "/" in plain):
+        return False
+    has_digit = any(character.isdigit() for character in plain)
+    has_sign = any(not character.isalnum() and character not in "-_./" for character in plain)
+    if plain.isdigit():
+        return firmly and 4 <= len(plain) <= 12
+    if is_harmless_shape(plain) or ("/" in plain and not quoted and not has_sign):
+        return False
+    return (has_digit and (firmly or len(plain) >= 6)) or (firmly and has_sign and len(plain) >= 6)
+
+
+def _looks_like_address(value: str) -> bool:
+    """Whether the signs in it are those of an e-mail address, a URL or an image's name."""
+    return _ADDRESS.fullmatch(value) is not None or "://" in value or value[0] in "#?"
+
+
+def _is_phrase(value: str, cue: Cue, *, quoted: bool) -> bool:
+    """Whether a value of several words is a passphrase and not a sentence about one."""
+    if not quoted or not cue.is_password:
+        return False
+    if len(value) > 80:
+        return looks_random(value, least=60)
+    if cue.name.isupper() or cue.name.lower().endswith("phrase"):
+        return value[-1] not in ".:?"
+    return looks_random(value, least=6)
+
+
+def _is_mostly_random(value: str) -> bool:
+    random = sum(
+        len(run) for run in re.findall(r"[A-Za-z0-9]+", value) if looks_random(run, least=5)
+    )
+    return random * 5 >= len(value) * 3
+
+
+@lru_cache(maxsize=4096)
+def is_opaque(value: str, grade: int) -> bool:
+    """Whether a value looks like a secret with nothing but a word nearby to say so."""
+    least, kinds = (12, 2) if grade == 2 else (16, 3)
+    # What names something itself is no value.
+    if "=" in value.rstrip("=") or len(value) < least:
+        return False
+    if sum(kind.search(value) is not None for kind in _KINDS) < kinds:
+        return False
+    if not looks_random(value, least=least - 2) or not _is_mostly_random(value):
+        return False
+    return not (is_hash(value) or is_made_up(value) or is_code(value) or is_harmless_shape(value))

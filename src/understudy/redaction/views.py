@@ -1,0 +1,276 @@
+"""Several readings of one text, each able to say where in the original a find stands.
+
+A secret may be written with full-width characters, with colours or invisible characters inside,
+percent-encoded, as HTML entities, in escapes or over several lines. A view undoes one such
+writing; `View.span` leads back to the characters that were really there.
+"""
+
+import base64
+import binascii
+import html
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from understudy.redaction.marker import MARKER_PATTERN
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of the text, and which of its pieces stand for which of the text it reads."""
+
+    text: str
+    # What was rewritten, in order: (start, end) here, (start, end) there.
+    pieces: tuple[tuple[int, int, int, int], ...] = ()
+    parent: "View | None" = None
+    # Where the pieces start here.
+    starts: tuple[int, ...] = ()
+
+    def span(self, start: int, end: int) -> Span:
+        """Where in the original the characters from `start` to `end` stand."""
+        span = self._place(start)[0], self._place(end - 1)[1]
+        return self.parent.span(*span) if self.parent else span
+
+    def is_new_beyond(self, spans: Iterable[Span]) -> bool:
+        """Whether something is read differently here that does not lie in one of the spans."""
+        if self.parent is None:
+            return True
+        ends: list[int] = []
+        starts: list[int] = []
+        for start, end in sorted(spans):
+            if ends and start <= ends[-1]:
+                ends[-1] = max(ends[-1], end)
+            else:
+                starts.append(start)
+                ends.append(end)
+        for here, here_end, there, there_end in self.pieces:
+            if self.text[here:here_end] == _GAP:
+                continue
+            first, last = self.parent.span(there, there_end)
+            at = bisect_right(starts, first) - 1
+            if at < 0 or last > ends[at]:
+                return True
+        return False
+
+    def _place(self, at: int) -> Span:
+        index = bisect_right(self.starts, at) - 1
+        if index < 0:
+            return at, at + 1
+        _, end, there_start, there_end = self.pieces[index]
+        if at < end:
+            return there_start, there_end
+        there = there_end + at - end
+        return there, there + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """One way to write text differently: what it looks like and how to read it."""
+
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    # Answers None where it is no such writing after all.
+    read: Callable[[re.Match[str]], str | None]
+
+
+# How much is read on both sides of something written differently; what lies between is left out.
+AROUND: Final = 400
+_GAP: Final = "\n\n"
+# Invisible: soft hyphen, joiners, directions, fillers, variation selectors, tags.
+_INVISIBLE: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U000e0000-\U000e0fff"
+)
+# What only looks like ASCII: odd blanks and dashes, full-width and styled letters, other digits.
+_COMPATIBLE: Final = (
+    "\u00a0\u2000-\u200a\u2010-\u2015\u2024\u2025\u202f\u205f\u2212\u2460-\u24ff\u3000\ufe50-\ufe6b\uff01-\uffe6"
+    "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59\U0001d400-\U0001d7ff"
+)
+# Chinese writes no blank after these.
+_SPACED: Final = {"\uff0c": ", ", "\uff1b": "; "}
+_DASHES: Final = frozenset("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d")
+_FOLDED: Final = re.compile(
+    rf"{MARKER_PATTERN}"
+    r"|(?:\x1b|\\(?:x1[bB]|u001[bB]|033|e))\[[0-9;:?]{0,40}[@-~]"
+    r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
+    rf"|[{_INVISIBLE}]|[{_COMPATIBLE}]|[\ud800-\udfff]"
+)
+_PLAIN: Final = re.compile(r"[\x00-\x1a\x1c-\x3b\x3d-\x5b\x5d-\x7f]*")
+
+
+def _fold(match: re.Match[str]) -> str:
+    piece = match[0]
+    if piece.startswith("<"):
+        # As long as the marker and of no use to any rule.
+        return "<" * (len(piece) - 1) + ">"
+    return _fold_character(piece) if len(piece) == 1 else ""
+
+
+@cache
+def _fold_character(character: str) -> str:
+    if character in _DASHES:
+        return "-"
+    if "\ud800" <= character <= "\udfff":
+        return "\ufffd"
+    if character in _SPACED:
+        return _SPACED[character]
+    folded = unicodedata.normalize("NFKC", character)
+    if folded == character and unicodedata.category(character) == "Nd":
+        return str(unicodedata.digit(character))
+    return "" if folded == character else folded
+
+
+def _percent(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
+
+
+def _printable(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else ""
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = chr(int(match[1] or match[2], 16))
+    return "\ufffd" if "\ud800" <= character <= "\udfff" else character
+
+
+def _slash(match: re.Match[str]) -> str:
+    return "/" if match[3] else _escape(match)
+
+
+def _base64(match: re.Match[str]) -> str | None:
+    """The text that a run is the Base64 of; None when it is of none."""
+    run = match[0].rstrip("=")
+    if len(run) % 4 == 1:
+        return None
+    try:
+        text = base64.b64decode(
+            run + "=" * (-len(run) % 4), altchars=_ALTERNATIVES.get("-" in run or "_" in run)
+        )
+        plain = text.decode()
+    except (binascii.Error, ValueError):
+        return None
+    return plain if _TEXT.fullmatch(plain) else None
+
+
+_ALTERNATIVES: Final = {True: b"-_"}
+_TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
+# Letters of other scripts that look like Latin ones, with the Latin ones.
+_TWINS: Final = str.maketrans(
+    "аеорсухіјѕԁһкмтвнАВЕКМНОРСТХІЈЅαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhkmtbhABEKMHOPCTXIJSaopvikABEZHIKMNOPTYX",
+)
+_TWIN: Final = "".join(map(chr, _TWINS))
+
+_PERCENT: Final = Writing(
+    signs=("%",),
+    pattern=re.compile(r"%[2-7][0-9A-Fa-f]|%[cdefCDEF][0-9A-Fa-f](?:%[89abAB][0-9A-Fa-f]){1,3}"),
+    read=_percent,
+)
+# In this order, each on top of the one before; what is encoded twice is read twice.
+WRITINGS: Final = (
+    Writing(
+        signs=("\\u", "\\x", "\\/"),
+        pattern=re.compile(r"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(/))"),
+        read=_slash,
+    ),
+    Writing(
+        signs=("\\n", "\\r", "\\t"),
+        pattern=re.compile(r"\\+([nrt])"),
+        read=lambda match: {"n": "\n", "r": "\r", "t": "\t"}[match[1]],
+    ),
+    Writing(
+        signs=("&#", "&amp;", "&quot;", "&apos;", "&commat;", "&colon;", "&equals;", "&period;"),
+        pattern=re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,8});"),
+        read=lambda match: html.unescape(match[0])[:1],
+    ),
+    Writing(
+        signs=("=3D", "=\n", "=\r\n", "=40"),
+        pattern=re.compile(r"=(?:\r?\n|([2-7][0-9A-F]))"),
+        read=_printable,
+    ),
+    _PERCENT,
+    _PERCENT,
+    Writing(
+        signs=("\\\n", "\\\r\n", '"', "'"),
+        # A line that goes on, and a text in quotes that goes on in the next quotes.
+        pattern=re.compile(
+            r"\\\r?\n[ \t]{0,40}"
+            r"|([\"'])[ \t]{0,20}(?:[+.&]|\\?\r?\n)[ \t\r\n]{0,40}[+.&]?[ \t]{0,20}[a-z]?\1"
+        ),
+        read=lambda _: "",
+    ),
+    Writing(
+        # A letter of another script within a Latin word.
+        signs=tuple(_TWIN),
+        pattern=re.compile(rf"(?<=[A-Za-z])[{_TWIN}]|[{_TWIN}](?=[A-Za-z])"),
+        read=lambda match: match[0].translate(_TWINS),
+    ),
+)
+_BASE64: Final = Writing(
+    signs=(),
+    pattern=re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,8192}={0,2}(?![A-Za-z0-9+/_=-])"),
+    read=_base64,
+)
+
+
+def views(text: str) -> Iterator[View]:
+    """The readings of a text that differ, the plainest first.
+
+    The later ones hold only what is near something written differently.
+    """
+    view = View(text)
+    if _PLAIN.match(text).end() != len(text):  # type: ignore[union-attr]
+        view = _reread(view, _FOLDED, _fold) or view
+    yield view
+    plain = view
+    for writing in WRITINGS:
+        if any(sign in view.text for sign in writing.signs):
+            further = _reread(view, writing.pattern, writing.read, around=AROUND)
+            if further:
+                view = further
+                yield view
+    for read in {id(plain): plain, id(view): view}.values():
+        decoded = _reread(read, _BASE64.pattern, _BASE64.read, around=AROUND)
+        if decoded:
+            yield decoded
+
+
+def _reread(
+    view: View,
+    pattern: re.Pattern[str],
+    read: Callable[[re.Match[str]], str | None],
+    *,
+    around: int | None = None,
+) -> View | None:
+    parts: list[str] = []
+    pieces: list[tuple[int, int, int, int]] = []
+    text, at, length = view.text, 0, 0
+
+    def put(piece: str, start: int, end: int) -> None:
+        """Let `piece` stand for the text from `start` to `end`, after what was not touched."""
+        nonlocal at, length
+        parts.extend((text[at:start], piece))
+        length += start - at
+        pieces.append((length, length + len(piece), start, end))
+        length, at = length + len(piece), end
+
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        piece = read(match)
+        if piece is None:
+            continue
+        if around is not None and start - at > 3 * around:
+            put(_GAP, at + around if pieces else 0, start - around)
+        put(piece, start, end)
+    if not pieces:
+        return None
+    if around is not None and len(text) - at > 3 * around:
+        put(_GAP, at + around, len(text))
+    parts.append(text[at:])
+    return View("".join(parts), tuple(pieces), view, tuple(piece[0] for piece in pieces))

@@ -1,0 +1,1 @@
+"""What is found for a question, how well it fits, and why."""

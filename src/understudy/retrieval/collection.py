@@ -1,0 +1,71 @@
+"""Many documents held in memory, ranked as a store with an index would have them ranked."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from understudy.retrieval.documents import Document, Scored
+from understudy.retrieval.neighbours import conversations
+from understudy.retrieval.prepare import Prepared, prepare
+from understudy.retrieval.score import rank
+from understudy.retrieval.terms import query_terms
+from understudy.retrieval.tuning import TUNING, Tuning
+
+
+class Collection:
+    """Documents by scope; what is common is counted over all of them."""
+
+    def __init__(self, documents: Iterable[tuple[str, Document]]) -> None:
+        self._scopes: dict[str, _Scope] = defaultdict(_Scope)
+        self._frequencies: Counter[str] = Counter()
+        self.documents = 0
+        total = 0
+        for scope, document in documents:
+            prepared = prepare(document)
+            self._scopes[scope].add(prepared)
+            self._frequencies.update(prepared.terms)
+            self.documents += 1
+            total += prepared.length
+        self.average_length = total / max(1, self.documents)
+
+    def frequency(self, term: str) -> int:
+        """In how many documents the term appears."""
+        return self._frequencies[term]
+
+    def search(self, query: str, scope: str, *, tuning: Tuning = TUNING) -> tuple[Scored, ...]:
+        """The documents of a scope that may answer, best first."""
+        found = self._scopes[scope].candidates(query_terms(query), tuning)
+        return rank(query, found, statistics=self, tuning=tuning)
+
+
+class _Scope:
+    """The documents of one scope, and which of them hold which term."""
+
+    def __init__(self) -> None:
+        self._prepared: list[Prepared] = []
+        self._postings: dict[str, list[int]] = defaultdict(list)
+        self._near: dict[int, tuple[Sequence[int], int]] | None = None
+
+    def add(self, prepared: Prepared) -> None:
+        for term in prepared.terms | prepared.subject:
+            self._postings[term].append(len(self._prepared))
+        self._prepared.append(prepared)
+        self._near = None
+
+    def candidates(self, terms: Sequence[str], tuning: Tuning) -> list[Prepared]:
+        """Those that hold a term, and their neighbours, in the order in which they came."""
+        holding = {at for term in terms for at in self._postings.get(term, ())}
+        wanted = set(holding)
+        for at in holding:
+            conversation, place = self._places().get(at, ((), 0))
+            first = max(0, place - tuning.context_reach)
+            wanted.update(conversation[first : place + tuning.context_reach + 1])
+        return [self._prepared[at] for at in sorted(wanted)]
+
+    def _places(self) -> dict[int, tuple[Sequence[int], int]]:
+        if self._near is None:
+            self._near = {
+                at: (conversation, place)
+                for conversation in conversations(self._prepared)
+                for place, at in enumerate(conversation)
+            }
+        return self._near

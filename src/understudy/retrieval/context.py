@@ -1,0 +1,38 @@
+"""What the next run of a session would be given to remember, as the prompt would choose it."""
+
+from dataclasses import dataclass
+
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.retrieval.hits import SearchUnit
+from understudy.retrieval.recovered import Recovered, recover
+from understudy.sessions.learning_scopes import LearningScope, visible_scopes
+from understudy.sessions.model import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryContext:
+    """What a session sees, and what of it a prompt would tell."""
+
+    session: Session
+    learning_scopes: tuple[LearningScope, ...]
+    query: str | None
+    policy: RunMemoryPolicy
+    recovered: Recovered
+
+
+def memory_context(
+    unit: SearchUnit,
+    session: Session,
+    *,
+    query: str | None,
+    policy: RunMemoryPolicy,
+    now_ms: int,
+) -> MemoryContext:
+    """Look, and change nothing: no counter, no record."""
+    return MemoryContext(
+        session=session,
+        learning_scopes=visible_scopes(unit, session),
+        query=query,
+        policy=policy,
+        recovered=recover(unit, session.session_id, query, policy, now_ms),
+    )

@@ -1,0 +1,85 @@
+"""What a search asks its sources for, and what they answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.memory.ports import MemoryUnit
+from understudy.memory.texts import cut
+from understudy.retrieval.ports import TermIndex
+from understudy.sessions.learning_scopes import LearningScope
+from understudy.sessions.model import Session
+
+EXCERPT_CHARS: Final = 180
+
+
+class ResultKind(StrEnum):
+    """What kinds of things a search finds."""
+
+    LEARNING = "learning"
+    RECOVERED_RUN = "recovered_run"
+    SKILL = "skill"
+
+
+class SearchUnit(MemoryUnit, Protocol):
+    """One transaction over everything a search looks at."""
+
+    @property
+    def term_index(self) -> TermIndex: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One search of one session."""
+
+    unit: SearchUnit
+    session: Session
+    # What the session sees, narrowest first.
+    scopes: tuple[LearningScope, ...]
+    # None to browse, newest first.
+    query: str | None
+    limit: int
+    policy: RunMemoryPolicy
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """Something that was found."""
+
+    kind: ResultKind
+    source_id: str
+    title: str
+    excerpt: str
+    timestamp_ms: int
+    prompt_eligible: bool
+    score: float = 0.0
+    scope: LearningScope | None = None
+    matched_fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What one source found, and what it came upon on the way."""
+
+    results: tuple[SearchResult, ...] = ()
+    # Run memories past their time, to be dropped.
+    expired: tuple[str, ...] = ()
+    # How many run memories could not be read.
+    unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One kind of thing that can be found."""
+
+    find: Callable[[Asked], Hits]
+    # Whether it is shown to somebody who only browses.
+    is_browsed: bool
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text on one line."""
+    return cut(" ".join(text.split()), EXCERPT_CHARS)

@@ -1,0 +1,109 @@
+"""Looking at what sessions remember: what a prompt would get, what can be found, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.core.clock import Clock
+from understudy.core.page import Page, PageRequest
+from understudy.memory.doubts import doubt
+from understudy.memory.keeping import Keeper
+from understudy.memory.policy import policy_in
+from understudy.memory.record import Pointer, RunMemory, RunMemoryRecord
+from understudy.retrieval.context import MemoryContext, memory_context
+from understudy.retrieval.hits import SearchUnit
+from understudy.retrieval.report import injection_report
+from understudy.retrieval.search import SearchAnswer, checked_query, search
+from understudy.runs.model import Run
+from understudy.runs.ports import require_run
+from understudy.sessions.ports import Units, require_session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """A run and its injection report; None where there is none."""
+
+    run: Run
+    report: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A pointer with what it leads to; None where that cannot be read."""
+
+    pointer: Pointer
+    memory: RunMemory | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryInspection:
+    """What people ask about memory; only a search clears away what it finds to be over."""
+
+    units: Units[SearchUnit]
+    clock: Clock
+    keeper: Keeper
+
+    def context(self, session_id: str, query: str | None) -> MemoryContext:
+        """What the next run would be given, were this its input; also what it would not, and why."""
+        asked = checked_query(query)
+        with self.units.read() as unit:
+            return memory_context(
+                unit,
+                require_session(unit, session_id),
+                query=asked,
+                policy=policy_in(unit),
+                now_ms=self.clock.now_ms(),
+            )
+
+    def search(self, session_id: str, query: str | None, limit: int | None) -> SearchAnswer:
+        """What the session can find."""
+        with self.units.read() as unit:
+            answer = search(
+                unit,
+                require_session(unit, session_id),
+                query=query,
+                limit=limit,
+                policy=policy_in(unit),
+                now_ms=self.clock.now_ms(),
+            )
+        if answer.unreadable:
+            self.keeper.counters.add(skipped_unreadable_total=answer.unreadable)
+        if answer.expired:
+            self._drop(answer.expired)
+        return answer
+
+    def report(self, run_id: str) -> RunReport:
+        """What a run was given, and what was left out."""
+        with self.units.read() as unit:
+            run = require_run(unit, run_id)
+            has_begun = run.started_at_ms is not None
+            return RunReport(run=run, report=injection_report(unit, run_id) if has_begun else None)
+
+    def records(self, request: PageRequest, *, session_id: str | None) -> Page[Listed]:
+        """What is kept, newest first; what is past its time is no longer there."""
+        with self.units.read() as unit:
+            since = policy_in(unit).expired_before_ms(self.clock.now_ms())
+            page = unit.run_memory_index.page(request, since_ms=since, session_id=session_id)
+            readable = unit.run_memories.readable([pointer.run_id for pointer in page.items])
+        return Page(
+            items=tuple(self._listed(it, readable.get(it.run_id)) for it in page.items),
+            next_cursor=page.next_cursor,
+        )
+
+    def _listed(self, pointer: Pointer, record: RunMemoryRecord | None) -> Listed:
+        if record is None or doubt(record, session_id=pointer.session_id):
+            return Listed(pointer=pointer, memory=None)
+        return Listed(pointer=pointer, memory=record.memory)
+
+    def _drop(self, run_ids: Sequence[str]) -> None:
+        """Forget what is over, unless somebody else has, or the policy lets it live again."""
+        with self.units.write() as unit:
+            policy, now = policy_in(unit), self.clock.now_ms()
+            pointers = [unit.run_memory_index.get(run_id) for run_id in run_ids]
+            over = [
+                pointer.run_id
+                for pointer in pointers
+                if pointer is not None and policy.is_expired(pointer.recorded_at_ms, now_ms=now)
+            ]
+            if over:
+                self.keeper.drop_stale(unit, expired=over)

@@ -1,0 +1,38 @@
+"""Why a run memory reached a prompt or did not, in words."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from understudy.retrieval.recovered import Reason
+
+WORDS: Final[Mapping[Reason, str]] = {
+    Reason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
+    " at least {floor:.0%}",
+    Reason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
+    Reason.OVER_BUDGET: "it fits, but the prompt had no room left",
+    Reason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
+    Reason.UNREADABLE: "it is missing, damaged or of another session",
+}
+MATCHED: Final = "it matches the input, and is among the {limit} best"
+# Where nothing in the input is found in it.
+FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
+NEWEST: Final = "there is no input to compare with, and it is among the {limit} newest"
+TOO_OLD: Final = "there is no input to compare with, and {limit} are newer"
+
+
+def explanation(
+    reason: str, *, score: float | None, coverage: float, limit: int, floor: float
+) -> str:
+    """A sentence for a reason; `score` is None where there was nothing to rank against."""
+    words = _words(reason, score)
+    return words.format(coverage=coverage, limit=limit, floor=floor)
+
+
+def _words(reason: str, score: float | None) -> str:
+    if reason == Reason.INCLUDED:
+        return NEWEST if score is None else (MATCHED if score > 0 else FILLED_UP)
+    if reason == Reason.OVER_ENTRY_LIMIT and score is None:
+        return TOO_OLD
+    # A report may be of another version of the daemon.
+    known = reason in set(Reason)
+    return WORDS[Reason(reason)] if known else reason.replace("{", "{{").replace("}", "}}")

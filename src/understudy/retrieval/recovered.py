@@ -1,0 +1,203 @@
+"""Which runs of a session the next prompt is told of, and for each of the others why not."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from understudy.memory.doubts import doubt
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.memory.ports import TERM_KIND, store_gone
+from understudy.memory.record import Pointer, RunMemory
+from understudy.retrieval.hits import SearchUnit
+from understudy.retrieval.rarity import SCAN_LIMIT
+from understudy.retrieval.score import Document, Field, Scored, rank, relevant
+from understudy.retrieval.terms import query_terms
+from understudy.sessions.learning_scopes import session_scope
+
+
+class Reason(StrEnum):
+    """What became of a run that could have been told of."""
+
+    INCLUDED = "included"
+    BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
+    OVER_ENTRY_LIMIT = "over_entry_limit"
+    OVER_BUDGET = "over_budget"
+    EXPIRED = "expired"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considered:
+    """One run, what is known of it, and what became of it."""
+
+    run_id: str
+    recorded_at_ms: int
+    reason: Reason
+    # Absent for one that is past its time or cannot be read.
+    memory: RunMemory | None = None
+    scored: Scored | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """Every run that was considered, the best first; those that are to be dropped come last."""
+
+    considered: tuple[Considered, ...] = ()
+    # Whether they were ranked against something, or only by their time.
+    is_ranked: bool = False
+
+    @property
+    def kept(self) -> tuple[RunMemory, ...]:
+        """What is told, in order."""
+        return tuple(
+            it.memory for it in self.considered if it.reason is Reason.INCLUDED and it.memory
+        )
+
+    @property
+    def omitted(self) -> int:
+        """How many were left out because there was no room for them."""
+        return self.count(Reason.OVER_ENTRY_LIMIT) + self.count(Reason.OVER_BUDGET)
+
+    @property
+    def readable(self) -> int:
+        """How many there were to choose from."""
+        return sum(it.memory is not None for it in self.considered)
+
+    def count(self, reason: Reason) -> int:
+        """How many runs this became of."""
+        return sum(it.reason is reason for it in self.considered)
+
+    def ids(self, reason: Reason) -> tuple[str, ...]:
+        """The runs that this became of."""
+        return tuple(it.run_id for it in self.considered if it.reason is reason)
+
+    def within(self, kept: int) -> "Recovered":
+        """The same when only the first so many fit the prompt."""
+        included = self.ids(Reason.INCLUDED)
+        if kept >= len(included):
+            return self
+        fits = set(included[:kept])
+        considered = tuple(
+            replace(it, reason=Reason.OVER_BUDGET)
+            if it.reason is Reason.INCLUDED and it.run_id not in fits
+            else it
+            for it in self.considered
+        )
+        return replace(self, considered=considered)
+
+
+def recover(
+    unit: SearchUnit, session_id: str, query: str | None, policy: RunMemoryPolicy, now_ms: int
+) -> Recovered:
+    """Choose what to tell of a session's own runs; changes nothing, not even a counter."""
+    asked = query if query and query.strip() else None
+    pointers = _pointers(unit, session_id, asked)
+    if pointers and not unit.run_memories.is_there():
+        # A volume that is not mounted is no reason to forget what is on it.
+        raise store_gone()
+    stored = unit.run_memories.readable([pointer.run_id for pointer in pointers])
+    oldest = policy.expired_before_ms(now_ms)
+    living: list[RunMemory] = []
+    lost: list[Considered] = []
+    for pointer in pointers:
+        record = stored.get(pointer.run_id)
+        recorded = record.memory.recorded_at_ms if record else pointer.recorded_at_ms
+        if min(recorded, pointer.recorded_at_ms) < oldest:
+            lost.append(_lost(pointer, Reason.EXPIRED))
+        elif record is None or doubt(record, session_id=session_id):
+            lost.append(_lost(pointer, Reason.UNREADABLE))
+        else:
+            living.append(record.memory)
+    chosen = _choose(_ranked(living, asked, now_ms), asked, policy)
+    return Recovered(considered=(*chosen, *lost), is_ranked=asked is not None)
+
+
+def document_of(memory: RunMemory) -> Document:
+    """A run memory as it is looked through."""
+    return Document(
+        id=memory.run_id,
+        at_ms=memory.recorded_at_ms,
+        fields=(
+            Field(name="summary", text=memory.summary, weight=4),
+            Field(name="request_preview", text=memory.request_preview or "", weight=3),
+            Field(name="outcome_preview", text=memory.outcome_preview or "", weight=3),
+            Field(name="failure_markers", text=" ".join(memory.failure_markers), weight=1),
+        ),
+    )
+
+
+def _pointers(unit: SearchUnit, session_id: str, query: str | None) -> tuple[Pointer, ...]:
+    """The newest of a session, and where there are more also those that hold words of the query."""
+    newest = unit.run_memory_index.in_session(session_id, limit=SCAN_LIMIT)
+    if len(newest) < SCAN_LIMIT or query is None:
+        return newest
+    found = unit.term_index.candidates(
+        TERM_KIND,
+        scopes=(session_scope(session_id).key,),
+        terms=query_terms(query),
+        limit=SCAN_LIMIT,
+    )
+    known = {pointer.run_id for pointer in newest}
+    older = [
+        Pointer(run_id=it.source_id, session_id=session_id, recorded_at_ms=it.at_ms)
+        for it in found
+        if it.source_id not in known
+    ]
+    older.sort(key=lambda it: (it.recorded_at_ms, it.run_id), reverse=True)
+    return (*newest, *older)
+
+
+def _lost(pointer: Pointer, reason: Reason) -> Considered:
+    return Considered(run_id=pointer.run_id, recorded_at_ms=pointer.recorded_at_ms, reason=reason)
+
+
+def _ranked(
+    memories: Sequence[RunMemory], query: str | None, now_ms: int
+) -> list[tuple[RunMemory, Scored | None]]:
+    """Best first; with nothing to rank against as they come, which is newest first."""
+    if query is None:
+        return [(memory, None) for memory in memories]
+    by_id = {memory.run_id: memory for memory in memories}
+    scored = rank(query, [document_of(memory) for memory in memories], now_ms=now_ms)
+    return [(by_id[it.id], it) for it in scored]
+
+
+def _choose(
+    ranked: Sequence[tuple[RunMemory, Scored | None]], query: str | None, policy: RunMemoryPolicy
+) -> list[Considered]:
+    fits = _floor(ranked, query, policy)
+    considered: list[Considered] = []
+    taken = 0
+    for memory, scored in ranked:
+        reason = Reason.BELOW_RELEVANCE_FLOOR
+        if fits(memory, scored):
+            taken += 1
+            is_within = taken <= policy.max_prompt_entries
+            reason = Reason.INCLUDED if is_within else Reason.OVER_ENTRY_LIMIT
+        considered.append(
+            Considered(
+                run_id=memory.run_id,
+                recorded_at_ms=memory.recorded_at_ms,
+                reason=reason,
+                memory=memory,
+                scored=scored,
+            )
+        )
+    return considered
+
+
+def _floor(
+    ranked: Sequence[tuple[RunMemory, Scored | None]], query: str | None, policy: RunMemoryPolicy
+) -> Callable[[RunMemory, Scored | None], bool]:
+    """What is relevant enough; where the query has no word of its own, only the newest is."""
+    if policy.relevance_floor <= 0 or query is None:
+        return lambda _, __: True
+    if not query_terms(query):
+        newest = max((memory for memory, _ in ranked), key=_age, default=None)
+        return lambda memory, _: memory is newest
+    floor = policy.relevance_floor
+    return lambda _, scored: scored is not None and relevant(scored, floor)
+
+
+def _age(memory: RunMemory) -> tuple[int, str]:
+    return memory.recorded_at_ms, memory.run_id

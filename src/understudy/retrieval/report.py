@@ -1,0 +1,86 @@
+"""The injection report of a run: which memories its prompt was told of, which not, and why."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from understudy.core.errors import UnderstudyError
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.retrieval.pack import Budget, Packed
+from understudy.retrieval.recovered import Considered, Reason, Recovered
+from understudy.retrieval.score import Scored
+from understudy.runs.ports import RunUnit, require_run
+
+# Under this name it stands in the snapshot of a run.
+SNAPSHOT_KEY: Final = "memory"
+# The rest is only counted; it is kept with every run.
+MAX_LISTED: Final = 50
+
+
+def injection_report(unit: RunUnit, run_id: str) -> Mapping[str, Any] | None:
+    """The report of a run, or `NotFound`; None where it has not begun, or began before there was any."""
+    if require_run(unit, run_id).started_at_ms is None:
+        return None
+    report = unit.runs.snapshot(run_id).get(SNAPSHOT_KEY)
+    return report if isinstance(report, dict) else None
+
+
+def injection_json(
+    found: Recovered, packed: Packed, budget: Budget, policy: RunMemoryPolicy
+) -> dict[str, Any]:
+    """What was considered for one prompt, as it is stored and shown."""
+    return {
+        "problem": None,
+        "is_ranked": found.is_ranked,
+        "max_prompt_entries": policy.max_prompt_entries,
+        "relevance_floor": policy.relevance_floor,
+        "budget": _budget(budget, used=packed.tokens),
+        "counts": _counts(found),
+        "entries": [_entry(it) for it in found.considered[:MAX_LISTED]],
+        "unlisted": max(0, len(found.considered) - MAX_LISTED),
+    }
+
+
+def failed_report(problem: UnderstudyError, budget: Budget) -> dict[str, Any]:
+    """What is said of a prompt for which nothing could be recalled."""
+    return {
+        "problem": {"code": problem.code, "detail": problem.detail},
+        "is_ranked": False,
+        "max_prompt_entries": None,
+        "relevance_floor": None,
+        "budget": _budget(budget, used=0),
+        "counts": _counts(Recovered()),
+        "entries": [],
+        "unlisted": 0,
+    }
+
+
+def _budget(budget: Budget, *, used: int) -> dict[str, int]:
+    return {
+        "limit_tokens": budget.limit,
+        "base_tokens": budget.base,
+        "memory_tokens": budget.tokens,
+        "used_tokens": used,
+    }
+
+
+def _counts(found: Recovered) -> dict[str, int]:
+    """How many were ranked, and what became of how many."""
+    ranked = found.readable if found.is_ranked else 0
+    return {"ranked": ranked, **{str(reason): found.count(reason) for reason in Reason}}
+
+
+def _entry(it: Considered) -> dict[str, Any]:
+    return {
+        "run_id": it.run_id,
+        "recorded_at_ms": it.recorded_at_ms,
+        "reason": str(it.reason),
+        **(_score(it.scored) if it.scored else {}),
+    }
+
+
+def _score(scored: Scored) -> dict[str, Any]:
+    return {
+        "score": scored.score,
+        "coverage": round(scored.coverage, 4),
+        "matched": {match.field: list(match.terms) for match in scored.matches},
+    }

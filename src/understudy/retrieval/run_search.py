@@ -1,0 +1,153 @@
+"""Finding runs of the past: those of the session, or of every scope it sees."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.memory.doubts import doubt
+from understudy.memory.policy import SearchVisibility
+from understudy.memory.ports import TERM_KIND
+from understudy.memory.record import RunMemory, RunMemoryRecord
+from understudy.memory.texts import cut
+from understudy.retrieval.containment import Needle, needle
+from understudy.retrieval.hits import Asked, Hits, ResultKind, SearchResult, excerpt
+from understudy.retrieval.rarity import SCAN_LIMIT
+from understudy.retrieval.recovered import document_of
+from understudy.retrieval.score import Document, Scored, rank
+from understudy.retrieval.terms import query_terms
+from understudy.sessions.learning_scopes import LearningScope, session_scope
+
+# How many are ranked where there are more in scope than can all be read. Reading one costs more
+# than finding it; the first ten of 64 are, on average, more than nine of the first ten of 400.
+CANDIDATES: Final = 64
+TITLE_CHARS: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A run memory that the session may find, and through which of its scopes."""
+
+    record: RunMemoryRecord
+    scope: LearningScope
+
+
+def recovered_runs(asked: Asked) -> Hits:
+    """The runs in sight that fit the query; all of them without one."""
+    living, expired = _in_sight(asked)
+    records = _sound(asked, living)
+    seen = [
+        Seen(record=record, scope=scope)
+        for record in records
+        if (scope := _seen_through(asked, record)) is not None
+    ]
+    return Hits(
+        results=tuple(_results(asked, seen)),
+        expired=expired,
+        unreadable=len(living) - len(records),
+    )
+
+
+def _in_sight(asked: Asked) -> tuple[list[str], tuple[str, ...]]:
+    """The runs worth reading, and those in scope that are past their time."""
+    index = asked.unit.run_memory_index
+    if _is_wide(asked):
+        pointers = index.in_scopes(_keys(asked), limit=SCAN_LIMIT + 1)
+    else:
+        pointers = index.in_session(asked.session.session_id, limit=SCAN_LIMIT + 1)
+    found = [(pointer.run_id, pointer.recorded_at_ms) for pointer in pointers]
+    if asked.query is not None and len(found) > SCAN_LIMIT:
+        found = _candidates(asked, asked.query)
+    expired = tuple(
+        run_id for run_id, at_ms in found if asked.policy.is_expired(at_ms, now_ms=asked.now_ms)
+    )
+    gone = frozenset(expired)
+    return [run_id for run_id, _ in found if run_id not in gone], expired
+
+
+def _candidates(asked: Asked, query: str) -> list[tuple[str, int]]:
+    found = asked.unit.term_index.candidates(
+        TERM_KIND, scopes=_keys(asked), terms=query_terms(query), limit=CANDIDATES
+    )
+    return [(each.source_id, each.at_ms) for each in found]
+
+
+def _sound(asked: Asked, run_ids: Sequence[str]) -> list[RunMemoryRecord]:
+    """The records that can be read and fit the run that they are of."""
+    records = asked.unit.run_memories.readable(run_ids)
+    owners = asked.unit.run_memory_index.owners(run_ids)
+    return [
+        record
+        for run_id, record in records.items()
+        if run_id in owners and not doubt(record, session_id=owners[run_id][0])
+    ]
+
+
+def _seen_through(asked: Asked, record: RunMemoryRecord) -> LearningScope | None:
+    """The narrowest scope by which the session sees a record; the record says which it is in."""
+    if record.session_id == asked.session.session_id:
+        return session_scope(record.session_id)
+    if not _is_wide(asked):
+        return None
+    return next((scope for scope in asked.scopes if scope.key in record.scope_keys), None)
+
+
+def _is_wide(asked: Asked) -> bool:
+    return asked.policy.search_visibility is SearchVisibility.LEARNING_SCOPES
+
+
+def _keys(asked: Asked) -> tuple[str, ...]:
+    if _is_wide(asked):
+        return tuple(scope.key for scope in asked.scopes)
+    return (session_scope(asked.session.session_id).key,)
+
+
+def _results(asked: Asked, seen: Sequence[Seen]) -> Iterator[SearchResult]:
+    if asked.query is None:
+        yield from (_result(asked, each) for each in seen)
+        return
+    documents = {each.record.run_id: document_of(each.record.memory) for each in seen}
+    by_run = {each.record.run_id: each for each in seen}
+    statistics = asked.unit.term_index.statistics(TERM_KIND, query_terms(asked.query))
+    ranked = rank(
+        asked.query, tuple(documents.values()), statistics=statistics, now_ms=asked.now_ms
+    )
+    sought = needle(asked.query)
+    for scored in ranked:
+        score, fields = _points(sought, scored, documents[scored.id])
+        if score > 0:
+            yield _result(asked, by_run[scored.id], score=score, matched_fields=fields)
+
+
+def _points(sought: Needle, scored: Scored, document: Document) -> tuple[float, tuple[str, ...]]:
+    """What the terms and the letters of a query earn together, and in which fields."""
+    contained = {field.name: sought.points(field) for field in document.fields}
+    matched = [match.field for match in scored.matches]
+    held = [name for name, points in contained.items() if points or name in matched]
+    # Last what is no field: a query may name the time of a run.
+    names = dict.fromkeys((*held, *matched))
+    return round(scored.score + sum(contained.values()), 6), tuple(names)
+
+
+def _result(
+    asked: Asked, seen: Seen, *, score: float = 0.0, matched_fields: tuple[str, ...] = ()
+) -> SearchResult:
+    record = seen.record
+    return SearchResult(
+        kind=ResultKind.RECOVERED_RUN,
+        source_id=record.run_id,
+        title=_title(record.memory),
+        excerpt=excerpt(record.memory.summary),
+        timestamp_ms=record.memory.recorded_at_ms,
+        # A prompt tells of its own session alone, whatever can be found.
+        prompt_eligible=record.session_id == asked.session.session_id,
+        score=score,
+        scope=seen.scope,
+        matched_fields=matched_fields,
+    )
+
+
+def _title(memory: RunMemory) -> str:
+    asked = " ".join((memory.request_preview or "").split())
+    if not asked:
+        return f"{memory.run_id} ({memory.status})"
+    return cut(asked, TITLE_CHARS)

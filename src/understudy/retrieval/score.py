@@ -1,0 +1,54 @@
+"""How well each document answers a question, and why."""
+
+from collections.abc import Sequence
+
+from understudy.retrieval.documents import Document, Field, Match, Scored, Statistics
+from understudy.retrieval.finding import Finding, find
+from understudy.retrieval.floor import RECOMMENDED_FLOOR, relevant
+from understudy.retrieval.neighbours import conversations, lend
+from understudy.retrieval.points import scored
+from understudy.retrieval.prepare import Prepared, prepare
+from understudy.retrieval.question import ask
+from understudy.retrieval.tuning import TUNING, Tuning
+
+__all__ = [
+    "RECOMMENDED_FLOOR",
+    "Document",
+    "Field",
+    "Match",
+    "Prepared",
+    "Scored",
+    "Statistics",
+    "prepare",
+    "rank",
+    "relevant",
+]
+
+
+def rank(
+    query: str,
+    documents: Sequence[Document | Prepared],
+    *,
+    statistics: Statistics | None = None,
+    now_ms: int | None = None,
+    tuning: Tuning = TUNING,
+) -> tuple[Scored, ...]:
+    """Every document with its score: best first, then newest, then highest id."""
+    prepared = [it if isinstance(it, Prepared) else prepare(it) for it in documents]
+    question = ask(query, prepared, statistics=statistics, now_ms=now_ms, tuning=tuning)
+    findings = [find(question, it, tuning) for it in prepared]
+    if tuning.context:
+        _share(findings, prepared, tuning)
+    found = [scored(question, it, tuning) for it in findings]
+    return tuple(sorted(found, key=lambda it: (it.score, it.at_ms, it.id), reverse=True))
+
+
+def _share(findings: list[Finding], prepared: list[Prepared], tuning: Tuning) -> None:
+    strengths = [it.strengths for it in findings]
+    for conversation in conversations(prepared):
+        pieces = [findings[position] for position in conversation]
+        lent = lend([strengths[position] for position in conversation], tuning)
+        for at, piece in enumerate(pieces):
+            near = pieces[max(0, at - tuning.context_reach) : at + tuning.context_reach + 1]
+            piece.lent = lent[at]
+            piece.is_carried = any(it.has_evidence and it.at_ms == piece.at_ms for it in near)

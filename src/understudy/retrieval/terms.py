@@ -1,0 +1,156 @@
+"""Text cut into the terms that the index stores and a question looks for."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from functools import lru_cache
+from typing import Final
+
+from understudy.retrieval.normalise import fold, unify
+from understudy.retrieval.spelling import american
+from understudy.retrieval.stemming import stem
+from understudy.retrieval.stop_words import ACCENTED_STOP_WORDS, BETWEEN_CHINESE, STOP_WORDS
+from understudy.retrieval.usage import general_weight
+from understudy.retrieval.word_forms import IRREGULAR, NUMBERS, SHORT
+
+# A question looks for no more than this many terms: its rarest.
+MOST_QUERY_TERMS: Final = 64
+# Scripts without blanks around each word: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer.
+_UNSPACED: Final = (
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
+)
+_LETTERS: Final = rf"(?:(?![{_UNSPACED}])[^\W_])+"
+_PIECE: Final = re.compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
+_PART: Final = re.compile(r"[^\W_]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
+_ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_POSSESSIVE: Final = ("'s", "’s")
+# A longer piece is data, not a word: it is cut, so that no term outgrows the index.
+_LONGEST_TERM: Final = 64
+_LONGEST_PIECE: Final = 256
+
+
+class Kind(StrEnum):
+    """What a term stands for."""
+
+    WORD = auto()
+    JOINED = auto()  # the parts of an identifier written as one word
+    ACCENTED = auto()  # the word again, as it was written
+    CHARACTER = auto()  # one character of a script without blanks
+    CHARACTERS = auto()  # two neighbours of such a script, or one that stands alone
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term, what it stands for, and the word as it was written, without accents."""
+
+    text: str
+    kind: Kind
+    written: str
+
+
+def terms_of(text: str) -> tuple[str, ...]:
+    """The distinct terms of a text, in the order in which they first appear."""
+    return tuple(dict.fromkeys(term.text for term in read_terms(text)))
+
+
+def query_terms(text: str) -> tuple[str, ...]:
+    """The distinct terms that a question looks for, in its order."""
+    return tuple(dict.fromkeys(term.text for term in asked_terms(text)))
+
+
+def asked_terms(text: str) -> tuple[Term, ...]:
+    """What a question looks for: no question words, nothing twice, only the rarest of very many."""
+    first: dict[str, Term] = {}
+    for term in _without_stop_words(text):
+        first.setdefault(term.text, term)
+    if len(first) <= MOST_QUERY_TERMS:
+        return tuple(first.values())
+    by_rarity = sorted(first.values(), key=lambda it: (-general_weight(it.text), it.text))
+    rarest = frozenset(by_rarity[:MOST_QUERY_TERMS])
+    return tuple(term for term in first.values() if term in rarest)
+
+
+def read_terms(text: str) -> Iterator[Term]:
+    """Every term of a text, in its order."""
+    for piece in _PIECE.finditer(unify(text)):
+        yield from _cut(piece[0])
+
+
+def _without_stop_words(text: str) -> Iterator[Term]:
+    for piece in _PIECE.finditer(unify(text)):
+        if _is_unspaced(piece[0]):
+            for part in BETWEEN_CHINESE.split(piece[0]):
+                yield from _characters(part)
+        else:
+            yield from (term for term in _cut(piece[0]) if term.written not in STOP_WORDS)
+
+
+def _cut(piece: str) -> tuple[Term, ...]:
+    if _is_unspaced(piece):
+        return tuple(_characters(piece))
+    return _words(piece) if len(piece) <= _LONGEST_PIECE else tuple(_long(piece))
+
+
+def _long(piece: str) -> Iterator[Term]:
+    for part in _PART.findall(piece):
+        for at in range(0, len(part), _LONGEST_TERM):
+            yield from _words(part[at : at + _LONGEST_TERM])
+
+
+def _is_unspaced(piece: str) -> bool:
+    return not piece.isascii() and re.match(f"[{_UNSPACED}]", piece) is not None
+
+
+def _characters(run: str) -> Iterator[Term]:
+    alone = Kind.CHARACTERS if len(run) == 1 else Kind.CHARACTER
+    for at, character in enumerate(run):
+        yield Term(character, alone, character)
+        if at + 1 < len(run):
+            both = run[at : at + 2]
+            yield Term(both, Kind.CHARACTERS, both)
+
+
+@lru_cache(maxsize=50_000)
+def _words(piece: str) -> tuple[Term, ...]:
+    """The words in a piece without blanks, and the piece as one word if it has several."""
+    if _GROUPED.fullmatch(piece):
+        piece = piece.replace(",", "")
+    if piece.endswith(_POSSESSIVE):
+        piece = piece[:-2]
+    parts = [word for part in _PART.findall(piece) for word in _HUMP.split(part)]
+    found: list[Term] = []
+    for part in parts:
+        lower = part.casefold()
+        plain = fold(lower)
+        if lower in ACCENTED_STOP_WORDS:
+            continue
+        found.append(Term(base_form(plain)[:_LONGEST_TERM], Kind.WORD, plain))
+        if plain != lower:
+            found.append(Term(lower[:_LONGEST_TERM], Kind.ACCENTED, plain))
+    if len(parts) > 1 and "'" not in piece and "’" not in piece:
+        whole = fold("".join(parts).casefold())[:_LONGEST_TERM]
+        # Two parts are often one word elsewhere, which may be inflected; more are a name.
+        joined = base_form(whole) if len(parts) == 2 else whole
+        found.append(Term(joined, Kind.JOINED, whole))
+    return tuple(found)
+
+
+@lru_cache(maxsize=50_000)
+def base_form(word: str) -> str:
+    """The form that stands for all forms of a lower-case word without accents."""
+    if not word.isascii():
+        return word
+    if word in NUMBERS:
+        return NUMBERS[word]
+    if ordinal := _ORDINAL.fullmatch(word):
+        word = ordinal[1]
+    if word.isdigit():
+        return word.lstrip("0") or "0"
+    if not word.isalpha():
+        return word
+    word = IRREGULAR.get(word, word)
+    return stem(american(SHORT.get(word, word)))

@@ -1,0 +1,41 @@
+"""What each kind of evidence is worth."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """The constants of the scorer; `docs/concepts/retrieval.md` has what each of them gains."""
+
+    # BM25: how soon more of the same stops counting, how much a long text is held back.
+    saturation: float = 0.9
+    length: float = 0.4
+    # How many documents' worth of general usage stand beside what the store holds.
+    general_documents: float = 20.0
+    # A word once more with its accents, a single character, a word with similar letters.
+    accented: float = 0.2
+    character: float = 0.3
+    similar: float = 0.5
+    least_similarity: float = 0.25
+    # Neighbours in the same session: how much they lend, how far, and less with each step.
+    context: float = 0.6
+    context_reach: int = 3
+    context_decay: float = 0.8
+    # The text that a record was taken from.
+    source: float = 0.5
+    # Whom a record is about; the name itself then says less.
+    subject: float = 4.0
+    subject_name: float = 0.3
+    # The record's own time, when the question names one.
+    date: float = 1.0
+    # All terms in one field, and the question word for word, by the weight of the question.
+    all_terms: float = 1.0
+    whole_query: float = 2.0
+    # The weight of a date and of characters in what a question asks.
+    date_coverage: float = 4.0
+    character_coverage: float = 5.0
+    context_coverage: float = 0.5
+
+
+TUNING: Final = Tuning()

@@ -1,0 +1,49 @@
+"""Which scopes of knowledge a session belongs to: its own, its persona's, its projects', all."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from understudy.sessions.model import Session
+from understudy.sessions.ports import SessionUnit
+
+
+class ScopeKind(StrEnum):
+    """How far knowledge reaches, narrowest first."""
+
+    SESSION = "session"
+    PERSONA = "persona"
+    PROJECT = "project"
+    WORKSPACE = "workspace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningScope:
+    """One place that knowledge is kept for."""
+
+    kind: ScopeKind
+    id: str
+
+    @property
+    def key(self) -> str:
+        """The scope as one word, such as `session:s1`."""
+        return f"{self.kind}:{self.id}"
+
+
+WORKSPACE: Final = LearningScope(kind=ScopeKind.WORKSPACE, id="default")
+
+
+def session_scope(session_id: str) -> LearningScope:
+    """The scope of one session alone."""
+    return LearningScope(kind=ScopeKind.SESSION, id=session_id)
+
+
+def visible_scopes(unit: SessionUnit, session: Session) -> tuple[LearningScope, ...]:
+    """What a session sees, narrowest first."""
+    persona = session.persona
+    bound = [LearningScope(kind=ScopeKind.PERSONA, id=persona.persona_id)] if persona else []
+    projects = [
+        LearningScope(kind=ScopeKind.PROJECT, id=project_id)
+        for project_id in unit.projects.ids_for_session(session.session_id)
+    ]
+    return (session_scope(session.session_id), *bound, *projects, WORKSPACE)

@@ -1,0 +1,297 @@
+"""The index of run memories: by session, by scope, by the words in them, and what is still to do."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.memory.ports import TERM_KIND, IndexCounts
+from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
+from understudy.retrieval.ports import TermIndex
+from understudy.retrieval.terms import terms_of
+from understudy.runs.model import RunStatus
+from understudy.storage.columns import read_record
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import select_page
+from understudy.storage.rows import batches, insert_new, upsert_of
+from understudy.storage.schema import (
+    run_memories,
+    run_memory_backlog,
+    run_memory_evidence,
+    run_memory_scopes,
+    runs,
+    term_entries,
+)
+
+
+class SqlRunMemoryIndex:
+    """Pointers, scopes, evidence and backlog in tables; words in the index of terms."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._terms = terms
+
+    def hold(self) -> None:
+        """Let nobody else change run memories until the unit ends."""
+        self._dialect.lock_run_memories(self._connection)
+
+    def add(self, record: RunMemoryRecord, *, stamp: str = "") -> None:
+        """Point to a record, in place of an older pointer to the same run."""
+        run_id, at_ms = record.run_id, record.memory.recorded_at_ms
+        values = {
+            "run_id": run_id,
+            "session_id": record.session_id,
+            "recorded_at_ms": at_ms,
+            "semantic_capture": str(record.semantic_capture),
+            "stamp": stamp,
+        }
+        self._connection.execute(_POINT[self._connection.dialect.name], values)
+        self._connection.execute(_DROP_SCOPES, {"of": run_id})
+        scopes = tuple(dict.fromkeys(record.scope_keys))
+        if scopes:
+            rows = [{"scope_key": key, "recorded_at_ms": at_ms, "run_id": run_id} for key in scopes]
+            self._connection.execute(_ADD_SCOPES, rows)
+        self._terms.put(TERM_KIND, run_id, scopes=scopes, terms=words_of(record), at_ms=at_ms)
+
+    def forget(self, run_ids: Sequence[str]) -> int:
+        """Drop pointers, and the evidence kept with them; tells how many there were."""
+        dropped = 0
+        for some in batches(run_ids):
+            dropped += self._connection.execute(_FORGET, {"run_ids": some}).rowcount
+        self._terms.remove(TERM_KIND, run_ids)
+        return dropped
+
+    def get(self, run_id: str) -> Pointer | None:
+        """The pointer to the record of a run."""
+        row = self._connection.execute(_POINTER, {"of": run_id}).first()
+        return None if row is None else _read(row)
+
+    def in_session(self, session_id: str, *, limit: int, skip: int = 0) -> tuple[Pointer, ...]:
+        """The pointers of a session past so many, newest first, ties by run id descending."""
+        values = {"of": session_id, "limit": limit, "skip": skip}
+        return tuple(map(_read, self._connection.execute(_IN_SESSION, values)))
+
+    def page(
+        self, request: PageRequest, *, since_ms: int, session_id: str | None = None
+    ) -> Page[Pointer]:
+        """The pointers to records made since a time, of a session or of all, in the same order."""
+        query = sa.select(*_COLUMNS).where(run_memories.c.recorded_at_ms >= since_ms)
+        if session_id is not None:
+            query = query.where(run_memories.c.session_id == session_id)
+        by = (run_memories.c.recorded_at_ms, run_memories.c.run_id)
+        return select_page(self._connection, query, request, by=by, read=_read, descending=True)
+
+    def in_scopes(self, scope_keys: Sequence[str], *, limit: int) -> tuple[Pointer, ...]:
+        """The pointers of records in any of these scopes, in the same order."""
+        # Scope by scope, because only so does the index give the newest without reading all.
+        found = {
+            (row.recorded_at_ms, row.run_id)
+            for key in dict.fromkeys(scope_keys)
+            for row in self._connection.execute(_IN_SCOPE, {"key": key, "limit": limit})
+        }
+        newest = [run_id for _, run_id in nlargest(limit, found)]
+        pointers = {
+            row.run_id: _read(row)
+            for some in batches(newest)
+            for row in self._connection.execute(_POINTERS, {"run_ids": some})
+        }
+        return tuple(pointers[run_id] for run_id in newest if run_id in pointers)
+
+    def expired(
+        self, *, before_ms: int, limit: int, session_id: str | None = None
+    ) -> tuple[Pointer, ...]:
+        """Pointers to records made before a time, of one session or of all, oldest first."""
+        values = {"before_ms": before_ms, "limit": limit}
+        if session_id is not None:
+            rows = self._connection.execute(_EXPIRED_IN_SESSION, {**values, "of": session_id})
+        else:
+            rows = self._connection.execute(_EXPIRED, values)
+        return tuple(map(_read, rows))
+
+    def all(self) -> Iterable[tuple[Pointer, str]]:
+        """Every pointer with the stamp of its record; with none where the run says otherwise."""
+        for row in self._connection.execute(_ALL):
+            yield _read(row), row.stamp if row.is_sound else ""
+
+    def settle(self, run_id: str, receipt: SemanticCapture, *, stamp: str | None = None) -> None:
+        """Note how far learning from a run has come, and the stamp if its record changed."""
+        changed = {"semantic_capture": str(receipt)} | ({"stamp": stamp} if stamp else {})
+        self._connection.execute(
+            sa.update(run_memories).where(run_memories.c.run_id == run_id).values(changed)
+        )
+
+    def waiting(self, *, limit: int) -> tuple[str, ...]:
+        """Runs whose receipt is pending, oldest first."""
+        query = (
+            sa.select(run_memories.c.run_id)
+            # Spelled out, as the index over these is.
+            .where(sa.text("semantic_capture = 'pending'"))
+            .order_by(run_memories.c.recorded_at_ms, run_memories.c.run_id)
+            .limit(limit)
+        )
+        return tuple(self._connection.execute(query).scalars())
+
+    def counts(self, *, before_ms: int | None = None) -> IndexCounts:
+        """How much is indexed; stale is what was recorded before that time."""
+        # No record is older than the epoch, so nothing is stale where no time is given.
+        row = self._connection.execute(_COUNTS, {"before_ms": before_ms or 0}).one()
+        return IndexCounts(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+
+    def keep_evidence(self, evidence: Evidence) -> None:
+        """Keep what learning reads, beside the pointer."""
+        values = {
+            "run_id": evidence.run_id,
+            "request": evidence.request,
+            "outcome": evidence.outcome,
+        }
+        self._connection.execute(_KEEP_EVIDENCE[self._connection.dialect.name], values)
+
+    def evidence(self, run_id: str) -> Evidence | None:
+        """What learning reads of a run."""
+        query = sa.select(run_memory_evidence).where(run_memory_evidence.c.run_id == run_id)
+        row = self._connection.execute(query).first()
+        return (
+            None if row is None else read_record(row, _evidence, what=f"evidence of run {run_id}")
+        )
+
+    def postpone(self, run_id: str, *, reason: str, at_ms: int) -> None:
+        """Note that the record of a run could not be kept and is to be made later."""
+        values = {"run_id": run_id, "reason": reason, "at_ms": at_ms}
+        insert_new(self._connection, run_memory_backlog, values)
+
+    def postponed(self, *, limit: int) -> tuple[str, ...]:
+        """Runs whose record is still to be made, oldest first."""
+        backlog = run_memory_backlog.c
+        query = sa.select(backlog.run_id).order_by(backlog.at_ms, backlog.run_id).limit(limit)
+        return tuple(self._connection.execute(query).scalars())
+
+    def made_up_for(self, run_id: str) -> bool:
+        """Note that this is no longer to be done; tells whether it was."""
+        return self._connection.execute(_MADE_UP_FOR, {"of": run_id}).rowcount > 0
+
+    def owners(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, RunStatus]]:
+        """Session and status of those of these runs that exist."""
+        return {
+            row.run_id: (row.session_id, RunStatus(row.status))
+            for some in batches(run_ids)
+            for row in self._connection.execute(_OWNERS, {"run_ids": some})
+        }
+
+
+def words_of(record: RunMemoryRecord) -> tuple[str, ...]:
+    """The terms of everything that is said in a record."""
+    memory = record.memory
+    said = (
+        memory.summary,
+        memory.request_preview,
+        memory.outcome_preview,
+        *memory.failure_markers,
+    )
+    return terms_of("\n".join(dict.fromkeys(text for text in said if text)))
+
+
+# Asked whenever a run ends or begins, so they are put together only once.
+_POINT: Final = upsert_of(run_memories)
+_KEEP_EVIDENCE: Final = upsert_of(run_memory_evidence)
+_ADD_SCOPES: Final = sa.insert(run_memory_scopes)
+_DROP_SCOPES: Final = sa.delete(run_memory_scopes).where(
+    run_memory_scopes.c.run_id == sa.bindparam("of")
+)
+_FORGET: Final = sa.delete(run_memories).where(
+    run_memories.c.run_id.in_(sa.bindparam("run_ids", expanding=True))
+)
+_MADE_UP_FOR: Final = sa.delete(run_memory_backlog).where(
+    run_memory_backlog.c.run_id == sa.bindparam("of")
+)
+_COLUMNS: Final = (
+    run_memories.c.run_id,
+    run_memories.c.session_id,
+    run_memories.c.recorded_at_ms,
+    run_memories.c.semantic_capture,
+)
+_POINTER: Final = sa.select(*_COLUMNS).where(run_memories.c.run_id == sa.bindparam("of"))
+_POINTERS: Final = sa.select(*_COLUMNS).where(
+    run_memories.c.run_id.in_(sa.bindparam("run_ids", expanding=True))
+)
+_IN_SESSION: Final = (
+    sa.select(*_COLUMNS)
+    .where(run_memories.c.session_id == sa.bindparam("of"))
+    .order_by(run_memories.c.recorded_at_ms.desc(), run_memories.c.run_id.desc())
+    .limit(sa.bindparam("limit"))
+    .offset(sa.bindparam("skip"))
+)
+_IN_SCOPE: Final = (
+    sa.select(run_memory_scopes.c.recorded_at_ms, run_memory_scopes.c.run_id)
+    .where(run_memory_scopes.c.scope_key == sa.bindparam("key"))
+    .order_by(run_memory_scopes.c.recorded_at_ms.desc(), run_memory_scopes.c.run_id.desc())
+    .limit(sa.bindparam("limit"))
+)
+_EXPIRED: Final = (
+    sa.select(*_COLUMNS)
+    .where(run_memories.c.recorded_at_ms < sa.bindparam("before_ms"))
+    .order_by(run_memories.c.recorded_at_ms, run_memories.c.run_id)
+    .limit(sa.bindparam("limit"))
+)
+_EXPIRED_IN_SESSION: Final = _EXPIRED.where(run_memories.c.session_id == sa.bindparam("of"))
+_IS_SOUND: Final = sa.and_(
+    runs.c.session_id == run_memories.c.session_id,
+    runs.c.finished_at_ms.is_not(None),
+    sa.exists().where(run_memory_scopes.c.run_id == run_memories.c.run_id),
+    sa.exists().where(
+        term_entries.c.kind == TERM_KIND, term_entries.c.source_id == run_memories.c.run_id
+    ),
+)
+_ALL: Final = sa.select(*_COLUMNS, run_memories.c.stamp, _IS_SOUND.label("is_sound")).select_from(
+    run_memories.outerjoin(runs, runs.c.run_id == run_memories.c.run_id)
+)
+_OWNERS: Final = sa.select(runs.c.run_id, runs.c.session_id, runs.c.status).where(
+    runs.c.run_id.in_(sa.bindparam("run_ids", expanding=True))
+)
+
+
+def _count(what: sa.ColumnElement[Any], name: str, *where: sa.ColumnElement[bool]) -> Any:
+    return sa.select(what).where(*where).scalar_subquery().label(name)
+
+
+def _distinct(column: sa.Column[Any], name: str) -> Any:
+    """How many values an indexed column has: from each to the next, without reading all rows."""
+    value = sa.select(sa.func.min(column).label("value")).cte(f"all_{name}", recursive=True)
+    after = sa.select(sa.func.min(column)).where(column > value.c.value).scalar_subquery()
+    values = value.union_all(sa.select(after).where(value.c.value.is_not(None)))
+    return _count(sa.func.count(values.c.value), name)
+
+
+_COUNTS: Final = sa.select(
+    _count(sa.func.count(run_memories.c.run_id), "records"),
+    _distinct(run_memories.c.session_id, "sessions"),
+    _distinct(run_memory_scopes.c.scope_key, "scopes"),
+    _count(
+        sa.func.count(run_memories.c.run_id),
+        "stale",
+        run_memories.c.recorded_at_ms < sa.bindparam("before_ms"),
+    ),
+    _count(sa.func.count(run_memory_backlog.c.run_id), "postponed"),
+)
+
+
+# Looked up, because every start reads every pointer.
+_RECEIPTS: Final = {str(receipt): receipt for receipt in SemanticCapture}
+
+
+def _read(row: Any) -> Pointer:
+    run_id, session_id, recorded_at_ms, receipt = row[: len(_COLUMNS)]
+    return Pointer(
+        run_id=run_id,
+        session_id=session_id,
+        recorded_at_ms=recorded_at_ms,
+        semantic_capture=_RECEIPTS[receipt],
+    )
+
+
+def _evidence(row: Any) -> Evidence:
+    if not isinstance(row.request, str) or not isinstance(row.outcome, str):
+        raise TypeError("not a text")
+    return Evidence(run_id=row.run_id, request=row.request, outcome=row.outcome)

@@ -1,0 +1,87 @@
+"""Run memories as rows, for daemons that share a database."""
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.errors import DamagedRecord
+from understudy.memory.ports import Found
+from understudy.memory.record import RunMemoryRecord, record_json
+from understudy.storage.rows import batches, upsert_of
+from understudy.storage.run_memory_reading import read_memory
+from understudy.storage.schema import run_memory_bodies as bodies
+
+
+class SqlRunMemories:
+    """Records in a table, one row per run."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def put(self, record: RunMemoryRecord) -> str:
+        """Keep a record, in place of an older one; answers its stamp."""
+        body = record_json(record)
+        stamp = sha256(json.dumps(body).encode()).hexdigest()[:32]
+        values = {"run_id": record.run_id, "body": body, "stamp": stamp}
+        self._connection.execute(_PUT[self._connection.dialect.name], values)
+        return stamp
+
+    def get(self, run_id: str) -> RunMemoryRecord | None:
+        """The record of a run; None when there is none."""
+        row = self._connection.execute(_BODIES, {"run_ids": [run_id]}).first()
+        return None if row is None else _read(row)
+
+    def readable(self, run_ids: Sequence[str]) -> dict[str, RunMemoryRecord]:
+        """The records of these runs, without those that are missing or damaged."""
+        found = {}
+        for some in batches(run_ids):
+            for row in self._connection.execute(_BODIES, {"run_ids": some}):
+                with suppress(DamagedRecord):
+                    found[row.run_id] = _read(row)
+        return found
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        """Remove records; one that is not there is fine."""
+        for some in batches(run_ids):
+            self._connection.execute(_DELETE, {"run_ids": some})
+
+    def is_there(self) -> bool:
+        """Always: it is a table."""
+        return True
+
+    def scan(self) -> Iterable[Found]:
+        """Everything that is there."""
+        query = sa.select(bodies.c.run_id, bodies.c.stamp)
+        return tuple(
+            Found(path=None, run_id=run_id, stamp=stamp)
+            for run_id, stamp in self._connection.execute(query)
+        )
+
+    def set_aside(self, found: Found) -> None:
+        """Remove something; the transaction brings it back if it comes to nothing."""
+        if found.run_id is not None:
+            self.delete([found.run_id])
+
+    def put_back(self, found: Found) -> None:
+        """Nothing is to be done: the transaction was taken back."""
+
+    def discard(self, found: Found) -> None:
+        """Nothing is to be done: it is gone with the transaction."""
+
+    def left_aside(self) -> Iterable[Found]:
+        """Nothing, whatever crashed."""
+        return ()
+
+
+_PUT: Final = upsert_of(bodies)
+_WANTED: Final = bodies.c.run_id.in_(sa.bindparam("run_ids", expanding=True))
+_BODIES: Final = sa.select(bodies.c.run_id, bodies.c.body).where(_WANTED)
+_DELETE: Final = sa.delete(bodies).where(_WANTED)
+
+
+def _read(row: Any) -> RunMemoryRecord:
+    return read_memory(row.run_id, lambda: row.body)

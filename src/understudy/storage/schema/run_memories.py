@@ -1,0 +1,74 @@
+"""Recovered run memory: pointers to records, and the records where they are rows."""
+
+import sqlalchemy as sa
+
+from understudy.memory.record import SemanticCapture
+from understudy.storage.columns import Json, Ms
+from understudy.storage.schema.metadata import metadata, one_of
+
+run_memories = sa.Table(
+    "run_memories",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), primary_key=True),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("recorded_at_ms", Ms, nullable=False),
+    sa.Column("semantic_capture", sa.Text, nullable=False),
+    # Tells whether the record changed since it was last read.
+    sa.Column("stamp", sa.Text, nullable=False),
+    one_of("semantic_capture", SemanticCapture),
+    sa.Index("ix_run_memories_session", "session_id", "recorded_at_ms", "run_id"),
+    sa.Index("ix_run_memories_oldest", "recorded_at_ms", "run_id"),
+    sa.Index(
+        "ix_run_memories_pending",
+        "recorded_at_ms",
+        sqlite_where=sa.text("semantic_capture = 'pending'"),
+        postgresql_where=sa.text("semantic_capture = 'pending'"),
+    ),
+)
+
+run_memory_scopes = sa.Table(
+    "run_memory_scopes",
+    metadata,
+    sa.Column("scope_key", sa.Text, primary_key=True),
+    sa.Column("recorded_at_ms", Ms, primary_key=True),
+    sa.Column(
+        "run_id",
+        sa.Text,
+        sa.ForeignKey("run_memories.run_id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
+)
+
+# The records themselves, where several daemons share a database.
+run_memory_bodies = sa.Table(
+    "run_memory_bodies",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("stamp", sa.Text, nullable=False),
+)
+
+# Longer, scrubbed copies of request and outcome: what learning reads.
+run_memory_evidence = sa.Table(
+    "run_memory_evidence",
+    metadata,
+    sa.Column(
+        "run_id",
+        sa.Text,
+        sa.ForeignKey("run_memories.run_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # As JSON: PostgreSQL keeps neither NUL nor half a character in a text.
+    sa.Column("request", Json, nullable=False),
+    sa.Column("outcome", Json, nullable=False),
+)
+
+# Runs whose record could not be written when they ended.
+run_memory_backlog = sa.Table(
+    "run_memory_backlog",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), primary_key=True),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+)

@@ -1,0 +1,138 @@
+"""The entries of the index of terms."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.dialects import postgresql, sqlite
+
+from understudy.core.errors import DamagedRecord
+from understudy.retrieval.ports import Candidate
+from understudy.storage.columns import read_record
+from understudy.storage.rows import BATCH
+from understudy.storage.schema import term_entries
+
+log = structlog.get_logger()
+
+WRITTEN: Final = ("kind", "source_id", "at_ms", "length", "scopes", "tokens")
+
+
+def _upsert(insert: Any) -> Any:
+    statement = insert(term_entries).values({name: sa.bindparam(name) for name in WRITTEN})
+    return statement.on_conflict_do_update(
+        index_elements=["kind", "source_id"],
+        set_={name: statement.excluded[name] for name in WRITTEN},
+    ).returning(term_entries.c.number)
+
+
+# Holds the row of the entry until the unit ends, whether it is new or not.
+UPSERT: Final = {"sqlite": _upsert(sqlite.insert), "postgresql": _upsert(postgresql.insert)}
+OF_SOURCES: Final = (
+    sa.select(term_entries.c.number, term_entries.c.tokens)
+    .where(
+        term_entries.c.kind == sa.bindparam("kind"),
+        term_entries.c.source_id.in_(sa.bindparam("source_ids", expanding=True)),
+    )
+    # In one order, so that two who remove the same entries do not lock each other out.
+    .order_by(term_entries.c.number)
+    .with_for_update()
+)
+DELETE: Final = sa.delete(term_entries).where(
+    term_entries.c.number.in_(sa.bindparam("numbers", expanding=True))
+)
+DELETE_KIND: Final = sa.delete(term_entries).where(
+    term_entries.c.number.in_(
+        sa.select(term_entries.c.number)
+        .where(term_entries.c.kind == sa.bindparam("kind"))
+        .order_by(term_entries.c.number)
+        .with_for_update()
+    )
+)
+AFTER: Final = (
+    sa.select(term_entries.c.number, term_entries.c.tokens)
+    .where(term_entries.c.number > sa.bindparam("number"))
+    .order_by(term_entries.c.number)
+    .limit(BATCH)
+)
+TOTALS: Final = sa.select(
+    sa.func.count(), sa.func.coalesce(sa.func.sum(term_entries.c.length), 0)
+).where(term_entries.c.kind == sa.bindparam("kind"))
+
+
+class TermEntries:
+    """Entries in a table."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def put(
+        self,
+        kind: str,
+        source_id: str,
+        *,
+        scopes: Sequence[str],
+        at_ms: int,
+        length: int,
+        tokens: bytes,
+    ) -> int:
+        """Write an entry, under the number of the older one if there is one; tells the number."""
+        values = {
+            "kind": kind,
+            "source_id": source_id,
+            "at_ms": at_ms,
+            "length": length,
+            "scopes": list(scopes),
+            "tokens": tokens,
+        }
+        upsert = UPSERT[self._connection.dialect.name]
+        number: int = self._connection.execute(upsert, values).scalar_one()
+        return number
+
+    def of(self, kind: str, source_ids: Sequence[str]) -> dict[int, bytes]:
+        """Numbers and tokens of some sources, held until the unit ends."""
+        values = {"kind": kind, "source_ids": list(source_ids)}
+        return {row.number: row.tokens for row in self._connection.execute(OF_SOURCES, values)}
+
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        """Numbers and tokens of every entry of every kind."""
+        number = 0
+        while rows := self._connection.execute(AFTER, {"number": number}).all():
+            yield from ((row.number, row.tokens) for row in rows)
+            number = rows[-1].number
+
+    def delete(self, numbers: Collection[int]) -> None:
+        """Take entries out."""
+        self._connection.execute(DELETE, {"numbers": list(numbers)})
+
+    def delete_kind(self, kind: str) -> None:
+        """Take all entries of a kind out."""
+        self._connection.execute(DELETE_KIND, {"kind": kind})
+
+    def totals(self, kind: str) -> tuple[int, int]:
+        """How many entries a kind has, and how many terms these have together."""
+        documents, length = self._connection.execute(TOTALS, {"kind": kind}).one()
+        return documents, int(length)
+
+
+def candidates(rows: Sequence[Any], scopes: Collection[str]) -> list[Candidate]:
+    """Those of the rows that really are in one of the scopes."""
+    allowed = frozenset(scopes)
+    return [
+        Candidate(source_id=row.source_id, at_ms=row.at_ms)
+        for row in rows
+        if not allowed.isdisjoint(_scopes(row))
+    ]
+
+
+def _scopes(row: Any) -> tuple[str, ...]:
+    """The scopes of an entry; a damaged one is in none, and so is found by nobody."""
+    try:
+        return read_record(row, _read, what=f"term entry of {row.source_id}")
+    except DamagedRecord as problem:
+        log.warning("term_index.entry_damaged", source_id=row.source_id, reason=problem.code)
+        return ()
+
+
+def _read(row: Any) -> tuple[str, ...]:
+    return tuple(row.scopes)

@@ -1,0 +1,167 @@
+"""The index of terms: entries in a table, postings as each database does them best."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import sqlalchemy as sa
+
+from understudy.retrieval.ports import Candidate, TermStatistics
+from understudy.retrieval.rarity import EXACT_COUNT, SCAN_LIMIT, plan
+from understudy.storage.rows import batches
+from understudy.storage.term_counts import TermCounts
+from understudy.storage.term_entries import TermEntries, candidates
+from understudy.storage.term_index_postgres import ArrayPostings
+from understudy.storage.term_index_sqlite import FullTextPostings
+from understudy.storage.term_tokens import packed, scope_token, term_token
+
+# A scope with at least one in so many of all entries is broad: most of what is found is in it.
+BROAD: Final = 2
+
+
+class Postings(Protocol):
+    """Which entry holds which token; answers rows of `FOUND`, best first."""
+
+    # Whether the tokens of an entry stay until they are removed, even if the entry is gone.
+    must_be_told: bool
+
+    def add(self, number: int, tokens: bytes) -> None: ...
+
+    def remove(self, entries: Mapping[int, bytes]) -> None: ...
+
+    def restart(self, kept: Iterable[tuple[int, bytes]]) -> None: ...
+
+    def frequencies(self, tokens: Collection[bytes]) -> Mapping[bytes, int]: ...
+
+    def best(
+        self, wanted: Mapping[bytes, int], *, scopes: Collection[bytes], limit: int
+    ) -> Sequence[Any]: ...
+
+    def newest(
+        self, scopes: Collection[bytes], *, many: bool, limit: int, token: bytes | None = None
+    ) -> Sequence[Any]: ...
+
+    def count(self, scopes: Collection[bytes], *, limit: int) -> int: ...
+
+
+POSTINGS: Final[Mapping[str, Callable[[sa.Connection], Postings]]] = {
+    "sqlite": FullTextPostings,
+    "postgresql": ArrayPostings,
+}
+
+
+class SqlTermIndex:
+    """Finds what may answer a question by the terms it holds."""
+
+    def __init__(self, connection: sa.Connection, counts: TermCounts) -> None:
+        self._entries = TermEntries(connection)
+        self._postings = POSTINGS[connection.dialect.name](connection)
+        self._counts = counts
+
+    def put(
+        self, kind: str, source_id: str, *, scopes: Sequence[str], terms: Sequence[str], at_ms: int
+    ) -> None:
+        """Index an entry, in place of an older one of the same source."""
+        distinct = frozenset(terms)
+        tokens = packed(kind, scopes=scopes, terms=distinct)
+        if self._postings.must_be_told:
+            self._postings.remove(self._entries.of(kind, [source_id]))
+        number = self._entries.put(
+            kind,
+            source_id,
+            scopes=scopes,
+            at_ms=at_ms,
+            length=len(distinct),
+            tokens=tokens if self._postings.must_be_told else b"",
+        )
+        self._postings.add(number, tokens)
+
+    def remove(self, kind: str, source_ids: Sequence[str]) -> None:
+        """Take entries out; one that is not there is fine."""
+        for some in batches(source_ids):
+            entries = self._entries.of(kind, some)
+            if entries:
+                self._postings.remove(entries)
+                self._entries.delete(entries.keys())
+
+    def clear(self, kind: str) -> None:
+        """Take all entries of a kind out."""
+        self._entries.delete_kind(kind)
+        self._postings.restart(self._entries.all())
+        self._counts.clear()
+
+    def count(self, kind: str, scopes: Sequence[str]) -> int:
+        """How many entries are in any of the scopes; exact up to `SCAN_LIMIT`, then one more."""
+        within = _scope_tokens(kind, scopes)
+        held = self._frequencies(within)
+        if not held:
+            return 0
+        # Only entries of small scopes need to be counted one by one, as they may be in several.
+        if max(held.values()) > SCAN_LIMIT:
+            return SCAN_LIMIT + 1
+        return self._postings.count(within, limit=SCAN_LIMIT + 1)
+
+    def candidates(
+        self, kind: str, *, scopes: Sequence[str], terms: Sequence[str], limit: int
+    ) -> tuple[Candidate, ...]:
+        """What in any of the scopes holds some of the terms: the most and the rarest first."""
+        within = _scope_tokens(kind, scopes)
+        if not within:
+            return ()
+        statistics = self.statistics(kind, terms)
+        in_scope = sum(self._frequencies(within).values())
+        chosen = plan(terms, statistics, in_scope=in_scope)
+        if chosen.too_common is not None:
+            token = term_token(kind, chosen.too_common)
+            rows = self._postings.newest(within, many=True, limit=limit, token=token)
+            return tuple(candidates(rows, scopes))
+        wanted = {term_token(kind, lookup.term): lookup.weight for lookup in chosen.whole}
+        if in_scope * BROAD >= statistics.documents:
+            # The same entries in the same order, without reading the long postings of the scope.
+            rows = self._postings.best(wanted, scopes=(), limit=limit * BROAD)
+            found = candidates(rows, scopes)
+            if len(found) >= limit or len(rows) < limit * BROAD:
+                return tuple(found[:limit])
+        rows = self._postings.best(wanted, scopes=within, limit=limit)
+        return tuple(candidates(rows, scopes))
+
+    def newest(self, kind: str, *, scopes: Sequence[str], limit: int) -> tuple[str, ...]:
+        """The sources that were put last in any of the scopes, the last first."""
+        within = _scope_tokens(kind, scopes)
+        held = self._frequencies(within)
+        if not held:
+            return ()
+        many = max(held.values()) > EXACT_COUNT
+        rows = self._postings.newest(within, many=many, limit=limit)
+        return tuple(each.source_id for each in candidates(rows, scopes))
+
+    def statistics(self, kind: str, terms: Sequence[str]) -> TermStatistics:
+        """How common these terms are in the whole store."""
+        tokens = {term_token(kind, term): term for term in terms}
+        counted = self._frequencies(tokens)
+        documents, length = self._totals(kind)
+        return TermStatistics(
+            # Counted at different times, a term must not seem to be in more entries than there are.
+            documents=max(documents, *counted.values(), 0),
+            average_length=length / documents if documents else 0.0,
+            frequencies={tokens[token]: count for token, count in counted.items()},
+        )
+
+    def _frequencies(self, tokens: Collection[bytes]) -> dict[bytes, int]:
+        """How many entries hold each token, large counts from memory where they are fresh."""
+        kept = self._counts.frequencies
+        known = {token: count for token in tokens if (count := kept.get(token)) is not None}
+        unknown = [token for token in tokens if token not in known]
+        counted = self._postings.frequencies(unknown) if unknown else {}
+        kept.put({token: count for token, count in counted.items() if count > EXACT_COUNT})
+        return {**known, **counted}
+
+    def _totals(self, kind: str) -> tuple[int, int]:
+        totals = self._counts.totals.get(kind)
+        if totals is None:
+            totals = self._entries.totals(kind)
+            self._counts.totals.put({kind: totals} if totals[0] > EXACT_COUNT else {})
+        return totals
+
+
+def _scope_tokens(kind: str, scopes: Sequence[str]) -> list[bytes]:
+    return [scope_token(kind, scope) for scope in dict.fromkeys(scopes)]

@@ -1,0 +1,29 @@
+"""`lab frame` shows notes as prompts do."""
+
+import json
+
+from typer.testing import CliRunner
+
+from understudy.cli.main import build_app
+from understudy.retrieval.frame import RECOVERED_MEMORY, Note
+
+RUNNER = CliRunner()
+
+
+def framed(line: object) -> tuple[int, str]:
+    result = RUNNER.invoke(build_app(), ["lab", "frame"], input=f"{json.dumps(line)}\n")
+    return result.exit_code, result.stdout
+
+
+def test_a_text_is_framed_as_in_a_prompt() -> None:
+    code, out = framed({"id": "7", "text": "```\n</system>"})
+
+    answer = json.loads(out)
+    note = Note(id="run_example", label="completed", text="```\n</system>")
+    assert (code, answer["id"]) == (0, "7")
+    assert answer["rendered"].startswith("## recovered_memory\n\n")
+    assert answer["rendered"].endswith(RECOVERED_MEMORY.block(note, answer["nonce"]))
+
+
+def test_a_line_without_text_is_refused() -> None:
+    assert framed({"id": "7", "text": 7}) == (2, "")

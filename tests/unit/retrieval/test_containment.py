@@ -1,0 +1,41 @@
+"""Parts of words are found."""
+
+import time
+
+import pytest
+
+from understudy.retrieval.containment import MAX_PARTS, PART_POINTS, needle
+from understudy.retrieval.documents import Field
+
+
+def points(query: str, text: str) -> float:
+    return needle(query).points(Field(name="summary", text=text))
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "parts"),
+    [
+        ("Atl", "the codename is ATLAS", 1),
+        ("codename  atlas", "the codename\n is Atlas", 2),
+        ("atlas atlas", "atlas", 1),
+        ("東京", "在東京的辦公室", 1),
+        ("banana", "the codename is Atlas", 0),
+        ("what is a", "this is an apple", 0),
+        ("a.c (x y", "abc", 0),
+        ("a.c (x y", "see a.c (x)", 1),
+        ("x", "", 0),
+        ("", "anything", 0),
+    ],
+)
+def test_what_a_text_contains_earns_points(query: str, text: str, parts: int) -> None:
+    assert points(query, text) == pytest.approx(parts * PART_POINTS)
+
+
+def test_a_long_query_over_a_long_text_takes_no_time() -> None:
+    began = time.perf_counter()
+
+    points("abc " * 1024, "abd " * 25_000)
+    sought = needle(" ".join(f"word{number}" for number in range(500)))
+
+    assert time.perf_counter() - began < 1
+    assert len(sought.parts) == MAX_PARTS

@@ -1,0 +1,32 @@
+"""Every reason has words for people."""
+
+import pytest
+
+from understudy.retrieval.reasons import explanation
+from understudy.retrieval.recovered import Reason
+
+
+def said(reason: str, score: float | None = 1.0) -> str:
+    return explanation(reason, score=score, coverage=0.25, limit=3, floor=0.5)
+
+
+@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("score", [None, 0.0, 2.5])
+def test_every_reason_can_be_said(reason: Reason, score: float | None) -> None:
+    words = said(reason, score)
+
+    assert words
+    assert "{" not in words
+
+
+def test_the_words_fit_the_case() -> None:
+    assert "matches the input" in said(Reason.INCLUDED)
+    assert "recent" in said(Reason.INCLUDED, 0.0)
+    assert "3 newest" in said(Reason.INCLUDED, None)
+    assert "3 are newer" in said(Reason.OVER_ENTRY_LIMIT, None)
+    assert "25%" in said(Reason.BELOW_RELEVANCE_FLOOR)
+    assert "50%" in said(Reason.BELOW_RELEVANCE_FLOOR)
+
+
+def test_a_reason_of_another_version_is_told_as_it_is() -> None:
+    assert said("{score.__class__}") == "{score.__class__}"
