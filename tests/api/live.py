@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,9 +136,14 @@ def live_daemon(home: Path, **environment: str) -> Iterator[Live]:
         daemon = Daemon(settings)
         daemon.migrate()
         ready, stop = threading.Event(), asyncio.Event()
-        loop = asyncio.new_event_loop()
-        work = _serve(daemon, listener, ready, stop)
-        thread = threading.Thread(target=lambda: loop.run_until_complete(work), daemon=True)
+        # Closing it ends what still runs, so that nothing is left to the garbage collector.
+        runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        loop = runner.get_loop()
+        thread = threading.Thread(
+            target=_serve_until_stopped,
+            args=(runner, _serve(daemon, listener, ready, stop)),
+            daemon=True,
+        )
         thread.start()
         assert ready.wait(30)
         try:
@@ -150,7 +155,11 @@ def live_daemon(home: Path, **environment: str) -> Iterator[Live]:
             model.release()
             loop.call_soon_threadsafe(stop.set)
             thread.join(30)
-            loop.close()
+
+
+def _serve_until_stopped(runner: asyncio.Runner, work: Coroutine[Any, Any, None]) -> None:
+    with runner:
+        runner.run(work)
 
 
 async def _serve(

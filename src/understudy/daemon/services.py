@@ -92,23 +92,28 @@ class Services:
         self.webhook_secret = _webhook_secret(ground)
         self.mcp = mcp_servers(settings, clock, ground.children)
         self.session_mcp = session_mcp(settings, units, clock)
-        self.tools = ToolRegistry(
+        self.tools = self._tools()
+        self.metrics = Metrics(self.tools.names())
+        self.metrics.watch_run_memory(self.keeper.counters.snapshot)
+        self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
+
+    def _tools(self) -> ToolRegistry:
+        """Our own tools, each with the services that it calls."""
+        ground, settings = self._ground, self._ground.settings
+        return ToolRegistry(
             toolkit(
-                units=units,
-                clock=clock,
+                units=ground.units,
+                clock=ground.clock,
                 question_expires_s=settings.question_expires_s,
                 tasks=self.tasks,
                 sidechains=self.sidechains,
                 mail=RunMail(self.mailboxes),
                 fetch_allow=settings.fetch_allow,
-                may_go_on=Onward(units, Gatekeeper()),
+                may_go_on=Onward(ground.units, Gatekeeper()),
                 environment=settings.environment,
                 children=ground.children,
             )
         )
-        self.metrics = Metrics(self.tools.names())
-        self.metrics.watch_run_memory(self.keeper.counters.snapshot)
-        self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
 
     @property
     def known_tools(self) -> KnownTools:

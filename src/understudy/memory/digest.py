@@ -8,7 +8,8 @@ from understudy.core.text import PREVIEW_CHARS
 from understudy.memory.asked import request_text
 from understudy.memory.bounds import MAX_ARTIFACT_IDS, SUMMARY_CHARS
 from understudy.memory.record import Evidence, RunMemory
-from understudy.memory.texts import Cleaner, cut, cut_bytes
+from understudy.memory.texts import Cleaner, cut_bytes
+from understudy.redaction.marker import cut
 from understudy.runs.model import Run, RunStatus
 
 EVIDENCE_BYTES: Final = 8 * 1024

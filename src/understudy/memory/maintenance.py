@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from understudy.core.batches import batches
 from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.memory.counters import Counters
@@ -15,7 +16,7 @@ from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found, MemoryUnit
 from understudy.memory.record import Pointer, RunMemoryRecord
 from understudy.memory.report import Action, Reason, Report, Source, Tally
-from understudy.memory.survey import Orphan, Survey, batches, survey
+from understudy.memory.survey import Orphan, Survey, survey
 
 log = structlog.get_logger()
 

@@ -1,10 +1,11 @@
 """Looking through everything that is kept: what may stay, what must go, and why."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from understudy.core.batches import batches
 from understudy.core.errors import Unavailable
 from understudy.memory.doubts import doubt_at_start
 from understudy.memory.policy import RunMemoryPolicy
@@ -18,9 +19,6 @@ GONE: Final = (
     "run memories are known and the place they were kept in is gone; put it back, or make an empty"
     " one to let them go, and start again"
 )
-# How many records are read at a time.
-BATCH: Final = 500
-
 Owner = tuple[str, RunStatus]
 
 
@@ -92,12 +90,6 @@ def survey(unit: MemoryUnit, *, now_ms: int) -> Survey:
     for some in batches(tuple(doubtful)):
         _judge(unit, {run_id: doubtful[run_id] for run_id in some}, result, now_ms)
     return result
-
-
-def batches(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """So many at a time that their records may be held together."""
-    for start in range(0, len(run_ids), BATCH):
-        yield run_ids[start : start + BATCH]
 
 
 def _judge(unit: MemoryUnit, doubtful: Mapping[str, Found], result: Survey, now_ms: int) -> None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from understudy.core.text import ELLIPSIS
-from understudy.redaction.marker import MARKER
+from understudy.redaction.marker import before_marker
 from understudy.redaction.scrub import scrub_counted
 
 # What lies further back reaches neither the preview nor the evidence.
@@ -43,25 +42,13 @@ def _scrubbed(text: str, literals: tuple[str, ...], pii: bool) -> Clean:
     return Clean(text=scrubbed.text.strip(), redacted=redacted)
 
 
-def cut(text: str, limit: int) -> str:
-    """The first `limit` characters of a scrubbed text, marked when something was cut."""
-    return text if len(text) <= limit else text[: _before_marker(text, limit)] + ELLIPSIS
-
-
 def cut_bytes(text: str, limit: int) -> str:
     """As much of a scrubbed text as fits so many bytes."""
     raw = text.encode()
     if len(raw) <= limit:
         return text
     kept = len(raw[:limit].decode(errors="ignore"))
-    return text[: _before_marker(text, kept)]
-
-
-def _before_marker(text: str, limit: int) -> int:
-    """Where to cut so that no marker is parted."""
-    start = text.rfind("<", 0, limit)
-    found = MARKER.match(text, start) if start >= 0 else None
-    return start if found and found.end() > limit else limit
+    return text[: before_marker(text, kept)]
 
 
 def _storable(text: str) -> str:

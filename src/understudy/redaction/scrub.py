@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from understudy.redaction.literals import find_literals, known_literals
-from understudy.redaction.marker import MARKER, marker
+from understudy.redaction.marker import cut, marker
 from understudy.redaction.opaque import is_sensitive_key
 from understudy.redaction.rules import personal_rules, secret_rules
 from understudy.redaction.search import Searcher
@@ -62,7 +62,7 @@ def scrub_counted(text: str, literals: Iterable[str] = (), *, pii: bool = False)
     """As `scrub`, with what was taken out."""
     kinds: Counter[str] = Counter()
     clean = _scrub(text, literals, pii, kinds)
-    personal = sum(kinds[rule_kind] for rule_kind in {rule.kind for rule in personal_rules()})
+    personal = sum(kinds[kind] for kind in _personal_kinds())
     return Scrubbed(
         text=clean,
         secrets=kinds.total() - personal,
@@ -71,16 +71,14 @@ def scrub_counted(text: str, literals: Iterable[str] = (), *, pii: bool = False)
     )
 
 
+@cache
+def _personal_kinds() -> frozenset[str]:
+    return frozenset(rule.kind for rule in personal_rules())
+
+
 def preview(text: str, limit: int, literals: Iterable[str] = (), *, pii: bool = True) -> str:
     """The scrubbed text cut to `limit` characters and `…`, never inside a marker."""
-    clean = scrub(text, literals, pii=pii)
-    if len(clean) <= limit:
-        return clean
-    around = clean.rfind("<", 0, limit)
-    found = MARKER.match(clean, around) if around >= 0 else None
-    if found and found.end() > limit:
-        limit = found.start()
-    return clean[:limit] + "…"
+    return cut(scrub(text, literals, pii=pii), limit)
 
 
 def _scrub(text: str, literals: Iterable[str], pii: bool, kinds: Counter[str]) -> str:

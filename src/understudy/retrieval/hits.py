@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import MemoryUnit
-from understudy.memory.texts import cut
+from understudy.redaction.marker import cut
 from understudy.retrieval.ports import TermIndex
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session

@@ -8,7 +8,7 @@ from understudy.memory.doubts import doubt
 from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import RunMemory, RunMemoryRecord
-from understudy.memory.texts import cut
+from understudy.redaction.marker import cut
 from understudy.retrieval.containment import Needle, needle
 from understudy.retrieval.hits import Asked, Hits, ResultKind, SearchResult, excerpt
 from understudy.retrieval.rarity import SCAN_LIMIT

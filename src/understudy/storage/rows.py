@@ -1,23 +1,12 @@
 """Writing rows: insert unless taken, and replace only what nobody else changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.errors import StaleVersion
-
-T = TypeVar("T")
-
-# How many values one statement is given at most.
-BATCH: Final = 500
-
-
-def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The values, so many at a time that a statement takes them."""
-    for start in range(0, len(values), BATCH):
-        yield values[start : start + BATCH]
 
 
 def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:

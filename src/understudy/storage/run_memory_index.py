@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.memory.ports import TERM_KIND, IndexCounts
 from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
@@ -15,7 +16,7 @@ from understudy.runs.model import RunStatus
 from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
-from understudy.storage.rows import batches, insert_new, upsert_of
+from understudy.storage.rows import insert_new, upsert_of
 from understudy.storage.schema import (
     run_memories,
     run_memory_backlog,
@@ -33,10 +34,13 @@ class SqlRunMemoryIndex:
         self._connection = connection
         self._dialect = dialect
         self._terms = terms
+        self._is_held = False
 
     def hold(self) -> None:
-        """Let nobody else change run memories until the unit ends."""
-        self._dialect.lock_run_memories(self._connection)
+        """Let nobody else change run memories until the unit ends; asked for again, it is held."""
+        if not self._is_held:
+            self._dialect.lock_run_memories(self._connection)
+            self._is_held = True
 
     def add(self, record: RunMemoryRecord, *, stamp: str = "") -> None:
         """Point to a record, in place of an older pointer to the same run."""

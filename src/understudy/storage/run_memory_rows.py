@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.batches import batches
 from understudy.core.errors import DamagedRecord
 from understudy.memory.ports import Found
 from understudy.memory.record import RunMemoryRecord, record_json
-from understudy.storage.rows import batches, upsert_of
+from understudy.storage.rows import upsert_of
 from understudy.storage.run_memory_reading import read_memory
 from understudy.storage.schema import run_memory_bodies as bodies
 

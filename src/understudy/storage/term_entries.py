@@ -7,10 +7,10 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.dialects import postgresql, sqlite
 
+from understudy.core.batches import BATCH
 from understudy.core.errors import DamagedRecord
 from understudy.retrieval.ports import Candidate
 from understudy.storage.columns import read_record
-from understudy.storage.rows import BATCH
 from understudy.storage.schema import term_entries
 
 log = structlog.get_logger()

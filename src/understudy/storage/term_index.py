@@ -5,9 +5,9 @@ from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
+from understudy.core.batches import batches
 from understudy.retrieval.ports import Candidate, TermStatistics
 from understudy.retrieval.rarity import EXACT_COUNT, SCAN_LIMIT, plan
-from understudy.storage.rows import batches
 from understudy.storage.term_counts import TermCounts
 from understudy.storage.term_entries import TermEntries, candidates
 from understudy.storage.term_index_postgres import ArrayPostings

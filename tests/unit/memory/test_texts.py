@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.memory.texts import SCRUBBED_CHARS, Cleaner, cut, cut_bytes
+from understudy.memory.texts import SCRUBBED_CHARS, Cleaner, cut_bytes
+from understudy.redaction.marker import cut
 
 KEY = "sk-" + "proj-" + "AbC123dEf456GhI789jKl012"
 MAIL = "alice" + "@example.com"

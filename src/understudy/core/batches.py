@@ -1,0 +1,14 @@
+"""Many values, so many at a time that a statement or a reader can take them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+BATCH: Final = 500
+
+
+def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The values in order, at most so many together."""
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]
