@@ -1,8 +1,8 @@
 """Which words announce a secret, and how much they say."""
 
-import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from string import ascii_letters
 from typing import Final
 
 from understudy.redaction import words
@@ -17,7 +17,6 @@ _ABROAD: Final = "|".join(sorted(words.CUES_ABROAD, key=len, reverse=True))
 CUE: Final = rf"(?i)(?:{_ABROAD})+|[A-Za-z0-9_.$-]*(?:{_CORES})[A-Za-z0-9_-]*(?:\.(?:prod|dev|staging|test|value|default|text|raw|plain))*"
 CUE_TRIGGER: Final = rf"(?i)(?:{_CORES}|{_ABROAD})"
 _ABROAD_WORDS: Final = sorted((word.lower() for word in words.CUES_ABROAD), key=len, reverse=True)
-_PREVIOUS: Final = re.compile(r"([A-Za-z]{2,20})[ \t]\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,16 @@ def cue_at(text: str, start: int, end: int) -> Cue | None:
         start = max(start, end - 24)
     if end - start > 128:
         return None
-    previous = _PREVIOUS.search(text, max(0, start - 24), start)
-    return _cue(previous[1] if previous else "", text[start:end])
+    return _cue(_word_before(text, start), text[start:end])
+
+
+def _word_before(text: str, start: int) -> str:
+    """The word that one blank keeps apart from what begins at `start`; empty when there is none."""
+    if text[start - 1 : start] not in {" ", "\t"}:
+        return ""
+    before = text[max(0, start - 24) : start - 1]
+    word = before[len(before.rstrip(ascii_letters)) :]
+    return word[-20:] if len(word) >= 2 else ""
 
 
 @lru_cache(maxsize=4096)

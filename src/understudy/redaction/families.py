@@ -154,7 +154,6 @@ FAMILIES: Final = (
     _family("figma", "fig[duor]_", _ANY + "{16,}", ("fig" + "d_", _MIX), faint=True),
     _family("airtable", r"pat[A-Za-z0-9]{14}\.", _HEX + "{16,}", ("pat" + "a1B2c3D4a1B2c3.", _LOW)),
     _family("airtable-legacy", "key", _ALNUM + r"{14}\b", ("ke" + "y", "a1B2c3D4a1B2c3"), faint=True),
-    _family("asana", "[012]/[0-9]{12,20}[:/]", _ALNUM + "{24,}", ("1/" + "123456789012345:", _LOW[:32]), faint=True),
     _family("clickup", "pk_[0-9]{5,9}_", "[A-Z0-9]{24,}", ("pk_" + "1234567_", "A1B2C3D4" * 4)),
     _family("trello", "ATTA|ATCTT3", _BASE64 + "{40,}", ("ATT" + "A", _MIX + _MIX), faint=True),
     _family("atlassian", "ATATT3|ATBB|ATCTT|ATOAT|ATSTT", _BASE64 + "{8,}", ("ATATT" + "3", "xFfGF0" + _MIX)),
@@ -205,7 +204,6 @@ FAMILIES: Final = (
     _family("contentful", "CFPAT-", _ANY + "{20,}", ("CFPA" + "T-", _MIX)),
     _family("sourcegraph", "sgp_|slk_", r"[A-Za-z0-9_]{36,}", ("sg" + "p_", _LOW), faint=True),
     _family("tailscale", "tskey-(?:api|auth|client|scim|webhook)-", _ANY + "{10,}", ("tskey" + "-auth-", _MIX)),
-    _family("ngrok", "ngrok_|2[A-Za-z0-9]{26}_", _ALNUM + "{20,}", ("2a1B2c3D4a1B2c3D4a1B2c3D4a1" + "_", _MIX[:21]), faint=True, trigger="ngrok_|2[A-Za-z0-9]{26}_"),
     _family("stytch-clerk-workos", "secret-(?:live|test)-|sk_(?:prod|dev)_", _BASE64 + "{20,}", ("secret" + "-live-", _MIX)),
     _family("okta", "00", _ANY + r"{40}\b", ("0" + "0", "a1B2-3D4_" + _MIX[:31]), faint=True),
     _family("zuplo", "zpka_", _ANY + "{16,}", ("zpka" + "_", _MIX), faint=True),
@@ -216,14 +214,20 @@ FAMILIES: Final = (
     _family("bitcoin", "[xyz]prv", _ALNUM + "{80,}", ("xpr" + "v", _MIX + _MIX + _MIX)),
     _family("minisign", "RWRTY0Iy|untrusted comment: minisign encrypted secret key\\s+RWR", _BASE64 + "{20,}", ("RWRT" + "Y0Iy", _MIX)),
     _family("azure-signed", r"[A-Za-z0-9+/]{40,90}(?:AzFu|AzSe|AACDb|AACR|\+ASt|\+AMC|\+AIoT|\+ARm|\+AEh|ACDb|AZDO|ACR)", _BASE64 + "{4,44}", (_MIX + "+" + "ASt", "AbCd12=="), trigger="AzFu|AzSe|ACDb|ACR|ASt|AMC|AIoT|ARm|AEh|AZDO"),
-    _family("mailgun-bare", "[0-9a-f]{32}", "-[0-9a-f]{8}-[0-9a-f]{8}", (_LOW[:32], "-a1b2c3d4-e5f6a7b8"), trigger="[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"),
     _family("confluent", "cflt", r"[A-Za-z0-9/+]{50,}", ("cfl" + "t", _MIX + _MIX), faint=True),
     _family("octopus", "API-", "[A-Z0-9]{25,}", ("AP" + "I-", "A1B2C3D4" * 4), faint=True),
     _family("lark", "[tu]-g[0-9a-z]", _ALNUM + "{32,}", ("t-" + "g1", _MIX), faint=True),
-    _family("zhipu", r"[0-9a-f]{32}\.", _ALNUM + r"{16}\b", (_LOW[:32] + ".", "a1B2c3D4a1B2c3D4"), faint=True, trigger=r"[0-9a-f]{32}\.[A-Za-z0-9]{16}"),
     _family("github-app-legacy", r"v1\.", _HEX + r"{40}\b", ("v1" + ".", _LOW[:40]), faint=True),
     _family("onfido", r"api_(?:live|sandbox)(?:_[a-z]{2})?\.", _DOTTED + "{30,}", ("api_" + "live.", _MIX)),
-    _family("ably", r"[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{6}:", _ANY + "{20,}", ("a1B2c3" + ".d4E5f6:", _MIX), faint=True, trigger=r"\.[A-Za-z0-9_-]{6}:[A-Za-z0-9_-]{8}"),
     _family("wallet-import", "(?i:wif|wallet|private key)[\\s:=]{1,4}[5KL]", r"[1-9A-HJ-NP-Za-km-z]{50,51}\b", ("WIF 5", "a1B2c3D4" * 6 + "Ab"), faint=True),
     _family("entra", r"[A-Za-z0-9_.~-]{3}[0-9]Q~", r"[A-Za-z0-9_.~-]{12,}", ("aB3" + "8Q~", _MIX[:32] + "x9"), trigger="[0-9]Q~"),
+)  # fmt: skip
+# Known by their shape more than by their beginning; looked for apart from the others, because each
+# of them has to count characters.
+SHAPES: Final = (
+    _family("asana", "[012]/[0-9]{12,20}[:/]", _ALNUM + "{24,}", ("1/" + "123456789012345:", _LOW[:32]), faint=True),
+    _family("ngrok", "ngrok_|2[A-Za-z0-9]{26}_", _ALNUM + "{20,}", ("2a1B2c3D4a1B2c3D4a1B2c3D4a1" + "_", _MIX[:21]), faint=True, trigger="ngrok_|[A-Za-z0-9]_[A-Za-z0-9]{20}"),
+    _family("mailgun-bare", "[0-9a-f]{32}", "-[0-9a-f]{8}-[0-9a-f]{8}", (_LOW[:32], "-a1b2c3d4-e5f6a7b8"), trigger="[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"),
+    _family("zhipu", r"[0-9a-f]{32}\.", _ALNUM + r"{16}\b", (_LOW[:32] + ".", "a1B2c3D4a1B2c3D4"), faint=True, trigger=r"[0-9a-f]{32}\.[A-Za-z0-9]{16}"),
+    _family("ably", r"[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{6}:", _ANY + "{20,}", ("a1B2c3" + ".d4E5f6:", _MIX), faint=True, trigger=r"\.[A-Za-z0-9_-]{6}:[A-Za-z0-9_-]{8}"),
 )  # fmt: skip

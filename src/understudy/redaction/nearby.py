@@ -32,6 +32,8 @@ _SAID: Final = re.compile(
 )
 # In every text that holds one of both; cheap to look for.
 _PRINTED: Final = re.compile(r"[!-~]{8}")
+# In every text with the end of a sentence; cheap to look for.
+_SENTENCE_MARK: Final = re.compile(r"[.!?;。\n]")
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|。|(?<!:)\n\s*\n")
 _HARMLESS_LEAD: Final = re.compile(
     r"(?i)(?:sha-?\d*|md5|commit|hash|digest|checksum|fingerprint|etag|uuid|guid|integrity|crc32|revision|rev"
@@ -101,14 +103,20 @@ def _near(text: str, start: int, end: int, cue: Cue) -> Iterator[Span]:
     """Random values close by, in the same sentence: after the word, else before it."""
     if not _PRINTED.search(text, max(0, start - _BEFORE), end + _REACH):
         return
-    stop = _SENTENCE_END.search(text, end, end + _REACH)
-    after = list(_near_secrets(text, end, stop.start() if stop else end + _REACH, cue))
+    stops = _sentence_ends(text, end, end + _REACH)
+    after = list(_near_secrets(text, end, stops[0][0] if stops else end + _REACH, cue))
     if after:
         yield from after
         return
     low = max(0, start - _BEFORE)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, low, start)]
-    yield from _near_secrets(text, ends[-1] if ends else low, start, cue)
+    stops = _sentence_ends(text, low, start)
+    yield from _near_secrets(text, stops[-1][1] if stops else low, start, cue)
+
+
+def _sentence_ends(text: str, low: int, high: int) -> list[Span]:
+    if _SENTENCE_MARK.search(text, low, high) is None:
+        return []
+    return [match.span() for match in _SENTENCE_END.finditer(text, low, high)]
 
 
 def _near_secrets(text: str, low: int, high: int, cue: Cue) -> Iterator[Span]:

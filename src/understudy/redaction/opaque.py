@@ -154,6 +154,7 @@ def is_code(value: str) -> bool:
     return _CODE.match(value) is not None and not (looks_random(value, least=6) or is_jumble(value))
 
 
+@lru_cache(maxsize=4096)
 def is_quoted_code(value: str) -> bool:
     """Whether what stands in quotes is all code."""
     if _is_plain_code(value) and (value[-1] in ")$" or _RANGES.search(value)):
@@ -183,6 +184,7 @@ def is_jumble(value: str) -> bool:
     return _FIGURE in kinds and len(kinds) >= 3 and _BLANK.search(value) is None
 
 
+@lru_cache(maxsize=4096)
 def is_harmless_shape(value: str) -> bool:
     """Whether it is a UUID, a version, a date, an address, a path or another thing of public shape."""
     return _HARMLESS_SHAPES.fullmatch(value) is not None

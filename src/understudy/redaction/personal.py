@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from string import ascii_uppercase
 from typing import Final
 
 from understudy.redaction.phones import is_phone
@@ -40,6 +42,7 @@ _IBAN_LENGTHS: Final = {
     "UA": 29, "VA": 22, "VG": 24, "XK": 20,
 }  # fmt: skip
 _GROUPS: Final = re.compile(r"[0-9]+")
+_LONG_PARTS: Final = re.compile(r"\S{9,}")
 # How the figures of a card are grouped.
 _CARD_GROUPS: Final = frozenset(
     {
@@ -47,8 +50,13 @@ _CARD_GROUPS: Final = frozenset(
         (6, 4, 4, 4),
     }
 )  # fmt: skip
+_LONGEST_CARD: Final = 19
+_CARD_COUNTS: Final = sorted(set(map(len, _CARD_GROUPS)))
 _LETTER_BEFORE: Final = re.compile(r"(?<!%)[0-9A-Za-z_]\Z|[0-9A-Za-z_][.\-/+]\Z")
 _LETTER_AFTER: Final = re.compile(r"[A-Za-z0-9_]|[.\-/+][0-9]|-[A-Za-z]")
+# Twice a figure, the digits of that added up.
+_DOUBLED: Final = str.maketrans("123456789", "246813579")
+_FIGURES: Final = str.maketrans({letter: str(int(letter, 36)) for letter in ascii_uppercase})
 _RESIDENT_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
@@ -65,26 +73,23 @@ def _e_mail(match: Match) -> Iterable[Span]:
 
 def luhn(digits: str) -> bool:
     """Whether the check digit of a card number is right."""
-    total = 0
-    for index, character in enumerate(reversed(digits)):
-        figure = ord(character) - 48
-        total += figure if index % 2 == 0 else sum(divmod(figure * 2, 10))
-    return total % 10 == 0
+    return sum(map(int, digits[-1::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
+@lru_cache(maxsize=4096)
 def is_card(value: str) -> bool:
     """Whether the figures are a card number: an issuer's beginning, its length, its check digit."""
-    digits = "".join(character for character in value if character.isdigit())
-    if not 13 <= len(digits) <= 19 or len(set(digits)) < 2 or not luhn(digits):
+    digits = "".join(_GROUPS.findall(value))
+    if not 13 <= len(digits) <= _LONGEST_CARD or len(set(digits)) < 2 or not luhn(digits):
         return False
     return any(issuer.match(digits) and len(digits) in lengths for issuer, lengths in _CARD_LENGTHS)
 
 
+@lru_cache(maxsize=4096)
 def is_iban(value: str) -> bool:
     """Whether the check digits of an account number are right."""
     compact = "".join(filter(str.isalnum, value)).upper()
-    figures = "".join(str(int(character, 36)) for character in compact[4:] + compact[:4])
-    return int(figures) % 97 == 1
+    return int((compact[4:] + compact[:4]).translate(_FIGURES)) % 97 == 1
 
 
 def is_ssn(value: str) -> bool:
@@ -103,25 +108,24 @@ def _cards(match: Match) -> Iterator[Span]:
     """Card numbers in a run of figures: all of it, else groups of it that stand as cards do."""
     start, end = match.span()
     groups = [found.span() for found in _GROUPS.finditer(match.string, start, end)]
-    if _is_even(groups) and is_card(match.string[start:end]):
+    sizes = [high - low for low, high in groups]
+    if sum(sizes) <= _LONGEST_CARD and _is_even(sizes) and is_card(match.string[start:end]):
         if not _is_glued(match.string, start, end):
             yield start, end
         return
     taken = 0
-    for first in range(len(groups)):
-        for count in (1, 3, 4, 5):
-            part = groups[first : first + count]
-            sizes = tuple(high - low for low, high in part)
-            low, high = part[0][0], part[-1][1]
-            is_free = low >= taken and not _is_glued(match.string, low, high)
-            if sizes in _CARD_GROUPS and is_free and is_card(match.string[low:high]):
+    for first, (low, _) in enumerate(groups):
+        for count in _CARD_COUNTS:
+            if low < taken or tuple(sizes[first : first + count]) not in _CARD_GROUPS:
+                continue
+            _, high = groups[first : first + count][-1]
+            if is_card(match.string[low:high]) and not _is_glued(match.string, low, high):
                 yield low, high
                 taken = high
 
 
-def _is_even(groups: list[Span]) -> bool:
+def _is_even(sizes: list[int]) -> bool:
     """Whether figures are grouped as people do: by twos or more, or one by one."""
-    sizes = [high - low for low, high in groups]
     return min(sizes[:-1], default=2) >= 2 or max(sizes) == 1
 
 
@@ -140,10 +144,9 @@ def _numbers(match: Match) -> Iterator[Span]:
     if is_phone(text, start, end):
         yield start, end
         return
-    for part in re.finditer(r"\S+", text[start:end]):
-        first, last = start + part.start(), start + part.end()
-        if (first, last) != (start, end) and len(part[0]) >= 9 and is_phone(text, first, last):
-            yield first, last
+    for part in _LONG_PARTS.finditer(text, start, end):
+        if part.span() != (start, end) and is_phone(text, *part.span()):
+            yield part.span()
 
 
 def _checked_ssn(match: Match) -> Iterable[Span]:
@@ -156,14 +159,14 @@ def _checked_ssn(match: Match) -> Iterable[Span]:
 def _longest_iban(match: Match) -> Iterable[Span]:
     """The number may run into the next word; its country says how long it is."""
     start, end = match.span()
-    wanted = _IBAN_LENGTHS.get(match.string[start : start + 2].upper(), 0)
-    count = 0
-    for at in range(start, end):
-        count += match.string[at].isalnum()
-        if count == wanted:
-            value = match.string[start : at + 1]
-            return ((start, at + 1),) if is_iban(value) else ()
-    return ()
+    wanted = _IBAN_LENGTHS.get(match.string[start : start + 2].upper())
+    number = _iban_shape(wanted).match(match.string, start, end) if wanted else None
+    return (number.span(),) if number and is_iban(number[0]) else ()
+
+
+@cache
+def _iban_shape(length: int) -> re.Pattern[str]:
+    return re.compile(rf"(?:[ .-]?[A-Za-z0-9]){{{length}}}")
 
 
 PERSONAL: Final = (

@@ -8,14 +8,15 @@ import re
 from functools import cache, lru_cache
 from typing import Final
 
+# Looked for in small letters: that is much quicker than in letters of any case.
 _CUES: Final = re.compile(
-    r"(?i)(?:(?:\b|_)(?:tel(?:e(?:phone|fon[eo]?|foon|fax))?|phone|mobile?|mobil|cell(?:ulare?)?|call(?:ed|ing)?|fax|sms|text(?:ed)?|whatsapp|viber"
+    r"(?:(?:\b|_)(?:tel(?:e(?:phone|fon[eo]?|foon|fax))?|phone|mobile?|mobil|cell(?:ulare?)?|call(?:ed|ing)?|fax|sms|text(?:ed)?|whatsapp|viber"
     r"|zalo|wechat|hotline|ring|dial|handy|contact|reach|number|msisdn|fon|móvil|celular|portable|gsm|kontakt|rufnummer|pager|gọi|sđt|sdt|đt|dđ|dt|"
     r"liên hệ|điện thoại|di động|số máy|téléphone|teléfono|telefono|телефон|тел|тел\.|номер|handynummer|emergency|helpline|voicemail)(?![A-Za-z])"
     r"|电话|電話|手机|手機|联系|聯絡|号码|號碼|热线|座机|拨打|致电|传真|携帯|전화|휴대폰|연락처|☎|📞|📱)[^0-9\n]{0,24}(?:\n[ \t]{0,8})?\Z"
 )
 _OTHER_CUES: Final = re.compile(
-    r"(?i)(?:\b(?:v|ver|version|build|firmware|release|revision|rev|package|driver|kernel|ip|port|isbn|issn|ean|upc|gtin|imei|serial|order|invoice|ticket"
+    r"(?:\b(?:v|ver|version|build|firmware|release|revision|rev|package|driver|kernel|ip|port|isbn|issn|ean|upc|gtin|imei|serial|order|invoice|ticket"
     r"|sku|part|model|ref|reference|case|id|ids|uid|no|row|rows|account|acct|tracking|epoch|ts|timestamp|doi|rfc|iso|range|pages?|coords?|lat|lon|lng"
     r"|size|offset|bytes|price|total|sum|amount|balance|phiên bản|mã đơn|đơn hàng|hóa đơn|mã số|tổng|commit|section|chapter|routing|bản|matrix|x)\b"
     r"|版本|订单|编号|编码|金额|总计|单号|价格|数据|序列号|账号|账户)[ \t:=#.,\"'(]{0,6}\Z"
@@ -72,14 +73,14 @@ _MOBILES: Final = (
 def is_phone(text: str, start: int, end: int) -> bool:
     """Whether the figures from `start` to `end` are a telephone number, judged with what is around."""
     value = text[start:end]
-    digits = "".join(character for character in value if character.isdigit())
+    digits = "".join(filter(str.isdigit, value))
     if (
         not 7 <= len(digits) <= 15
         or _is_part(text, start, end)
         or _is_other(text, start, end, value)
     ):
         return False
-    before = text[max(0, start - 48) : start]
+    before = text[max(0, start - 48) : start].lower()
     if value.startswith("+"):
         return not _DECIMAL.search(value) and _is_possible("+" + digits)
     is_called = _CUES.search(before) is not None

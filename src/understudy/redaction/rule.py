@@ -6,7 +6,8 @@ from dataclasses import dataclass
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: one is made for every match, and freezing triples what that costs.
+@dataclass(slots=True)
 class Match:
     """What a rule's pattern found: the text it was found in, and where its groups stand."""
 

@@ -4,12 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from understudy.redaction.literals import find_literals, known_literals
 from understudy.redaction.marker import cut, marker
 from understudy.redaction.opaque import is_sensitive_key
-from understudy.redaction.rules import personal_rules, secret_rules
+from understudy.redaction.rules import (
+    personal_rules,
+    personal_tables,
+    secret_rules,
+    secret_tables,
+)
 from understudy.redaction.search import Searcher
 from understudy.redaction.views import views
 
@@ -36,8 +41,7 @@ class Scrubbed:
     kinds: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Find:
+class _Find(NamedTuple):
     start: int
     end: int
     rank: int
@@ -47,7 +51,7 @@ class _Find:
 
 @cache
 def _searcher(*, pii: bool) -> Searcher:
-    return Searcher((*secret_rules(), *personal_rules()) if pii else secret_rules())
+    return Searcher(*secret_tables(), *(personal_tables() if pii else ()))
 
 
 def scrub(text: str, literals: Iterable[str] = (), *, pii: bool = False) -> str:
@@ -55,13 +59,14 @@ def scrub(text: str, literals: Iterable[str] = (), *, pii: bool = False) -> str:
 
     Scrubbing twice changes nothing more.
     """
-    return _scrub(text, literals, pii, Counter())
+    return _scrub(text, literals, pii, [])
 
 
 def scrub_counted(text: str, literals: Iterable[str] = (), *, pii: bool = False) -> Scrubbed:
     """As `scrub`, with what was taken out."""
-    kinds: Counter[str] = Counter()
-    clean = _scrub(text, literals, pii, kinds)
+    taken: list[str] = []
+    clean = _scrub(text, literals, pii, taken)
+    kinds = Counter(taken)
     personal = sum(kinds[kind] for kind in _personal_kinds())
     return Scrubbed(
         text=clean,
@@ -81,7 +86,8 @@ def preview(text: str, limit: int, literals: Iterable[str] = (), *, pii: bool = 
     return cut(scrub(text, literals, pii=pii), limit)
 
 
-def _scrub(text: str, literals: Iterable[str], pii: bool, kinds: Counter[str]) -> str:
+def _scrub(text: str, literals: Iterable[str], pii: bool, kinds: list[str]) -> str:
+    """The text without what was found; `kinds` hears what that was."""
     known = known_literals(literals)
     for _ in range(MAX_PASSES):
         finds = _resolve(_finds(text, known, pii=pii))
@@ -138,12 +144,12 @@ def _say(find: _Find) -> tuple[bool, int]:
     return find.kind == "literal", find.rank
 
 
-def _replace(text: str, finds: Iterable[_Find], kinds: Counter[str]) -> str:
+def _replace(text: str, finds: Iterable[_Find], kinds: list[str]) -> str:
     parts: list[str] = []
     at = 0
     for find in finds:
         parts += (text[at : find.start], marker(find.kind))
-        kinds[find.kind] += 1
+        kinds.append(find.kind)
         at = find.end
     return "".join((*parts, text[at:]))
 

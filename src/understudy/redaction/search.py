@@ -1,14 +1,16 @@
 """Finds where which rules may match at all, then lets only those look there; in linear time."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, chain
 from typing import Any, Final
 
 import re2
 
 from understudy.redaction.rule import Match, Rule, Span
 
-# The set is run over windows: over a long text it would lose its speed.
+# The sets are run over windows: over a long text they would lose their speed.
 WINDOW: Final = 3_000
 # Longer than any trigger, so that none is lost between two windows.
 OVERLAP: Final = 128
@@ -18,80 +20,154 @@ LEAD: Final = 512
 TAIL: Final = 1_024
 BLOCK: Final = 8_192
 _MEMORY: Final = 256 << 20
+_ANYWHERE: Final = re2._Anchor.UNANCHORED  # noqa: SLF001
 
 
 class Searcher:
-    """Some rules, compiled once and ready to search."""
+    """Some rules, compiled once and ready to search.
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self.rules = rules
-        self._set = re2.Set.SearchSet(_options())
-        for rule in rules:
-            self._set.Add(rule.trigger)
-        # Matches every text: an answer without it means that the set ran out of memory.
-        self._set.Add("")
-        self._set.Compile()
-        self._patterns: dict[int, tuple[Any, Mapping[str, int]]] = {}
+    Each table of rules has a set of its own: what one set must tell apart is the product of what
+    its triggers must, and new text is read the slower the more that is.
+    """
+
+    def __init__(self, *tables: Sequence[Rule]) -> None:
+        self.rules = tuple(chain(*tables))
+        self._compiled = tuple(map(_Compiled, self.rules))
+        starts = accumulate(map(len, tables), initial=0)
+        self._sets = [
+            (start, len(table), _trigger_set(table))
+            for start, table in zip(starts, tables, strict=False)
+        ]
 
     def find(self, text: str) -> Iterator[tuple[Rule, Span]]:
         """What the rules take out of the text, rule by rule."""
-        for index, regions in sorted(self._regions(text).items()):
+        whole = _Piece(text)
+        for index, regions in sorted(self._regions(whole).items()):
+            rule = self.rules[index]
             reached = 0
             for first, last in regions:
                 # A find that went on past its region has been followed to its end.
                 if last > reached:
-                    for span in self._search(index, text, max(first, reached), last):
+                    for span in self._compiled[index].search(whole, max(first, reached), last):
                         reached = max(reached, span[1])
-                        yield self.rules[index], span
+                        yield rule, span
 
-    def _regions(self, text: str) -> Mapping[int, list[Span]]:
+    def _regions(self, whole: "_Piece") -> Mapping[int, list[Span]]:
         """For each rule with a trigger in the text, the stretches to look at."""
-        everything = len(self.rules)
+        size = len(whole.text)
+        if size <= WINDOW:
+            return {index: [(0, size)] for index in self._triggered(whole.encoded)}
         regions: dict[int, list[Span]] = defaultdict(list)
-        for start in range(0, len(text), WINDOW - OVERLAP):
-            window = text[start : start + WINDOW]
-            for index in self._set.Match(window) or range(everything):
+        for start in range(0, size, WINDOW - OVERLAP):
+            end = min(start + WINDOW, size)
+            for index in self._triggered(whole.part(start, end).encoded):
                 known = regions[index]
                 if known and known[-1][1] >= start:
-                    known[-1] = known[-1][0], start + len(window)
+                    known[-1] = known[-1][0], end
                 else:
-                    known.append((start, start + len(window)))
-        regions.pop(everything, None)
+                    known.append((start, end))
         return regions
 
-    def _search(self, index: int, text: str, first: int, last: int) -> Iterator[Span]:
-        rule = self.rules[index]
-        pattern, names = self._pattern(index)
-        is_block = rule.is_long or rule.kind == "private-key"
-        low = max(0, first - (BLOCK if is_block else LEAD))
-        high = min(len(text), last + (BLOCK if is_block else TAIL))
+    def _triggered(self, window: bytes) -> list[int]:
+        """The numbers of the rules that have a trigger in the window."""
+        found: list[int] = []
+        for start, size, triggers in self._sets:
+            # Without the last one, which matches every text, the set ran out of memory.
+            matched = triggers.Match(window) or range(size)
+            found += [start + index for index in matched if index < size]
+        return found
+
+
+class _Compiled:
+    """A rule ready to search."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._is_block = rule.is_long or rule.kind == "private-key"
+        self._lead, self._tail = (BLOCK, BLOCK) if self._is_block else (LEAD, TAIL)
+
+    @cached_property
+    def _pattern(self) -> Any:
+        return re2.compile(self._rule.pattern, _options())
+
+    @cached_property
+    def _names(self) -> Mapping[str, int]:
+        return dict(self._pattern.groupindex)
+
+    def search(self, whole: "_Piece", first: int, last: int) -> Iterator[Span]:
+        """What the rule takes out of the text from `first` to `last`, and where that goes on."""
+        low, high = max(0, first - self._lead), last + self._tail
         while True:
-            piece = text[low:high]
-            # Of plain ASCII the library need not count characters.
-            subject = piece.encode() if piece.isascii() else piece
-            may_go_on = high < len(text)
+            piece = whole.part(low, high)
+            may_go_on = high < len(whole.text)
             # The next line of a key may lie beyond the piece.
-            edge = len(piece) - (TAIL if is_block else 0)
+            edge = len(piece.text) - (TAIL if self._is_block else 0)
             taken, cut = (0, 0), -1
-            for match in pattern.finditer(subject):
-                # Its own API reads groups by number only, and one by one.
-                groups = match._spans  # noqa: SLF001
-                spans = tuple(rule.pick(Match(piece, groups, names, taken)))
-                reach = max((groups[0][1], *(end for _, end in spans)))
-                if may_go_on and reach >= edge:
+            for groups in piece.matches(self._pattern):
+                spans = tuple(self._rule.pick(Match(piece.text, groups, self._names, taken)))
+                if may_go_on and _reach(groups[0], spans) >= edge:
                     cut = groups[0][0]
                     break
                 for taken in spans:
                     yield low + taken[0], low + taken[1]
             if cut < 0:
                 return
-            low, high = max(low, low + cut - LEAD), high + 4 * len(piece)
+            low, high = max(low, low + cut - LEAD), high + 4 * len(piece.text)
 
-    def _pattern(self, index: int) -> tuple[Any, Mapping[str, int]]:
-        if index not in self._patterns:
-            pattern = re2.compile(self.rules[index].pattern, _options())
-            self._patterns[index] = pattern, dict(pattern.groupindex)
-        return self._patterns[index]
+
+class _Piece:
+    """A stretch of text as the rules read it, in characters, and as the library does, in bytes."""
+
+    __slots__ = ("_is_plain", "encoded", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.encoded = text.encode()
+        self._is_plain = len(self.encoded) == len(text)
+
+    def part(self, low: int, high: int) -> "_Piece":
+        """The characters from `low` to `high`."""
+        if low == 0 and high >= len(self.text):
+            return self
+        return _Piece(self.text[low:high])
+
+    def matches(self, pattern: Any) -> Iterable[Sequence[Span]]:
+        """Where the groups of each match stand."""
+        found = self._in_bytes(pattern)
+        return found if self._is_plain else self._in_characters(found)
+
+    def _in_bytes(self, pattern: Any) -> Iterator[Sequence[Span]]:
+        # The library's own way through all matches costs more than to search a line.
+        match, text, at, end = pattern._regexp.Match, self.encoded, 0, len(self.encoded)  # noqa: SLF001
+        while at < end:
+            spans = match(_ANYWHERE, text, at, end)
+            if spans[0][0] < 0:
+                return
+            yield spans
+            at = max(spans[0][1], at + 1)
+
+    def _in_characters(self, found: Iterable[Sequence[Span]]) -> Iterator[Sequence[Span]]:
+        at = characters = 0
+        for spans in found:
+            # A group that took no part stands nowhere.
+            places = {-1: -1}
+            for offset in sorted({*chain(*spans)}) if len(spans) > 1 else spans[0]:
+                if offset >= at:
+                    characters += len(self.encoded[at:offset].decode())
+                    at, places[offset] = offset, characters
+            yield [(places[start], places[end]) for start, end in spans]
+
+
+def _reach(match: Span, spans: Iterable[Span]) -> int:
+    return max((match[1], *(end for _, end in spans)))
+
+
+def _trigger_set(rules: Iterable[Rule]) -> Any:
+    triggers = re2.Set.SearchSet(_options())
+    for trigger in (*(rule.trigger for rule in rules), ""):
+        triggers.Add(trigger)
+    triggers.Compile()
+    return triggers
 
 
 def _options() -> Any:

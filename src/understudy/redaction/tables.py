@@ -159,7 +159,7 @@ TABLES: Final = (
     Rule(
         id="table-cell",
         kind="secret",
-        trigger=rf"(?:{CUE_TRIGGER})[A-Za-z0-9_-]{{0,20}}{_AFTER_HEAD}",
+        trigger=rf"(?:{CUE_TRIGGER})[A-Za-z0-9_-]*[\"'`*]*(?: *[|,;\t\r\n]|  )",
         pattern=rf"(?P<cue>{CUE}){_AFTER_HEAD}",
         pick=_columns,
         matches=(

@@ -1,8 +1,7 @@
 """What ties a value to the word that announces it, and where that value begins and ends."""
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from understudy.redaction import words
 from understudy.redaction.cues import Cue
@@ -75,8 +74,7 @@ _NESTED: Final = re.compile(r"[?&]?([A-Za-z_][\w.-]{1,40})[=:]")
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tie:
+class Tie(NamedTuple):
     """What stands between a word and a value."""
 
     text: str
@@ -118,7 +116,7 @@ def tie_behind(text: str, start: int, end: int) -> Tie | None:
     if separator is None:
         return None
     at = _first_opening(text, first, separator.end())
-    quote = _QUOTED.search(text, max(first, at - 6), at)
+    quote = _QUOTED.search(text, max(first, at - 6), at) if text[at - 1] in "\"'`" else None
     return Tie(text=text[first:at], at=at, closing=quote[0] if quote else "")
 
 

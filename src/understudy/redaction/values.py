@@ -57,6 +57,7 @@ def is_assigned_secret(value: str, cue: Cue, *, firmly: bool, quoted: bool, call
     return looks_random(value, least=10) and _is_mostly_random(value)
 
 
+@lru_cache(maxsize=4096)
 def is_said_password(value: str, *, is_next: bool, is_password: bool) -> bool:
     """Whether a word in a sentence about a password is one, tied by nothing but being near."""
     if len(value) < 8 or is_made_up(value) or is_code(value) or is_harmless_shape(value):
@@ -66,7 +67,7 @@ def is_said_password(value: str, *, is_next: bool, is_password: bool) -> bool:
     if _REFERENCE.fullmatch(value) and not looks_random(value, least=4):
         return False
     kinds = sum(kind.search(value) is not None for kind in _KINDS)
-    has_sign = any(character in _PASSWORD_SIGNS for character in value)
+    has_sign = not _PASSWORD_SIGNS.isdisjoint(value)
     if kinds >= 2 and has_sign and _KINDS[2].search(value):
         return (is_next and is_password) or looks_random(value, least=4)
     return is_password and is_next and kinds == 3 and looks_random(value, least=6)
@@ -75,9 +76,9 @@ def is_said_password(value: str, *, is_next: bool, is_password: bool) -> bool:
 def is_mixed(value: str) -> bool:
     """Letters, figures and signs that no name or path has."""
     return (
-        any(character.isalpha() for character in value)
-        and any(character.isdigit() for character in value)
-        and any(character in "!#$%^*?+~&@" for character in value)
+        not _PASSWORD_SIGNS.isdisjoint(value)
+        and any(map(str.isalpha, value))
+        and any(map(str.isdigit, value))
         and not _looks_like_address(value)
     )
 
@@ -86,11 +87,11 @@ def _is_password(value: str, *, firmly: bool, quoted: bool) -> bool:
     plain = value.rstrip(".,;:!?")
     if plain.lower() in words.COMMON_PASSWORDS or looks_random(plain, least=5):
         return True
-    if is_jumble(value) and (firmly or any(sign in _PASSWORD_SIGNS for sign in value)):
+    if is_jumble(value) and (firmly or not _PASSWORD_SIGNS.isdisjoint(value)):
         return True
     if not firmly and (_COMPOUND.fullmatch(plain) or is_harmless_shape(plain) or "/" in plain):
         return False
-    has_digit = any(character.isdigit() for character in plain)
+    has_digit = any(map(str.isdigit, plain))
     has_sign = any(not character.isalnum() and character not in "-_./" for character in plain)
     if plain.isdigit():
         return firmly and 4 <= len(plain) <= 12

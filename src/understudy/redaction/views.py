@@ -34,8 +34,9 @@ class View:
 
     def span(self, start: int, end: int) -> Span:
         """Where in the original the characters from `start` to `end` stand."""
-        span = self._place(start)[0], self._place(end - 1)[1]
-        return self.parent.span(*span) if self.parent else span
+        if self.parent is None:
+            return start, end
+        return self.parent.span(self._place(start)[0], self._place(end - 1)[1])
 
     def is_new_beyond(self, spans: Iterable[Span]) -> bool:
         """Whether something is read differently here that does not lie in one of the spans."""
@@ -73,7 +74,8 @@ class View:
 class Writing:
     """One way to write text differently: what it looks like and how to read it."""
 
-    signs: tuple[str, ...]
+    # Cheap to look for, and in every text that is written so.
+    sign: re.Pattern[str]
     pattern: re.Pattern[str]
     # Answers None where it is no such writing after all.
     read: Callable[[re.Match[str]], str | None]
@@ -95,13 +97,14 @@ _COMPATIBLE: Final = (
 # Chinese writes no blank after these.
 _SPACED: Final = {"\uff0c": ", ", "\uff1b": "; "}
 _DASHES: Final = frozenset("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d")
-_FOLDED: Final = re.compile(
+# All of these begin with a character of their own, so that the search leaps from one to the next.
+_MARKS: Final = (
     rf"{MARKER_PATTERN}"
-    r"|(?:\x1b|\\(?:x1[bB]|u001[bB]|033|e))\[[0-9;:?]{0,40}[@-~]"
+    r"|\x1b\[[0-9;:?]{0,40}[@-~]|\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;:?]{0,40}[@-~]"
     r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
-    rf"|[{_INVISIBLE}]|[{_COMPATIBLE}]|[\ud800-\udfff]"
 )
-_PLAIN: Final = re.compile(r"[\x00-\x1a\x1c-\x3b\x3d-\x5b\x5d-\x7f]*")
+_FOLDED_ASCII: Final = re.compile(_MARKS)
+_FOLDED: Final = re.compile(rf"{_MARKS}|[{_INVISIBLE}{_COMPATIBLE}\ud800-\udfff]")
 
 
 def _fold(match: re.Match[str]) -> str:
@@ -152,13 +155,15 @@ def _base64(match: re.Match[str]) -> str | None:
         text = base64.b64decode(
             run + "=" * (-len(run) % 4), altchars=_ALTERNATIVES.get("-" in run or "_" in run)
         )
-        plain = text.decode()
+        # Most runs are of no text at all: an error for each would cost more than to look first.
+        plain = text.decode() if _TEXT_BYTES.fullmatch(text) else ""
     except (binascii.Error, ValueError):
         return None
     return plain if _TEXT.fullmatch(plain) else None
 
 
 _ALTERNATIVES: Final = {True: b"-_"}
+_TEXT_BYTES: Final = re.compile(rb"[\n\r\t -~\x80-\xff]+")
 _TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
 # Letters of other scripts that look like Latin ones, with the Latin ones.
 _TWINS: Final = str.maketrans(
@@ -168,36 +173,36 @@ _TWINS: Final = str.maketrans(
 _TWIN: Final = "".join(map(chr, _TWINS))
 
 _PERCENT: Final = Writing(
-    signs=("%",),
+    sign=re.compile("%"),
     pattern=re.compile(r"%[2-7][0-9A-Fa-f]|%[cdefCDEF][0-9A-Fa-f](?:%[89abAB][0-9A-Fa-f]){1,3}"),
     read=_percent,
 )
 # In this order, each on top of the one before; what is encoded twice is read twice.
 WRITINGS: Final = (
     Writing(
-        signs=("\\u", "\\x", "\\/"),
+        sign=re.compile(r"\\[ux/]"),
         pattern=re.compile(r"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(/))"),
         read=_slash,
     ),
     Writing(
-        signs=("\\n", "\\r", "\\t"),
+        sign=re.compile(r"\\[nrt]"),
         pattern=re.compile(r"\\+([nrt])"),
         read=lambda match: {"n": "\n", "r": "\r", "t": "\t"}[match[1]],
     ),
     Writing(
-        signs=("&#", "&amp;", "&quot;", "&apos;", "&commat;", "&colon;", "&equals;", "&period;"),
+        sign=re.compile("&(?:#|(?:amp|quot|apos|commat|colon|equals|period);)"),
         pattern=re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,8});"),
         read=lambda match: html.unescape(match[0])[:1],
     ),
     Writing(
-        signs=("=3D", "=\n", "=\r\n", "=40"),
+        sign=re.compile(r"=(?:3D|40|\r?\n)"),
         pattern=re.compile(r"=(?:\r?\n|([2-7][0-9A-F]))"),
         read=_printable,
     ),
     _PERCENT,
     _PERCENT,
     Writing(
-        signs=("\\\n", "\\\r\n", '"', "'"),
+        sign=re.compile(r"\\\r?\n|[\"'](?=[ \t]{0,20}[+.&\\\r\n])"),
         # A line that goes on, and a text in quotes that goes on in the next quotes.
         pattern=re.compile(
             r"\\\r?\n[ \t]{0,40}"
@@ -207,13 +212,15 @@ WRITINGS: Final = (
     ),
     Writing(
         # A letter of another script within a Latin word.
-        signs=tuple(_TWIN),
+        sign=re.compile(f"[{_TWIN}]"),
         pattern=re.compile(rf"(?<=[A-Za-z])[{_TWIN}]|[{_TWIN}](?=[A-Za-z])"),
         read=lambda match: match[0].translate(_TWINS),
     ),
 )
+# One of these begins the sign of each of them.
+_WRITTEN: Final = re.compile(rf"[\\&=%\"'{_TWIN}]")
 _BASE64: Final = Writing(
-    signs=(),
+    sign=re.compile("[A-Za-z0-9+/_-]{20}"),
     pattern=re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,8192}={0,2}(?![A-Za-z0-9+/_=-])"),
     read=_base64,
 )
@@ -225,20 +232,24 @@ def views(text: str) -> Iterator[View]:
     The later ones hold only what is near something written differently.
     """
     view = View(text)
-    if _PLAIN.match(text).end() != len(text):  # type: ignore[union-attr]
-        view = _reread(view, _FOLDED, _fold) or view
+    view = _reread(view, _FOLDED_ASCII if text.isascii() else _FOLDED, _fold) or view
     yield view
     plain = view
-    for writing in WRITINGS:
-        if any(sign in view.text for sign in writing.signs):
-            further = _reread(view, writing.pattern, writing.read, around=AROUND)
-            if further:
-                view = further
-                yield view
+    for writing in WRITINGS if _WRITTEN.search(view.text) else ():
+        further = _read_as(writing, view)
+        if further:
+            view = further
+            yield view
     for read in {id(plain): plain, id(view): view}.values():
-        decoded = _reread(read, _BASE64.pattern, _BASE64.read, around=AROUND)
+        decoded = _read_as(_BASE64, read)
         if decoded:
             yield decoded
+
+
+def _read_as(writing: Writing, view: View) -> View | None:
+    if writing.sign.search(view.text) is None:
+        return None
+    return _reread(view, writing.pattern, writing.read, around=AROUND)
 
 
 def _reread(
@@ -251,6 +262,8 @@ def _reread(
     parts: list[str] = []
     pieces: list[tuple[int, int, int, int]] = []
     text, at, length = view.text, 0, 0
+    if pattern.search(text) is None:
+        return None
 
     def put(piece: str, start: int, end: int) -> None:
         """Let `piece` stand for the text from `start` to `end`, after what was not touched."""

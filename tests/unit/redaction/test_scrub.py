@@ -94,6 +94,13 @@ def test_without_pii_an_address_stays_and_a_key_goes() -> None:
     assert scrub(text) == "alice@example.com has <redacted:api-key> and <redacted:jwt>"
 
 
+@pytest.mark.parametrize("sign", ["\u00b2", "|", " · "])
+def test_a_card_is_known_whatever_sign_stands_between_its_groups(sign: str) -> None:
+    assert scrub("card " + sign.join(["4111", "1111", "1111", "1111"]), pii=True) == (
+        "card <redacted:card>"
+    )
+
+
 @pytest.mark.parametrize(
     "number", ["4242424242424241", "4242 4242 4242 4241", "4242-4242-4242-4241"]
 )

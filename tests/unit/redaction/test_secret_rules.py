@@ -66,7 +66,7 @@ def test_a_set_that_runs_out_of_memory_lets_every_rule_look(
         def Match(self, text: str) -> None:  # noqa: N802 - the name of the library
             return None
 
-    monkeypatch.setattr(searcher, "_set", Failing())
+    monkeypatch.setattr(searcher, "_sets", [(0, len(RULES), Failing())])
     assert [rule.kind for rule, _ in searcher.find("call +33612345678")] == ["phone"]
 
 
