@@ -5,11 +5,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import redaction, retrieval, runs, steps, waiting
+from bench import guard, redaction, retrieval, runs, steps, waiting
 
 BENCHMARKS = {"runs": runs.main, "steps": steps.main, "waiting": waiting.main}
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {
+    "guard": guard.main,
     "redaction": redaction.main,
     "retrieval": retrieval.main,
 }
@@ -23,13 +24,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[*names, []], help="default: all")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
     parser.add_argument("--corpora", type=Path, default=CORPORA, help="where the test data is")
+    parser.add_argument("--skills", type=Path, help="a folder of real skills for the guard")
     options = parser.parse_args()
     met = True
     for name in options.names or names:
         if name in BENCHMARKS:
             BENCHMARKS[name](quick=options.quick)
         else:
-            met &= CORPORA_BENCHMARKS[name](quick=options.quick, corpora=options.corpora)
+            more = {"skills": options.skills} if name == "guard" else {}
+            met &= CORPORA_BENCHMARKS[name](quick=options.quick, corpora=options.corpora, **more)
     sys.exit(0 if met else 1)
 
 

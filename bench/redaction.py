@@ -35,8 +35,8 @@ def main(*, quick: bool = False, corpora: Path) -> bool:
 
 
 def _quality(corpora: Path) -> list[bool]:
-    found = _score(corpora, "redact", "redaction.jsonl.gz")
-    cut = _score(corpora, "preview", "preview.jsonl.gz")
+    found = score(corpora, "redact", "redaction.jsonl.gz")
+    cut = score(corpora, "preview", "preview.jsonl.gz")
     return [
         figure("recall, no telling part left", found["recall_strict"] * 100, "%", at_least=100),
         figure("recall, not as a whole", found["recall_exact"] * 100, "%", at_least=100),
@@ -46,7 +46,7 @@ def _quality(corpora: Path) -> list[bool]:
     ]
 
 
-def _score(corpora: Path, kind: str, corpus: str) -> dict[str, Any]:
+def score(corpora: Path, kind: str, corpus: str) -> dict[str, Any]:
     """The corpus' own scorer, on the command that the product offers for it."""
     command = f"{Path(sys.executable).parent / 'understudy'} lab {kind}"
     with tempfile.NamedTemporaryFile(suffix=".json") as result:
@@ -76,14 +76,14 @@ def _speed(corpora: Path, rounds: int) -> list[bool]:
             scrub(text, pii=True)
 
     with default_settings():
-        their_time = _best(theirs, rounds)
-    our_time = _best(ours, rounds)
+        their_time = best(theirs, rounds)
+    our_time = best(ours, rounds)
     figure("detect-secrets", size / their_time, "MB/s")
     figure("ours, personal data too", size / our_time, "MB/s")
     line = "2026-03-02T10:14:55Z INFO http.access GET /v1/runs status=200 took=12ms " + "x" * 128
     figure(
         "a log line of 200 characters",
-        _best(lambda: scrub(line), rounds * 20) * 1e3,
+        best(lambda: scrub(line), rounds * 20) * 1e3,
         "ms",
         at_most=0.2,
     )
@@ -95,7 +95,7 @@ def _hostile() -> list[bool]:
     return [
         figure(
             repr(piece),
-            _best(partial(scrub, piece * (100_000 // len(piece)), pii=True), 1),
+            best(partial(scrub, piece * (100_000 // len(piece)), pii=True), 1),
             "s",
             at_most=1,
         )
@@ -110,17 +110,18 @@ def _growth(sizes: tuple[int, ...]) -> list[bool]:
         " call +33612345678. Retry with the same key, then look at /var/log/app.log line 42.\n"
     )
     text = piece * (50_000 // len(piece))
-    first = _best(lambda: scrub(text, pii=True), 3)
+    first = best(lambda: scrub(text, pii=True), 3)
     met = []
     for size in sizes:
-        spent = _best(partial(scrub, text * size, pii=True), 1) / size
+        spent = best(partial(scrub, text * size, pii=True), 1) / size
         met.append(
             figure(f"{size} x", spent * 1e3, "ms", baseline=first * 1e3, at_most=first * 3e3)
         )
     return met
 
 
-def _best(work: Callable[[], object], rounds: int) -> float:
+def best(work: Callable[[], object], rounds: int) -> float:
+    """The least processor time that the work took, in seconds."""
     work()
     times = []
     for _ in range(rounds):

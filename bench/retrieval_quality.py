@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from bench.report import figure, heading
 from understudy.cli.lab_rank import document_of
@@ -42,6 +42,20 @@ ABLATIONS: Final[tuple[tuple[str, Tuning], ...]] = (
     ("without general usage", replace(TUNING, general_documents=0.0)),
     ("without extra for all terms", replace(TUNING, all_terms=0.0, whole_query=0.0)),
 )
+
+
+class Answering(Protocol):
+    """Questions, and something that answers them; `counted` answers of each count."""
+
+    @property
+    def counted(self) -> int: ...
+
+    @property
+    def queries(self) -> Sequence[dict[str, Any]]: ...
+
+    def answers(self, query: dict[str, Any], tuning: Tuning) -> list[Scored]:
+        """What is found for a question, best first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +98,11 @@ def main(*, quick: bool = False, corpora: Path, ablations: bool = False) -> bool
         figure(f"{name}: recall@{counted}", measured[name].recall * 100, "%", at_least=target)
         for name, counted, target in TARGETS
     ]
-    return all([*met, *_floor(list(measured.values()))])
+    return all([*met, *print_floor(list(measured.values()))])
 
 
-def _floor(measured: Sequence[Quality]) -> list[bool]:
+def print_floor(measured: Sequence[Quality]) -> list[bool]:
+    """What a floor keeps out and lets through; tells which targets were met."""
     # Sets without questions that nothing answers tell nothing about a floor.
     mixed = [it for it in measured if it.off_topic]
     share = _shares(mixed)
@@ -112,16 +127,16 @@ def _shares(
 
 def load(folder: Path, counted: int) -> Set:
     """Read a set."""
-    documents = ((line["scope"], document_of(line)) for line in _lines(folder / "docs.jsonl.gz"))
+    documents = ((line["scope"], document_of(line)) for line in lines(folder / "docs.jsonl.gz"))
     return Set(
         name=folder.name,
         counted=counted,
         collection=Collection(documents),
-        queries=_lines(folder / "queries.jsonl.gz"),
+        queries=lines(folder / "queries.jsonl.gz"),
     )
 
 
-def measure(of: Set, *, tuning: Tuning = TUNING, quick: bool = False) -> Quality:
+def measure(of: Answering, *, tuning: Tuning = TUNING, quick: bool = False) -> Quality:
     """Ask every question of a set, or a tenth of them."""
     recalls: list[float] = []
     told: dict[str, list[bool]] = {"answerable": [], "off_topic": [], "cross": [], "other": []}
@@ -160,6 +175,7 @@ def _print_ablations(sets: Sequence[Set]) -> None:
         print(f"  {name:<32}" + "".join(f"{recall:>13.3f}" for recall in recalls), flush=True)
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects in a file of JSON lines."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file if line.strip()]

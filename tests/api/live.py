@@ -125,13 +125,13 @@ def joined(events: list[SentEvent]) -> str:
 
 
 @contextmanager
-def live_daemon(home: Path, **environment: str) -> Iterator[Live]:
+def live_daemon(home: Path, *, config: str = CONFIG, **environment: str) -> Iterator[Live]:
     """Start everything on a thread of its own, and stop it in good order."""
     with FakeModel() as model, socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
         settings = settings_at(
-            home, config=CONFIG.format(url=model.url), FAKE_KEY="key", **environment
+            home, config=config.format(url=model.url), FAKE_KEY="key", **environment
         )
         daemon = Daemon(settings)
         daemon.migrate()

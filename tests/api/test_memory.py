@@ -224,6 +224,44 @@ def test_a_run_reports_what_it_was_given(live: Live) -> None:
     )
 
 
+def test_a_run_reports_the_learnings_it_was_told_of(live: Live) -> None:
+    live.session("taught")
+    wanted = {
+        "scope": {"kind": "session", "id": "taught"},
+        "kind": "preference",
+        "content": "Preferred harbour is Saint-Malo.",
+    }
+    candidate = live.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"]
+    learning = live.ok("POST", f"/v1/learning-candidates/{candidate}/publish", {})
+    (asking,) = remember(live, "taught", "which harbour do I like?")
+
+    report = get(live, f"/v1/runs/{asking}/memory-report")["learned"]
+
+    assert (report["reason"], report["injected_count"], report["omitted_count"]) == (
+        "reported",
+        1,
+        0,
+    )
+    assert report["used_tokens"] > 0
+    (entry,) = (it for it in report["entries"] if it["scope"] == "session:taught")
+    assert (entry["kind"], entry["injected"], entry["reasons"]) == ("preference", True, [])
+    assert entry["matched"] == {"content": ["harbour"]}
+    assert entry["explanation"] == "it matches the input"
+    (told_of,) = context(live, "taught", query="harbour")["learned_context"]["entries"]
+    assert told_of == {
+        "learning_id": entry["learning_id"],
+        "kind": "preference",
+        "published_at_ms": entry["published_at_ms"],
+        "content": wanted["content"],
+    }
+    (found_one,) = (
+        it for it in search(live, "taught", query="harbour")["results"] if it["kind"] == "learning"
+    )
+    assert (found_one["learning_status"], found_one["publish_tier"]) == ("active", "active")
+    assert found_one["verification_status"] == "unverified"
+    assert found_one["source_id"] in str(learning)
+
+
 def test_a_run_that_never_began_has_an_empty_report(live: Live) -> None:
     live.session("queue")
     live.model.hold()
@@ -361,7 +399,10 @@ def test_the_status_tells_of_run_memory(live: Live) -> None:
     assert set(run_memory["metrics"]) == set(METRICS)
     assert run_memory["maintenance"]["source"] in ("startup", "runtime_policy")
     assert run_memory["indexed_record_count"] >= 1
-    assert status["session_memory"] == {"metrics": {"prompt_limit_omitted_total": 0}}
+    assert status["session_memory"]["metrics"] == {
+        "injected_total": 0,
+        "prompt_limit_omitted_total": 0,
+    }
 
 
 def test_prometheus_reads_the_same_counters(live: Live) -> None:

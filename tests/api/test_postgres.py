@@ -25,6 +25,7 @@ def test_runs_streams_lists_and_refusals_work_on_postgresql(
         assert live.finished(run_id)["status"] == "completed"
         _refuse_odd_things(live)
         _repeat_under_one_key(live)
+        _learn_and_take_back(live)
 
 
 def _refuse_odd_things(live: Live) -> None:
@@ -42,3 +43,25 @@ def _repeat_under_one_key(live: Live) -> None:
     headers = {"Idempotency-Key": "k1"}
     first = live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers)
     assert live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers) == first
+
+
+def _learn_and_take_back(live: Live) -> None:
+    scope = {"kind": "workspace", "id": "default"}
+    said = {"scope": scope, "kind": "fact", "content": "Straße is 100% closed."}
+    candidate = live.ok("POST", "/v1/learning-candidates", said)["candidate_id"]
+    path = f"/v1/learning-candidates/{candidate}"
+    tried = {"action": "publish", "candidate_ids": [candidate], "dry_run": True}
+    assert live.ok("POST", "/v1/learning-candidates/bulk", tried)["done_count"] == 1
+    learning = live.ok("POST", f"{path}/publish", {})["learning_id"]
+    found = live.ok("GET", "/v1/learnings?query=100%25&matched_rule_name=")["items"]
+    assert [it["learning_id"] for it in found] == [learning]
+    assert live.ok("GET", f"/v1/learnings/{learning}/lineage")["use_count"] == 0
+    policy = {"policy": {"mode": "enabled"}}
+    assert live.ok("POST", "/v1/runtime/learning-policy/dry-run", policy)["decided_count"] == 1
+    entries = live.ok("GET", "/v1/sessions/s1/memory-explain?query=closed")["entries"]
+    assert entries[0]["learning_id"] == learning
+    which = {"query": "straße"}
+    assert live.ok("POST", "/v1/learnings/revoke-matching", which)["count"] == 1
+    assert live.ok("GET", "/v1/status")["learning"]["learnings"]["revoked"] == 1
+    for wrong in ("/v1/learnings?cursor=WzFd", "/v1/learning-candidates?query=%00"):
+        assert live.client.get(wrong).status_code == 400

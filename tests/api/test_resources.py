@@ -18,6 +18,9 @@ LISTS = (
     "/v1/tokens",
     "/v1/audit",
     "/v1/runtime/revisions",
+    "/v1/learning-candidates",
+    "/v1/learnings",
+    "/v1/runtime/learning-policy/revisions",
 )
 
 

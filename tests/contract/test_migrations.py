@@ -1,8 +1,10 @@
 """The migrations make exactly the tables the code knows, on both databases."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,9 +21,21 @@ from understudy.core.audit import Outcome
 from understudy.core.bell import Bell
 from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
+from understudy.learnings.model import (
+    CandidateState,
+    CapturePath,
+    Kind,
+    LearningStatus,
+    Origin,
+    PolicyDecision,
+    Sensitivity,
+    Tier,
+    Verification,
+)
+from understudy.learnings.taint import brings_others_in
 from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import SemanticCapture
-from understudy.runs.model import DeliveryStatus, RunStatus
+from understudy.runs.model import DeliveryStatus, RunRequest, RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.runs.signals import SignalKind
 from understudy.schedules.model import (
@@ -59,6 +73,17 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("tasks", "status", TaskStatus),
     ("signals", "kind", SignalKind),
     ("run_memories", "semantic_capture", SemanticCapture),
+    ("learning_candidates", "origin", Origin),
+    ("learning_candidates", "kind", Kind),
+    ("learning_candidates", "sensitivity", Sensitivity),
+    ("learning_candidates", "state", CandidateState),
+    ("learning_candidates", "capture_path", CapturePath),
+    ("learnings", "kind", Kind),
+    ("learnings", "sensitivity", Sensitivity),
+    ("learnings", "status", LearningStatus),
+    ("learnings", "publish_tier", Tier),
+    ("learnings", "verification_status", Verification),
+    ("learnings", "policy_decision", PolicyDecision),
 ]
 MIGRATE = """
 import sys
@@ -213,3 +238,55 @@ def test_what_the_first_release_wrote_can_be_read_after_every_migration(engine: 
         assert run.input.text == "hi"
         assert session.permissions is None
         assert unit.runs.awake() == {"run_1": "run_1"}
+
+
+# What earlier releases kept of who asked, and of what came with it.
+ASKED: dict[str, tuple[dict[str, str], str, str]] = {
+    "own": ({}, "input", "text"),
+    "scheduled": (
+        {"source_plugin": "schedules", "source_kind": "schedule"},
+        "scheduled_input",
+        "text",
+    ),
+    "stranger": ({"actor_id": "stranger"}, "input", "text"),
+    "plugin": ({"source_plugin": "email"}, "input", "text"),
+    "letter": ({}, "mailbox_delivery", "text"),
+    "file": ({}, "input", "asset_reference"),
+}
+
+
+def test_runs_of_earlier_releases_are_marked_by_whose_words_they_brought_in(
+    engine: sa.Engine,
+) -> None:
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), "0011")
+        rows = [(name, row) for name, row in FIRST_ROWS.items() if name != "runs"]
+        rows += [("runs", asked(run_id)) for run_id in ASKED]
+        for name, row in rows:
+            table = sa.table(name, *(sa.column(column) for column in row))
+            connection.execute(sa.insert(table).values(row))
+        connection.commit()
+
+    migrate(engine)
+
+    with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).read() as unit:
+        found = {run_id: unit.runs.get(run_id) for run_id in ASKED}
+        query = sa.text("SELECT run_id FROM runs WHERE brings_others_in")
+        marked = set(unit.connection.execute(query).scalars())
+    assert marked == {"stranger", "plugin", "letter", "file"}
+    assert marked == {run_id for run_id, run in found.items() if run and brings_others_in(run)}
+
+
+def asked(run_id: str) -> dict[str, object]:
+    """A run as an earlier release kept it."""
+    request, kind, item_type = ASKED[run_id]
+    wanted: dict[str, object] = {
+        "request": asdict(RunRequest(**request)),
+        "input": {"items": [{"type": item_type, "text": '"type":"asset'}], "metadata": None},
+        "route": {"route_id": "a", "model": "m"},
+        "max_tool_iterations": None,
+        "debug_level": "off",
+        "reply_targets": [],
+    }
+    text = json.dumps(wanted, separators=(",", ":"))
+    return {**FIRST_ROWS["runs"], "run_id": run_id, "kind": kind, "wanted": text}

@@ -1,5 +1,6 @@
 """What the pages about memory tell to type works as it is written, and names what there is."""
 
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
@@ -9,12 +10,18 @@ import pytest
 
 from tests.api.live import Live, live_daemon
 from tests.api.test_memory_commands import run
-from understudy.daemon import memory_status
+from understudy.daemon import learning_status, memory_status
 from understudy.retrieval.recovered import Reason
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "howto" / "inspect-memory.md").read_text()
-CODES = sorted(set(re.findall(r'"(run_memory_\w+)"', Path(memory_status.__file__).read_text())))
+CODES = sorted(
+    {
+        code
+        for module in (memory_status, learning_status)
+        for code in re.findall(r'"((?:run_memory|learning)_\w+)",\n', inspect.getsource(module))
+    }
+)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.daemon import DaemonProcess
 from tests.support.postgres import MakeDatabase
+from tests.support.pupil import Pupil
 from understudy.testing.fake_model import FakeModel
 
 
@@ -71,3 +72,38 @@ def only_its_own_answers(request: pytest.FixtureRequest) -> Iterator[None]:
     for name in ("shared_house", "waiting_house"):
         if name in request.fixturenames:
             request.getfixturevalue(name).model.forget()
+
+
+def school_routes(model: FakeModel) -> str:
+    """The same routes, and one to the model of route a as if it had a small window."""
+    return routes_to(model) + (
+        '[routes.small]\nprovider = "openai"\nmodel = "model-a"\n'
+        f'base_url = "{model.url}"\ncontext_window = 8000\n'
+    )
+
+
+@pytest.fixture(scope="session")
+def lasting_pupil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pupil]:
+    """A daemon for all tests of learning that neither restart it nor look at it alone."""
+    home = tmp_path_factory.mktemp("pupil") / "home"
+    with FakeModel() as fake, DaemonProcess(home, config=school_routes(fake)) as daemon:
+        pupil = Pupil(daemon, fake)
+        yield pupil
+        fake.release()
+        pupil.close()
+
+
+@pytest.fixture
+def pupil(lasting_pupil: Pupil) -> Pupil:
+    """The daemon that learns, with nothing learned and nothing waiting."""
+    lasting_pupil.start_afresh()
+    return lasting_pupil
+
+
+@pytest.fixture
+def fresh_pupil(tmp_path: Path, model: FakeModel) -> Iterator[Pupil]:
+    """A daemon that learns, and that a test may stop, kill and tamper with."""
+    with DaemonProcess(tmp_path / "home", config=routes_to(model)) as daemon:
+        pupil = Pupil(daemon, model)
+        yield pupil
+        pupil.close()

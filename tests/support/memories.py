@@ -11,7 +11,8 @@ from understudy.runtime.service import current_revision
 from understudy.storage.unit import SqlUnits
 from understudy.testing.fake_model import FakeModel
 
-_SECTION = re.compile(r"^## recovered_memory\n\n(.*?)(?=\n\n## |\Z)", re.MULTILINE | re.DOTALL)
+RECOVERED = "recovered_memory"
+LEARNED = "learned_context"
 
 
 def record_of(units: SqlUnits, run_id: str) -> RunMemoryRecord | None:
@@ -47,15 +48,17 @@ def system_text(fake: FakeModel, number: int = -1) -> str:
     return next((turn.text for turn in turns if turn.role == "system"), "")
 
 
-def section_in(system: str) -> str:
-    """The section of recovered memory in a system text; empty when there is none."""
-    found = _SECTION.search(system)
+def section_in(system: str, name: str = RECOVERED) -> str:
+    """A section of a system text; empty when there is none."""
+    section = rf"^## {name}\n\n(.*?)(?=\n\n## |\Z)"
+    found = re.search(section, system, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
 
 
-def told(fake: FakeModel, number: int = -1) -> list[str]:
-    """The runs that a request tells of, in order."""
-    return re.findall(r"^### (\S+) \(", section_in(system_text(fake, number)), re.MULTILINE)
+def told(fake: FakeModel, number: int = -1, *, name: str = RECOVERED) -> list[str]:
+    """The runs that a request tells of, or the entries of another section, in order."""
+    section = section_in(system_text(fake, number), name)
+    return re.findall(r"^### (\S+) \(", section, re.MULTILINE)
 
 
 def summaries(fake: FakeModel, number: int = -1) -> list[str]:

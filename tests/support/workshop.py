@@ -115,7 +115,7 @@ class Workshop:
             ),
         )
         self.keeper = Keeper(self.clock, Counters())
-        self.capture = Capture(self.units, self.clock, self.keeper, ("hunter22",))
+        self.capture = self._capture()
         self.family = Family(self.units, self.clock, self.intake, (self.capture.ended,))
         self.runs = RunService(
             self.units,
@@ -126,6 +126,9 @@ class Workshop:
         )
         self.sidechains = SidechainService(self.units, self.clock, self.intake, self.runs.cancel)
         self.executor = self._executor()
+
+    def _capture(self) -> Capture:
+        return Capture(self.units, self.clock, self.keeper, ("hunter22",))
 
     def _executor(self) -> RunExecutor:
         metrics = Metrics(self.registry.names())

@@ -27,6 +27,17 @@ COMPUTED: Final = (
         ("tasks", code, 400)
         for code in ("dependency_cycle", "too_many_dependencies", "unknown_dependency")
     ),
+    ("runtime", "invalid_learning_policy", 400),
+    ("learnings", "candidate_state_conflict", 409),
+    ("learnings", "learning_state_conflict", 409),
+    *(("learnings", code, 400) for code in ("secret_content", "secret_reason")),
+    *(
+        ("learnings", f"invalid_{what}", 400)
+        for what in (
+            *("confidence", "content", "evidence", "expiry", "kind"),
+            *("learning", "reason", "scope", "source"),
+        )
+    ),
     *((domain, "invalid_id", 400) for domain in ("agents", "personas", "projects", "sessions")),
     *((domain, "stale_version", 409) for domain in ("agents", "personas", "projects", "sessions")),
 )

@@ -20,6 +20,11 @@ STEP_EVENTS: Final[Mapping[EventKind, str]] = {
     EventKind.TOOL_RESULT: wire.TOOL_RESULT,
     EventKind.OUTPUT: wire.OUTPUT,
 }
+# What is told of a session itself, beside its runs.
+SESSION_EVENTS: Final[Mapping[EventKind, str]] = {
+    EventKind.SESSION: wire.SESSION_STATE_CHANGED,
+    EventKind.LEARNING: wire.LEARNING_UPDATED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +98,9 @@ def frame_of(event: JournalEvent, *, event_id: str) -> Frame | None:
             "event": event_body(event),
         }
         return Frame(event=wire.RUN_UPDATED, data=data, id=event_id)
-    if event.kind is EventKind.SESSION:
+    if event.kind in SESSION_EVENTS:
         data = {**where, "event": dict(event.data)}
-        return Frame(event=wire.SESSION_STATE_CHANGED, data=data, id=event_id)
+        return Frame(event=SESSION_EVENTS[event.kind], data=data, id=event_id)
     name = STEP_EVENTS.get(event.kind)
     if name is None:
         return None

@@ -18,11 +18,15 @@ from understudy.core.clock import Clock
 from understudy.core.principal import Principal
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
+from understudy.learnings.bulk import BulkService
+from understudy.learnings.candidates import CandidateService
+from understudy.learnings.service import LearningService
 from understudy.mailboxes.service import MailboxService
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
+from understudy.review.service import LearningPolicyService
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.questions import QuestionService
@@ -62,6 +66,10 @@ class AppParts:
     runtime: RuntimeService[Any]
     run_memories: RunMemoryService
     inspection: MemoryInspection
+    candidates: CandidateService
+    bulk_decisions: BulkService
+    learnings: LearningService
+    learning_policy: LearningPolicyService
     tokens: TokenService
     routes: RouteCatalogue
     tools: ToolRegistry

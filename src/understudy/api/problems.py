@@ -22,6 +22,7 @@ from understudy.core.errors import (
     Unavailable,
     UnderstudyError,
 )
+from understudy.core.pointer import pointer
 from understudy.core.request import current_request_id
 from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem, ProblemError
 
@@ -54,7 +55,6 @@ HTTP_CODES: Final[Mapping[int, str]] = {
 SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 MAX_ERRORS: Final = 50
-MAX_POINTER_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,12 +194,6 @@ def _located(location: Sequence[object], body: object) -> Iterable[object]:
         else:
             continue
         yield part
-
-
-def pointer(parts: Iterable[object]) -> str:
-    """A JSON pointer (RFC 6901)."""
-    escaped = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
-    return "".join(f"/{part}" for part in escaped)[:MAX_POINTER_CHARS]
 
 
 def _shown(error: FieldError) -> ProblemError:

@@ -6,8 +6,8 @@ from typing import Any, Final, NoReturn
 
 from starlette.requests import Request
 
-from understudy.api.problems import pointer
 from understudy.core.errors import Invalid
+from understudy.core.pointer import pointer
 
 MAX_DEPTH: Final = 64
 MAX_INT: Final = 2**63 - 1

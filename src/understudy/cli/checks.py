@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from understudy.cli.learning_words import learning_words
+
 Severity = Literal["info", "warning", "error"]
 SCARCE_BYTES: Final = 256 * 1024 * 1024
 OFFLINE: Final = "scripted"
@@ -213,6 +215,13 @@ def check_run_memory(found: Findings) -> Iterator[Check]:
         yield Check(code="run_memory_maintenance", severity="info", message=message)
 
 
+def check_learning(found: Findings) -> Iterator[Check]:
+    """What is learned, and how much of it waits for a person."""
+    words = learning_words((found.status or {}).get("learning") or {})
+    if words is not None:
+        yield Check(code="learning", severity="info", message=words)
+
+
 def check_health(found: Findings) -> Iterator[Check]:
     """What the daemon itself finds worth a look."""
     for warning in _warnings(found):
@@ -231,6 +240,7 @@ RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
     check_home,
     check_disk,
     check_run_memory,
+    check_learning,
     check_health,
 )
 

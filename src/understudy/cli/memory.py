@@ -1,4 +1,4 @@
-"""`understudy memory`: what sessions remember of their runs, and why."""
+"""`understudy memory`: what sessions know and remember, and why."""
 
 import sys
 from typing import Annotated
@@ -11,7 +11,7 @@ from understudy.cli.connection import connect
 from understudy.cli.options import Commands
 from understudy.cli.output import note
 
-commands = Commands("Memory: what sessions remember of their runs, and why.")
+commands = Commands("Memory: what sessions know and remember, and why.")
 
 Query = Annotated[
     str | None, typer.Option("--query", "-q", help="What the next input might say, or ask for.")
@@ -61,8 +61,8 @@ def explain(
         typer.Option("--run", metavar="RUN", help="What this run was given, instead."),
     ] = None,
 ) -> None:
-    """Tell why each memory of a session would or would not reach a prompt; with --run, what one
-    run was given."""
+    """Tell of each learning and run in sight whether a prompt would be told of it, and every
+    reason why not; with --run, what one run was told."""
     query = _one_of(words, query)
     if (session_id is None) == (run_id is None):
         raise typer.BadParameter("name a session, or a run with --run")

@@ -20,16 +20,23 @@ if TYPE_CHECKING:
 
 
 def context(view: "MemoryContextView") -> None:
-    """What the next run would be given."""
-    recovered = view.recovered_memory
+    """What the next run would be given: learnings, then runs."""
+    learned, recovered = view.learned_context, view.recovered_memory
+    if learned:
+        rows = [
+            (each.learning_id, each.kind, screen.ago(each.published_at_ms), each.content)
+            for each in learned.entries
+        ]
+        screen.table(("learning", "kind", "published", "content"), rows, empty="")
+        print()
     entries = recovered.entries if recovered else []
-    rows = [
+    told = [
         (entry.run_id, entry.status, screen.ago(entry.recorded_at_ms), entry.summary)
         for entry in entries
     ]
-    empty = "Nothing: the next run starts without memories."
-    screen.table(("run", "status", "recorded", "summary"), rows, empty=empty)
-    if recovered and recovered.truncated:
+    empty = "No runs." if learned else "Nothing: the next run starts without memories."
+    screen.table(("run", "status", "recorded", "summary"), told, empty=empty)
+    if any(part and part.truncated for part in (learned, recovered)):
         note("there are more than a prompt may tell of; `memory explain` lists all")
 
 
@@ -46,29 +53,28 @@ def results(view: "MemorySearchView") -> None:
 
 
 def explained(view: "MemoryExplainView") -> None:
-    """Every memory of a session, and why it would or would not reach the prompt."""
+    """Every learning and run in sight, and why it would or would not reach the prompt."""
     rows = [_explained(entry) for entry in view.entries]
-    columns = ("run", "prompt", "score", "covers", "matched", "why")
+    columns = ("kind", "id", "prompt", "rank", "score", "covers", "tokens", "matched", "why")
     screen.table(columns, rows, empty="This session remembers nothing yet.")
     floor = f", covering at least {view.relevance_floor:.0%}" if view.relevance_floor else ""
-    note(f"a prompt tells of at most {view.max_prompt_entries}{floor}")
+    limits = f"{view.max_learned_entries} learnings and {view.max_prompt_entries} runs{floor}"
+    note(f"a prompt tells of at most {limits}")
+    if view.truncated:
+        note("there are more learnings than are listed; `learnings list` shows all")
 
 
 def report(view: "MemoryReportView") -> None:
     """What a run was given, and what was left out."""
-    rows = [
-        (
-            entry.run_id,
-            entry.injected,
-            f"{entry.score:.2f}",
-            f"{entry.coverage:.0%}",
-            entry.explanation,
-        )
-        for entry in view.entries
-    ]
-    screen.table(("run", "given", "score", "covers", "why"), rows, empty=view.explanation)
-    if rows:
-        note(f"{view.injected_count} given, {view.omitted_count} left out: {view.explanation}")
+    rows = [*_reported_learnings(view), *_reported_runs(view)]
+    columns = ("kind", "id", "given", "score", "covers", "why")
+    screen.table(columns, rows, empty=view.explanation)
+    if view.learned:
+        counts = f"{view.learned.injected_count} given, {view.learned.omitted_count} without room"
+        note(f"learnings: {counts}: {view.learned.explanation}")
+    if view.entries:
+        counts = f"{view.injected_count} given, {view.omitted_count} left out"
+        note(f"runs: {counts}: {view.explanation}")
 
 
 def record(view: "RunMemoryView") -> None:
@@ -107,13 +113,45 @@ def _result(found: "SearchResultView", *, with_score: bool) -> tuple[object, ...
 
 def _explained(entry: "ExplainedEntryView") -> tuple[object, ...]:
     return (
-        entry.run_id,
+        entry.label if entry.learning_id else "run",
+        entry.source_id,
         entry.injected,
+        entry.rank,
         f"{entry.score:.2f}",
         f"{entry.coverage:.0%}",
+        entry.tokens,
         "; ".join(_match(match) for match in entry.matches) or None,
         entry.explanation,
     )
+
+
+def _reported_learnings(view: "MemoryReportView") -> list[tuple[object, ...]]:
+    entries = view.learned.entries if view.learned else ()
+    return [
+        (
+            entry.kind,
+            entry.learning_id,
+            entry.injected,
+            f"{entry.score:.2f}",
+            f"{entry.coverage:.0%}",
+            entry.explanation,
+        )
+        for entry in entries
+    ]
+
+
+def _reported_runs(view: "MemoryReportView") -> list[tuple[object, ...]]:
+    return [
+        (
+            "run",
+            entry.run_id,
+            entry.injected,
+            f"{entry.score:.2f}",
+            f"{entry.coverage:.0%}",
+            entry.explanation,
+        )
+        for entry in view.entries
+    ]
 
 
 def _match(match: "MatchView") -> str:

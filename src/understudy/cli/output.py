@@ -48,6 +48,9 @@ HINTS: Final[Mapping[str, str]] = {
     "question_state_conflict": "see what waits with `{understudy} questions list`",
     "run_memory_not_found": "see what is kept with `{understudy} memory list`",
     "run_memory_maintenance_failed": "`{understudy} doctor` says what is in the way",
+    "candidate_not_found": "see what there is with `{understudy} candidates list`",
+    "learning_not_found": "see what is known with `{understudy} learnings list`",
+    "learning_conflict": "`{understudy} candidates publish CANDIDATE --supersedes LEARNING` replaces it",
     "session_not_idle": "wait until its runs have ended, or stop them with"
     " `{understudy} sessions interrupt`",
 }
@@ -106,6 +109,8 @@ def print_json(value: object) -> None:
 
 def note(text: str) -> None:
     """A line for people, on stderr, so that stdout holds results only."""
+    # What was printed before stands before it, also where both go to one place.
+    sys.stdout.flush()
     print(printable(text), file=sys.stderr, flush=True)
 
 

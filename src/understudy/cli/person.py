@@ -28,8 +28,11 @@ class Person(Protocol):
         """Tell something."""
         ...
 
-    def edit(self, text: str) -> str | None:
-        """The text as the person wants it; None when it cannot be edited here."""
+    def edit(self, text: str, *, name: str = "arguments.json") -> str | None:
+        """The text as the person wants it; None when it cannot be edited here.
+
+        An editor sees it as a file of that name.
+        """
         ...
 
     def forget_typed(self) -> None:
@@ -53,7 +56,7 @@ class Somebody:
         for line in lines:
             note(line)
 
-    def edit(self, text: str) -> str | None:
+    def edit(self, text: str, *, name: str = "arguments.json") -> str | None:
         """Open the editor that the environment names; None when there is none or it fails."""
         from understudy.settings import editor_command
 
@@ -61,7 +64,7 @@ class Somebody:
         if command is None:
             return None
         with tempfile.TemporaryDirectory(prefix="understudy-") as directory:
-            file = Path(directory) / "arguments.json"
+            file = Path(directory) / name
             file.write_text(text, encoding="utf-8")
             try:
                 subprocess.run([*shlex.split(command), str(file)], check=True)  # noqa: S603
@@ -81,9 +84,24 @@ class Somebody:
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
+class Piped(Somebody):
+    """Whoever wrote the answers before; they are shown where they would have been typed."""
+
+    def ask(self, prompt: str) -> str:
+        """The next line; the end of the input leaves the question open."""
+        typed = super().ask(prompt)
+        note(typed)
+        return typed
+
+
 def somebody() -> Person | None:
     """Who can be asked here; None when input comes from a pipe or a file."""
     return Somebody() if sys.stdin.isatty() else None
+
+
+def anybody() -> Person:
+    """Who answers here, at the terminal or from a pipe."""
+    return somebody() or Piped()
 
 
 def read_line(prompt: str) -> str:

@@ -1,7 +1,204 @@
-"""`understudy policy`: what operators decide about memory while the daemon runs."""
+"""`understudy policy`: what operators decide about memory and learning while the daemon runs."""
 
-from understudy.cli import run_memory_policy
-from understudy.cli.options import Commands
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-commands = Commands("Policy: what operators decide about memory.")
+import typer
+
+from understudy.cli import run_memory_policy, screen
+from understudy.cli.arguments import Cursor, Limit
+from understudy.cli.connection import Connection, connect
+from understudy.cli.learning_policy_shown import policy_pairs, show_dry_run
+from understudy.cli.options import Commands, shared
+from understudy.cli.output import note
+from understudy.cli.policy_changes import changes
+from understudy.cli.policy_input import changed, document, one_source
+from understudy.cli.runtime import Expected
+
+if TYPE_CHECKING:
+    from understudy.client import Client
+
+commands = Commands("Policy: what operators decide about memory and learning.")
 commands.app.add_typer(run_memory_policy.commands.app, name="run-memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """One of the policies: the calls about it, and how it reads."""
+
+    name: str
+    calls: Callable[["Client"], Any]
+    pairs: Callable[[Any], list[tuple[str, object]]]
+
+    def show(self, daemon: Connection, view: Any) -> None:
+        """The policy in force, after a look or a change."""
+        daemon.show(lambda: screen.fields(self.pairs(view)))
+
+
+POLICIES: Final[Mapping[str, Policy]] = {
+    "learning": Policy(
+        name="learning", calls=lambda client: client.learning_policy, pairs=policy_pairs
+    ),
+    "run-memory": Policy(
+        name="run-memory",
+        calls=lambda client: client.run_memory_policy,
+        pairs=run_memory_policy.policy_pairs,
+    ),
+}
+LEARNING: Final = "learning"
+Which = Annotated[
+    str,
+    typer.Argument(
+        metavar="[WHICH]", help="`learning` if left out, or `run-memory`.", show_default=False
+    ),
+]
+File = Annotated[
+    Path | None,
+    typer.Option("--file", help="A whole policy as JSON; what it leaves out is the default."),
+]
+Stdin = Annotated[bool, typer.Option("--stdin", help="The same, from stdin.")]
+
+
+@commands("show", "get")
+def show(ctx: typer.Context, which: Which = LEARNING) -> None:
+    """Show a policy in force; the learning policy unless another is named."""
+    policy = _policy(which)
+    with connect(ctx) as daemon:
+        policy.show(daemon, policy.calls(daemon.client).get())
+
+
+@commands("edit")
+def edit(
+    ctx: typer.Context,
+    which: Which = LEARNING,
+    file: File = None,
+    stdin: Stdin = False,
+    expected_revision: Expected = None,
+) -> None:
+    """Edit a policy in your editor, or replace it by a file; a wrong one changes nothing."""
+    policy = _policy(which)
+    source = one_source(file, stdin=stdin)
+    wanted = None if source is None else document(source)
+    if wanted is None and shared(ctx).json:
+        raise typer.BadParameter("an editor needs a person: give --file or --stdin with --json")
+    with connect(ctx) as daemon:
+        calls = policy.calls(daemon.client)
+        if wanted is not None:
+            policy.show(daemon, calls.set(wanted, expected_revision=expected_revision))
+        elif _edited(daemon, policy, expected_revision):
+            policy.show(daemon, calls.get())
+        else:
+            note("nothing changed")
+
+
+@commands("set")
+def change(
+    ctx: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="WHICH", help="`learning`, or `run-memory`.")],
+    pairs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...", help="Fields to change, such as judge.enabled=true."
+        ),
+    ],
+    expected_revision: Expected = None,
+) -> None:
+    """Change fields of a policy; the others stay as they are."""
+    policy = _policy(which)
+    changed({}, pairs)  # a mistyped one is told before anybody is asked
+    with connect(ctx) as daemon:
+        calls = policy.calls(daemon.client)
+        current = calls.get()
+        wanted = changed(daemon.answer["policy"], pairs)
+        # Somebody else's change in between is not undone.
+        revision = current.revision if expected_revision is None else expected_revision
+        policy.show(daemon, calls.set(wanted, expected_revision=revision))
+
+
+@commands("dry-run")
+def dry_run(
+    ctx: typer.Context,
+    file: File = None,
+    stdin: Stdin = False,
+    days: Annotated[
+        int, typer.Option("--days", min=1, max=90, help="Decided ones of so many days, too.")
+    ] = 7,
+) -> None:
+    """Tell what a learning policy would do otherwise with what waits and what was decided."""
+    source = one_source(file, stdin=stdin)
+    if source is None:
+        raise typer.BadParameter("give the policy to try: --file or --stdin")
+    wanted = document(source)
+    with connect(ctx) as daemon:
+        view = daemon.client.learning_policy.dry_run(wanted, days=days)
+        daemon.show(lambda: show_dry_run(view))
+
+
+@commands("history", "revisions")
+def history(
+    ctx: typer.Context, which: Which = LEARNING, limit: Limit = 50, cursor: Cursor = None
+) -> None:
+    """List the kept revisions of a policy with what each changed, newest first."""
+    policy = _policy(which)
+    with connect(ctx) as daemon:
+        page = policy.calls(daemon.client).revisions(limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.revision,
+                screen.ago(item.updated_at_ms),
+                item.actor,
+                item.rollback_of_revision,
+                _changes(item, older),
+            )
+            for item, older in zip_longest(page.items, page.items[1:])
+        ]
+        columns = ("revision", "when", "by", "rollback of", "changes")
+        daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
+        daemon.more(page.next_cursor)
+
+
+@commands("rollback")
+def roll_back(
+    ctx: typer.Context,
+    which: Which = LEARNING,
+    to: Annotated[
+        int | None,
+        typer.Option("--to", metavar="REVISION", help="To which one; the one before if left out."),
+    ] = None,
+    expected_revision: Expected = None,
+) -> None:
+    """Bring an earlier policy back as a new revision."""
+    policy = _policy(which)
+    with connect(ctx) as daemon:
+        calls = policy.calls(daemon.client)
+        policy.show(daemon, calls.roll_back(to, expected_revision=expected_revision))
+
+
+def _policy(which: str) -> Policy:
+    if which not in POLICIES:
+        raise typer.BadParameter(f"there is a learning and a run-memory policy; got {which!r}")
+    return POLICIES[which]
+
+
+def _changes(item: Any, older: Any) -> str | None:
+    """What a revision changed, as far as the one before it is at hand."""
+    if older is None:
+        return None
+    return changes(older.policy.model_dump(), item.policy.model_dump()) or "nothing"
+
+
+def _edited(daemon: Connection, policy: Policy, expected_revision: int | None) -> bool:
+    """Have the policy in force edited; whether it was changed."""
+    from understudy.cli.person import Somebody
+    from understudy.cli.policy_editing import Editing
+
+    calls = policy.calls(daemon.client)
+    current = calls.get()
+    revision = current.revision if expected_revision is None else expected_revision
+    editing = Editing(Somebody(), policy.name, may_ask=sys.stdin.isatty())
+    return editing.edit(daemon.answer["policy"], partial(calls.set, expected_revision=revision))

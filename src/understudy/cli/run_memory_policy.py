@@ -1,25 +1,21 @@
 """`understudy policy run-memory`: how much is remembered of runs, for how long, for whom."""
 
-import json
-import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import screen
 from understudy.cli.arguments import Cursor, Limit
 from understudy.cli.connection import Connection, connect
 from understudy.cli.options import Commands
+from understudy.cli.policy_input import changed, document, one_source
 from understudy.cli.runtime import Expected
 
 if TYPE_CHECKING:
     from understudy.wire.memory import RunMemoryPolicyView
 
 commands = Commands("How much is remembered of runs, for how long, and who may find it.")
-
-STDIN = Path(inputs.STDIN)
 
 
 @commands("show", "get")
@@ -44,10 +40,10 @@ def change(
     expected_revision: Expected = None,
 ) -> None:
     """Change the policy; what it no longer allows is forgotten at once."""
-    source = STDIN if stdin else file
-    if bool(pairs) + stdin + (file is not None) != 1:
+    source = one_source(file, stdin=stdin)
+    if bool(pairs) == (source is not None):
         raise typer.BadParameter("give KEY=VALUE pairs, or --file, or --stdin")
-    typed = _pairs(pairs or ()) if source is None else _document(source)
+    typed = changed({}, pairs or ()) if source is None else document(source)
     with connect(ctx) as daemon:
         if source is None:
             current = daemon.client.run_memory_policy.get()
@@ -94,40 +90,14 @@ def roll_back(
         _show(daemon, view)
 
 
-def _document(source: Path) -> dict[str, Any]:
-    try:
-        found = inputs.parse_object(inputs.read_file(source))
-    except inputs.NotAnObject as problem:
-        raise typer.BadParameter(f"{inputs.name_of(source)} {problem}") from None
-    # What `show --json` prints can be changed and given back.
-    inner = found.get("policy")
-    return inner if isinstance(inner, dict) else found
-
-
-def _pairs(typed: Sequence[str]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for pair in typed:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"give KEY=VALUE; got {pair!r}")
-        fields[name] = _value(value)
-    return fields
-
-
-def _value(text: str) -> Any:
-    """A number, true or false as such; everything else is a word."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    is_plain = isinstance(value, bool | int | float) and math.isfinite(value)
-    return value if is_plain else text
-
-
-def _show(daemon: Connection, view: "RunMemoryPolicyView") -> None:
-    pairs = [
+def policy_pairs(view: "RunMemoryPolicyView") -> list[tuple[str, object]]:
+    """Everything that the policy in force says."""
+    return [
         ("revision", view.revision),
         ("changed", screen.ago(view.updated_at_ms)),
         *view.policy.model_dump().items(),
     ]
-    daemon.show(lambda: screen.fields(pairs))
+
+
+def _show(daemon: Connection, view: "RunMemoryPolicyView") -> None:
+    daemon.show(lambda: screen.fields(policy_pairs(view)))

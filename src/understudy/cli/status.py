@@ -7,6 +7,7 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.connection import connect
+from understudy.cli.learning_words import learning_words
 
 
 def status(ctx: typer.Context) -> None:
@@ -28,6 +29,7 @@ def _fields(url: str, view: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("routes", [_route(route) for route in view.get("provider_readiness") or []]),
         ("sessions", (view.get("sessions") or {}).get("total")),
         ("runs", counts or "none yet"),
+        ("learning", learning_words(view.get("learning") or {})),
         ("health", [f"{item['severity']}: {item['message']}" for item in warnings] or "good"),
     ]
 

@@ -11,7 +11,10 @@ from understudy.client.errors import InvalidCall
 from understudy.client.groups.access import Audit, Tokens
 from understudy.client.groups.agents import Agents
 from understudy.client.groups.assets import Assets
+from understudy.client.groups.candidates import Candidates
 from understudy.client.groups.checkpoints import Checkpoints
+from understudy.client.groups.learning_policy import LearningPolicy
+from understudy.client.groups.learnings import Learnings
 from understudy.client.groups.mailboxes import Mailboxes
 from understudy.client.groups.mcp import McpServers
 from understudy.client.groups.memory import Memory, RunMemories, RunMemoryPolicy
@@ -75,6 +78,9 @@ class Client:
         self.memory = Memory(self._transport)
         self.run_memories = RunMemories(self._transport)
         self.run_memory_policy = RunMemoryPolicy(self._transport)
+        self.candidates = Candidates(self._transport)
+        self.learnings = Learnings(self._transport)
+        self.learning_policy = LearningPolicy(self._transport)
         self.permissions = Permissions(self._transport)
         self.tools = Tools(self._transport)
         self.mcp_servers = McpServers(self._transport)

@@ -47,6 +47,7 @@ EventData: TypeAlias = (
     | ToolAnswered
     | OutputSaid
     | wire.SessionStateChanged
+    | wire.LearningUpdated
     | dict[str, Any]
 )
 READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
@@ -57,6 +58,7 @@ READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
     wire.TOOL_RESULT: ToolAnswered.model_validate,
     wire.OUTPUT: OutputSaid.model_validate,
     wire.SESSION_STATE_CHANGED: wire.SessionStateChanged.model_validate,
+    wire.LEARNING_UPDATED: wire.LearningUpdated.model_validate,
 }
 
 

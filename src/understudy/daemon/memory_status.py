@@ -19,12 +19,13 @@ ADVICE: Final[Mapping[str, str]] = {
 Finding = Iterator[dict[str, Any]]
 
 
-def memory_sections(run_memory: Mapping[str, Any]) -> dict[str, Any]:
+def memory_sections(
+    run_memory: Mapping[str, Any], session_metrics: Mapping[str, int]
+) -> dict[str, Any]:
     """The parts of the status about memory."""
     return {
         "run_memory": dict(run_memory),
-        # Grows once there are learnings that can be left out of a prompt.
-        "session_memory": {"metrics": {"prompt_limit_omitted_total": 0}},
+        "session_memory": {"metrics": dict(session_metrics)},
     }
 
 

@@ -85,7 +85,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 def _greet(daemon: Daemon, listener: socket.socket) -> None:
-    route = daemon.ground.routes.find(daemon.default_route())
+    route = daemon.ground.routes.find(daemon.services.default_route())
     reason = "there is no such route" if route is None else route.reason
     _say(
         banner(

@@ -14,6 +14,7 @@ from understudy.agents.service import AgentService
 from understudy.assets.service import AssetService
 from understudy.daemon.ground import Ground
 from understudy.daemon.known_tools import KnownTools
+from understudy.daemon.learning import LearningPlane
 from understudy.daemon.mcp import mcp_servers, session_mcp
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
@@ -26,9 +27,10 @@ from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy_change import policy_hook
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
+from understudy.review.policy_change import policy_hook as learning_policy_hook
+from understudy.review.worker import TOPIC as REVIEWS
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
@@ -60,6 +62,7 @@ class Services:
         maintenance = Maintenance(clock, self.keeper.counters)
         self.runtime = _runtime(ground, maintenance)
         self.run_memories = RunMemoryService(units, clock, self.runtime, self.keeper, maintenance)
+        self.learning = LearningPlane(ground, self.runtime, self.default_route)
         self.daemon_rules = DaemonRules(self.runtime)
         self.agents = AgentService(units, clock, ground.route_exists)
         self.tokens = _tokens(ground)
@@ -70,7 +73,14 @@ class Services:
         self.assets = AssetService(units, clock)
         self.intake = RunIntake(clock, ground.routes, self.defaults)
         self.inspection = MemoryInspection(units, clock, self.keeper)
-        self.capture = Capture(units, clock, self.keeper, settings.secrets)
+        self.capture = Capture(
+            units,
+            clock,
+            self.keeper,
+            settings.secrets,
+            receipt_for=self.learning.receipts.receipt_for,
+            hooks=(self.learning.summaries.kept, self.learning.receipts.kept),
+        )
         self.family = Family(units, clock, self.intake, (self.capture.ended,))
         self.runs = RunService(
             units, clock, self.intake, ground.signals.request, (self.family.ended,)
@@ -95,6 +105,8 @@ class Services:
         self.tools = self._tools()
         self.metrics = Metrics(self.tools.names())
         self.metrics.watch_run_memory(self.keeper.counters.snapshot)
+        self.metrics.watch_session_memory(self.learning.prompts.snapshot)
+        self.metrics.watch_learning(self.learning.counters.snapshot)
         self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
 
     def _tools(self) -> ToolRegistry:
@@ -135,14 +147,22 @@ class Services:
             debug_level=DebugLevel(document.get("debug_level") or settings.debug_level),
         )
 
+    def default_route(self) -> str:
+        """The route of whatever names none."""
+        with self._ground.units.read() as unit:
+            return self.defaults(unit).route_id
+
     def _check_input(self, tool_name: str, arguments: Mapping[str, Any]) -> None:
         # What a server outside offers is known only while a run is at work; it checks for itself.
         if tool_name in self.tools.names():
             self.tools.check(tool_name, arguments)
 
 
-def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService[MemoryUnit]:
-    return RuntimeService(ground.units, ground.clock, (policy_hook(maintenance),))
+def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService[Any]:
+    learning = learning_policy_hook(ground.clock, partial(ground.bell.ring, REVIEWS))
+    # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
+    # wait for the lock of run memories, which the other hook takes.
+    return RuntimeService(ground.units, ground.clock, (learning, policy_hook(maintenance)))
 
 
 def _tokens(ground: Ground) -> TokenService:

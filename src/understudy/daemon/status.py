@@ -9,6 +9,7 @@ from typing import Any, Final
 from understudy import __version__
 from understudy.core.clock import Clock
 from understudy.daemon.health import warning
+from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
 from understudy.runs.intake import RuntimeDefaults
@@ -32,6 +33,8 @@ class StatusReport:
     state: Callable[[], str]
     mcp_servers: Callable[[], Sequence[ServerStatus]]
     run_memory: Callable[[int], Mapping[str, Any]]
+    session_memory: Callable[[], Mapping[str, int]]
+    learning: Callable[[int], Mapping[str, Any]]
 
     def __call__(self) -> dict[str, Any]:
         """The snapshot as a JSON object."""
@@ -41,11 +44,12 @@ class StatusReport:
             runs = unit.runs.counts()
             last_sequence = unit.journal.last_sequence()
             defaults = self.defaults(unit)
-        run_memory = self.run_memory(began)
+        run_memory, learning = self.run_memory(began), self.learning(began)
         warnings = [
             *self._route_warnings(),
             *self._mcp_warnings(),
             *memory_warnings(run_memory),
+            *learning_warnings(learning),
             *self._disk_warnings(),
         ]
         return {
@@ -66,7 +70,8 @@ class StatusReport:
             ],
             "sessions": {"total": sessions},
             "runs": {str(status): runs.get(status, 0) for status in RunStatus},
-            **memory_sections(run_memory),
+            **memory_sections(run_memory, self.session_memory()),
+            "learning": dict(learning),
             "health": {
                 "ok": all(each["severity"] != "error" for each in warnings),
                 "warnings": warnings,

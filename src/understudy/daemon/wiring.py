@@ -76,11 +76,6 @@ class Daemon:
             listener.stop()
         self.ground.database.dispose()
 
-    def default_route(self) -> str:
-        """The route of runs that name none."""
-        with self.ground.units.read() as unit:
-            return self.services.defaults(unit).route_id
-
     def parts(self) -> AppParts:
         """What the API works with."""
         ground, services = self.ground, self.services
@@ -105,6 +100,10 @@ class Daemon:
             runtime=services.runtime,
             run_memories=services.run_memories,
             inspection=services.inspection,
+            candidates=services.learning.candidates,
+            bulk_decisions=services.learning.bulk_decisions,
+            learnings=services.learning.learnings,
+            learning_policy=services.learning.policy,
             tokens=services.tokens,
             routes=ground.routes,
             tools=services.known_tools,
@@ -133,4 +132,6 @@ class Daemon:
             lambda: self.state,
             self.services.mcp.statuses,
             self.services.run_memories.status,
+            self.services.learning.prompts.snapshot,
+            self.services.learning.status,
         )

@@ -51,7 +51,7 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         observer=services.metrics,
         compactor=Compactor(scrub=ground.scrub),
         sources=(mcp,),
-        memories=Recollector(clock, services.keeper),
+        memories=Recollector(clock, services.keeper, services.learning.prompts),
     )
 
 

@@ -1,5 +1,6 @@
 """Making the memory of a run, in the transaction that ends it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
@@ -7,7 +8,7 @@ from typing import Final, cast
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, Unavailable, UnderstudyError
+from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.memory.asked import request_text
 from understudy.memory.bounds import MAX_SCOPE_KEYS
 from understudy.memory.digest import Digest, digest
@@ -33,8 +34,12 @@ class NotMade(Unavailable):
     """The texts of a run broke what makes its memory; trying again would end the same way."""
 
 
-def receipt_for(_: MemoryUnit) -> SemanticCapture:
-    """Whether something is to be learned from the runs that end now; so far nothing is."""
+# Told of a run and of the record that was made of it, in the transaction that keeps the record.
+KeptHook = Callable[[MemoryUnit, Run, RunMemoryRecord], None]
+
+
+def nothing_to_learn(_: MemoryUnit) -> SemanticCapture:
+    """The receipt where nobody learns from runs."""
     return SemanticCapture.SKIPPED
 
 
@@ -47,6 +52,9 @@ class Capture:
     keeper: Keeper
     # Values that the operator named as secret.
     literals: tuple[str, ...] = ()
+    # Whether something is to be learned from the runs that end now.
+    receipt_for: Callable[[MemoryUnit], SemanticCapture] = nothing_to_learn
+    hooks: tuple[KeptHook, ...] = ()
 
     def foresee(self, run: Run, outcome: str) -> None:
         """Scrub what a run is about to leave behind, while nobody waits for a lock."""
@@ -112,7 +120,7 @@ class Capture:
         record = RunMemoryRecord(
             session_id=run.session_id,
             scope_keys=_scope_keys(unit, run.session_id),
-            semantic_capture=receipt_for(unit),
+            semantic_capture=self._receipt(unit, run),
             memory=made.memory,
         )
         if not self.keeper.keep(unit, record, made.evidence, policy=policy):
@@ -120,7 +128,27 @@ class Capture:
         if made.redacted:
             count = partial(self.keeper.counters.add, redacted_fields_total=made.redacted)
             unit.afterwards(count)
+        self._tell(unit, run, record)
         return True
+
+    def _receipt(self, unit: MemoryUnit, run: Run) -> SemanticCapture:
+        try:
+            return self.receipt_for(unit)
+        except DatabaseUnavailable:
+            raise
+        except Exception:
+            log.exception("run_memory.no_receipt", run_id=run.run_id)
+            return SemanticCapture.SKIPPED
+
+    def _tell(self, unit: MemoryUnit, run: Run, record: RunMemoryRecord) -> None:
+        for hook in self.hooks:
+            try:
+                hook(unit, run, record)
+            except DatabaseUnavailable:
+                raise
+            except Exception:
+                # Whatever somebody makes of a record, the run that left it must end.
+                log.exception("run_memory.not_told", run_id=run.run_id)
 
     def _digest(self, unit: MemoryUnit, run: Run, policy: RunMemoryPolicy) -> Digest:
         outcome, made = _left_behind(unit, run)

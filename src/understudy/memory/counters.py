@@ -1,4 +1,4 @@
-"""What happened to run memories since this process began."""
+"""What happened to memories since this process began."""
 
 import threading
 from dataclasses import dataclass, field, fields
@@ -6,18 +6,9 @@ from typing import Any
 
 
 @dataclass(slots=True)
-class Counters:
+class Sums:
     """Sums that only grow; several threads may add to them."""
 
-    stored_total: int = 0
-    injected_total: int = 0
-    skipped_unreadable_total: int = 0
-    pruned_ttl_total: int = 0
-    pruned_overflow_total: int = 0
-    pruned_orphan_total: int = 0
-    redacted_fields_total: int = 0
-    ranked_candidates_total: int = 0
-    prompt_limit_omitted_total: int = 0
     _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, **amounts: int) -> None:
@@ -34,3 +25,26 @@ class Counters:
                 for each in fields(self)
                 if not each.name.startswith("_")
             }
+
+
+@dataclass(slots=True)
+class Counters(Sums):
+    """What happened to run memories."""
+
+    stored_total: int = 0
+    injected_total: int = 0
+    skipped_unreadable_total: int = 0
+    pruned_ttl_total: int = 0
+    pruned_overflow_total: int = 0
+    pruned_orphan_total: int = 0
+    redacted_fields_total: int = 0
+    ranked_candidates_total: int = 0
+    prompt_limit_omitted_total: int = 0
+
+
+@dataclass(slots=True)
+class PromptCounters(Sums):
+    """What became of learnings that a prompt could have told of."""
+
+    injected_total: int = 0
+    prompt_limit_omitted_total: int = 0

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from understudy.core.errors import FieldError, Invalid
+from understudy.core.pointer import pointer
 from understudy.runtime.service import HasRevisions, current_revision
 
 SETTING: Final = "run_memory_policy"
@@ -118,7 +119,7 @@ _TYPES: Final[Mapping[str, tuple[Any, str]]] = {
 
 def _unknown(given: Mapping[str, Any]) -> list[FieldError]:
     return [
-        FieldError(pointer=f"/{name}", code="unknown_field", detail="no such field")
+        FieldError(pointer=pointer([name]), code="unknown_field", detail="no such field")
         for name in given
         if name not in _TYPES
     ]

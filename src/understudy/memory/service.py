@@ -1,14 +1,14 @@
 """Use cases of run memory: look, forget, decide what is kept, and keep it in order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, Invalid, NotFound, Unavailable, UnderstudyError
+from understudy.core.errors import DamagedRecord, Invalid, UnderstudyError
 from understudy.core.principal import Principal
 from understudy.memory.doubts import doubt
 from understudy.memory.keeping import Keeper
@@ -24,10 +24,12 @@ from understudy.memory.policy import (
 )
 from understudy.memory.policy_change import take_hold
 from understudy.memory.ports import MemoryUnit, MemoryUnits
-from understudy.memory.record import RECEIPT, Evidence, Pointer, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
 from understudy.memory.report import Source, report_json
+from understudy.memory.settling import no_memory, settle
 from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService, current_revision
+from understudy.runtime.service import RuntimeService
+from understudy.runtime.setting import Setting
 
 log = structlog.get_logger()
 
@@ -53,7 +55,7 @@ class RunMemoryService:
             pointer = self._require(unit, run_id)
             record = unit.run_memories.get(run_id)
         if record is None:
-            raise _no_memory(run_id)
+            raise no_memory(run_id)
         wrong = doubt(record, session_id=pointer.session_id)
         if wrong is not None:
             raise DamagedRecord(
@@ -69,7 +71,7 @@ class RunMemoryService:
             self._require(unit, run_id)
             evidence = unit.run_memory_index.evidence(run_id)
         if evidence is None:
-            raise _no_memory(run_id)
+            raise no_memory(run_id)
         return evidence
 
     def forget(self, principal: Principal, run_id: str) -> None:
@@ -80,7 +82,7 @@ class RunMemoryService:
             # A record that is still to be made is not made any more.
             was_postponed = index.made_up_for(run_id)
             if index.get(run_id) is None and not was_postponed:
-                raise _no_memory(run_id)
+                raise no_memory(run_id)
             self.keeper.forget(unit, [run_id])
             at_ms = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "run_memories.forget", run_id, at_ms=at_ms))
@@ -88,19 +90,11 @@ class RunMemoryService:
     def settle(self, run_id: str, receipt: SemanticCapture) -> None:
         """Note how far learning from a run has come, in the index and in the record."""
         with self.units.write() as unit:
-            unit.run_memory_index.hold()
-            pointer = unit.run_memory_index.get(run_id)
-            if pointer is None:
-                raise _no_memory(run_id)
-            RECEIPT.check(pointer.semantic_capture, receipt)
-            if receipt is not pointer.semantic_capture:
-                stamp = _rewrite(unit, run_id, receipt)
-                unit.run_memory_index.settle(run_id, receipt, stamp=stamp)
+            settle(unit, run_id, receipt)
 
     def policy(self) -> PolicyAt:
         """The policy in force, and the revision it is part of."""
-        with self.units.read() as unit:
-            return policy_in(unit), current_revision(unit)
+        return self._setting.current()
 
     def set_policy(
         self,
@@ -118,13 +112,12 @@ class RunMemoryService:
                 "invalid_run_memory_policy", domain="runtime", detail="name at least one field"
             )
         policy = read_policy(given)
-        changes = {SETTING: policy_json(policy)}
         last = self.maintenance.last()
-        revision = self.runtime.change(principal, changes, expected_revision=expected_revision)
+        changed = self._setting.change(principal, policy, expected_revision=expected_revision)
         if last.is_failed and self.maintenance.last() is last:
             with self.units.write() as unit:
                 take_hold(unit, self.maintenance, policy_in(unit))
-        return policy, revision
+        return changed
 
     def roll_back_policy(
         self,
@@ -134,20 +127,13 @@ class RunMemoryService:
         expected_revision: int | None = None,
     ) -> PolicyAt:
         """Bring the policy of an earlier revision back, and leave all other settings as they are."""
-        revision = self.runtime.roll_back(
-            principal, target_revision, expected_revision=expected_revision, only=SETTING
+        return self._setting.roll_back(
+            principal, target_revision, expected_revision=expected_revision
         )
-        return stored_policy(revision.document), revision
 
     def policy_revisions(self) -> tuple[PolicyAt, ...]:
         """The policy after each kept change of it, newest first."""
-        kept = self.runtime.revisions()
-        earlier = (*(revision.document.get(SETTING) for revision in kept[1:]), _NOTHING)
-        return tuple(
-            (usable_policy(revision.document), revision)
-            for revision, before in zip(kept, earlier, strict=True)
-            if revision.document.get(SETTING) != before
-        )
+        return self._setting.revisions()
 
     def startup(self) -> None:
         """Bring records, index and policy to agreement; a failure is told, and the daemon serves."""
@@ -193,34 +179,22 @@ class RunMemoryService:
             "metrics": self.keeper.counters.snapshot(),
         }
 
+    @property
+    def _setting(self) -> Setting[MemoryUnit, RunMemoryPolicy]:
+        return Setting(
+            name=SETTING,
+            runtime=self.runtime,
+            stored=stored_policy,
+            usable=usable_policy,
+            to_json=policy_json,
+        )
+
     def _require(self, unit: MemoryUnit, run_id: str) -> Pointer:
         pointer = unit.run_memory_index.get(run_id)
         now = self.clock.now_ms()
         if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now):
-            raise _no_memory(run_id)
+            raise no_memory(run_id)
         return pointer
-
-
-# What stands before the oldest revision that is kept.
-_NOTHING: Final = object()
-
-
-def _rewrite(unit: MemoryUnit, run_id: str, receipt: SemanticCapture) -> str | None:
-    """The stamp of the record once it says so too; None where it cannot be written now."""
-    try:
-        record = unit.run_memories.get(run_id)
-        if record is None:
-            return None
-        return unit.run_memories.put(replace(record, semantic_capture=receipt))
-    except Unavailable as problem:
-        log.warning("run_memory.receipt_not_written", run_id=run_id, reason=problem.detail)
-        return None
-
-
-def _no_memory(run_id: str) -> NotFound:
-    return NotFound(
-        "run_memory_not_found", domain="run_memories", detail=f"no memory of run {run_id!r}"
-    )
 
 
 def _counts(shown: Mapping[str, Any]) -> dict[str, Any]:

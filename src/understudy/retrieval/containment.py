@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from understudy.retrieval.documents import Field
+from understudy.retrieval.documents import Document, Field, Scored
+from understudy.retrieval.points import DIGITS
 from understudy.retrieval.stop_words import STOP_WORDS
 
 # Enough to be found, and too little to come before a text that holds the word itself.
@@ -25,6 +26,15 @@ class Needle:
         """What a field earns for what it contains."""
         text = field.text.casefold()
         return PART_POINTS * sum(1 for part in self.parts if part in text)
+
+    def earned(self, scored: Scored, document: Document) -> tuple[float, tuple[str, ...]]:
+        """What the terms and the letters of a query earn together, and in which fields."""
+        contained = {field.name: self.points(field) for field in document.fields}
+        matched = [match.field for match in scored.matches]
+        held = [name for name, points in contained.items() if points or name in matched]
+        # Last what is no field: a query may name the time of a record.
+        names = dict.fromkeys((*held, *matched))
+        return round(scored.score + sum(contained.values()), DIGITS), tuple(names)
 
 
 def needle(query: str) -> Needle:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from understudy.memory.policy import RunMemoryPolicy
+from understudy.retrieval.choice import Learned
 from understudy.retrieval.hits import SearchUnit
+from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recovered import Recovered, recover
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
@@ -17,6 +19,7 @@ class MemoryContext:
     learning_scopes: tuple[LearningScope, ...]
     query: str | None
     policy: RunMemoryPolicy
+    learned: Learned
     recovered: Recovered
 
 
@@ -34,5 +37,6 @@ def memory_context(
         learning_scopes=visible_scopes(unit, session),
         query=query,
         policy=policy,
+        learned=learn_context(unit, session, query, now_ms),
         recovered=recover(unit, session.session_id, query, policy, now_ms),
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
+from understudy.learnings.model import LearningStatus, Tier, Verification
+from understudy.learnings.ports import LearningUnit
 from understudy.memory.policy import RunMemoryPolicy
-from understudy.memory.ports import MemoryUnit
 from understudy.redaction.marker import cut
 from understudy.retrieval.ports import TermIndex
 from understudy.sessions.learning_scopes import LearningScope
@@ -23,7 +24,7 @@ class ResultKind(StrEnum):
     SKILL = "skill"
 
 
-class SearchUnit(MemoryUnit, Protocol):
+class SearchUnit(LearningUnit, Protocol):
     """One transaction over everything a search looks at."""
 
     @property
@@ -58,6 +59,10 @@ class SearchResult:
     score: float = 0.0
     scope: LearningScope | None = None
     matched_fields: tuple[str, ...] = ()
+    # Of learnings only.
+    learning_status: LearningStatus | None = None
+    publish_tier: Tier | None = None
+    verification_status: Verification | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

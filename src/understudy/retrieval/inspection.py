@@ -11,6 +11,7 @@ from understudy.memory.keeping import Keeper
 from understudy.memory.policy import policy_in
 from understudy.memory.record import Pointer, RunMemory, RunMemoryRecord
 from understudy.retrieval.context import MemoryContext, memory_context
+from understudy.retrieval.explain import Explanation, explain
 from understudy.retrieval.hits import SearchUnit
 from understudy.retrieval.report import injection_report
 from understudy.retrieval.search import SearchAnswer, checked_query, search
@@ -48,6 +49,18 @@ class MemoryInspection:
         asked = checked_query(query)
         with self.units.read() as unit:
             return memory_context(
+                unit,
+                require_session(unit, session_id),
+                query=asked,
+                policy=policy_in(unit),
+                now_ms=self.clock.now_ms(),
+            )
+
+    def explain(self, session_id: str, query: str | None) -> Explanation:
+        """Every record in sight, in or out, and everything that keeps it out."""
+        asked = checked_query(query)
+        with self.units.read() as unit:
+            return explain(
                 unit,
                 require_session(unit, session_id),
                 query=asked,

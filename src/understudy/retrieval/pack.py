@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from understudy.core.tokens import size_of, tokens_in_bytes
-from understudy.retrieval.frame import GAP, Frame, Note, heading
+from understudy.retrieval.frame import GAP, MARK_BYTES, Frame, Note, heading
+
+# All marks are equally long.
+ANY_MARK: Final = "0" * 2 * MARK_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,11 @@ class Packed:
     body: str = ""
     kept: int = 0
     tokens: int = 0
+
+
+def note_tokens(frame: Frame, note: Note) -> int:
+    """What one more note takes in a section."""
+    return tokens_in_bytes(size_of(GAP + frame.block(note, ANY_MARK)))
 
 
 def pack(

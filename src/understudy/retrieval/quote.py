@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from understudy.core.unseen import is_unseen
+
 # What a terminal would obey: colours and cursor, then titles and the like, then the short ones.
 _SEQUENCES: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
@@ -16,22 +18,6 @@ _BREAKS: Final = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _FENCES: Final = re.compile("[`\u1fef\uff40\u02cb\u2035]{3,}|[~\uff5e\u223c\u02dc]{3,}")
 _FENCE_SHOWN: Final = "'''"
 
-# Controls, format and bidi characters, halves of pairs, characters that only some fonts know.
-_UNSEEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-# Letters and marks that show nothing though their category says otherwise, as ranges.
-_UNSEEN: Final = (
-    (0x034F, 0x034F),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x2060, 0x206F),
-    (0x2800, 0x2800),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFFA0, 0xFFA0),
-    (0xFFF0, 0xFFFC),
-    (0xE0000, 0xE0FFF),
-)
 _SEEN_CONTROLS: Final = "\n\t"
 
 # Tags, fences, headings, links, template tokens and entities all need one of these.
@@ -60,11 +46,7 @@ class _Table(dict[int, str]):
 
 def _if_seen(character: str) -> str:
     """Nothing in place of what nobody would see."""
-    code = ord(character)
-    is_unseen = unicodedata.category(character) in _UNSEEN_CATEGORIES or any(
-        first <= code <= last for first, last in _UNSEEN
-    )
-    return "" if is_unseen and character not in _SEEN_CONTROLS else character
+    return "" if is_unseen(character) and character not in _SEEN_CONTROLS else character
 
 
 def _inert(character: str) -> str:

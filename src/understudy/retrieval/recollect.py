@@ -1,24 +1,31 @@
-"""What a prompt is told of earlier runs: chosen, packed, rendered, and accounted for."""
+"""What a prompt is told of what was learned and of earlier runs: chosen, packed, accounted for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, cast
 
 import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
+from understudy.learnings.model import Learning
+from understudy.learnings.ports import Use
 from understudy.memory.asked import query_text
+from understudy.memory.counters import PromptCounters
 from understudy.memory.keeping import Keeper
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
-from understudy.retrieval.frame import RECOVERED_MEMORY, Note, new_mark
+from understudy.retrieval.choice import Reason as LearnedReason
+from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, Frame, Note, new_mark
 from understudy.retrieval.hits import SearchUnit
-from understudy.retrieval.pack import Budget, Packed, pack
-from understudy.retrieval.recovered import Reason, Recovered, recover
-from understudy.retrieval.report import failed_report, injection_json
+from understudy.retrieval.learned import learn_context
+from understudy.retrieval.pack import Budget, pack
+from understudy.retrieval.recovered import Reason, recover
+from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
+from understudy.sessions.ports import require_session
 
 log = structlog.get_logger()
 
@@ -31,6 +38,10 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "prompt_limit_omitted_total": (Reason.OVER_ENTRY_LIMIT, Reason.OVER_BUDGET),
     "ranked_candidates_total": ("ranked",),
 }
+LEARNED_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "injected_total": (LearnedReason.INCLUDED,),
+    "prompt_limit_omitted_total": (LearnedReason.OVER_ENTRY_LIMIT, LearnedReason.OVER_BUDGET),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,42 +52,73 @@ class Recollection:
     report: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of the sections: its words, what it takes of the budget, and its report."""
+
+    report: Mapping[str, Any]
+    body: str = ""
+    tokens: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Recollector:
     """Recalls within the transaction that starts a run; the run's snapshot keeps the result."""
 
     clock: Clock
     keeper: Keeper
+    learned: PromptCounters = field(default_factory=PromptCounters)
     mark: Callable[[], str] = new_mark
 
     def recollect(self, unit: RunUnit, run: Run, budget: Budget) -> Recollection:
-        """What the run is told; what goes wrong here costs it the section and nothing more."""
+        """What the run is told; what goes wrong in a section costs that section and nothing more."""
         # Whoever starts a run has all stores of the daemon.
         own = cast("SearchUnit", unit)
-        try:
-            return self._recollect(own, run, budget)
-        except UnderstudyError as problem:
-            log.warning("run_memory.not_recalled", run_id=run.run_id, reason=problem.detail)
-            return Recollection(report=failed_report(problem, budget))
+        learned = _careful(LEARNED_CONTEXT, run, partial(self._learned, own, run, budget.tokens))
+        # One budget for both: what the first takes the second does not have.
+        left = max(0, budget.tokens - learned.tokens)
+        recovered = _careful(RECOVERED_MEMORY, run, partial(self._recovered, own, run, left))
+        parts = {LEARNED_CONTEXT.name: learned, RECOVERED_MEMORY.name: recovered}
+        return Recollection(
+            sections={name: part.body for name, part in parts.items() if part.body},
+            report=injection_json(recovered.report, learned.report, budget),
+        )
 
     def used(self, report: Mapping[str, Any]) -> None:
         """Count what a prompt that is now sent holds."""
-        counts = report.get("counts", {})
-        self.keeper.counters.add(
-            **{name: sum(counts.get(part, 0) for part in parts) for name, parts in COUNTED.items()}
+        self.keeper.counters.add(**_sums(COUNTED, report))
+        self.learned.add(**_sums(LEARNED_COUNTED, report.get("learned", {})))
+
+    def _learned(self, unit: SearchUnit, run: Run, tokens: int) -> Part:
+        now = self.clock.now_ms()
+        session = require_session(unit, run.session_id)
+        found = learn_context(unit, session, query_of(run), now)
+        notes = [learning_note(it) for it in found.kept]
+        packed = pack(
+            LEARNED_CONTEXT, notes, tokens=tokens, mark=self.mark(), omitted=found.omitted
+        )
+        found = found.within(packed.kept)
+        unit.learning_uses.add(_uses(found.kept, run, now))
+        return Part(
+            report=learned_json(found, packed),
+            body=packed.body if packed.kept else "",
+            tokens=packed.tokens,
         )
 
-    def _recollect(self, unit: SearchUnit, run: Run, budget: Budget) -> Recollection:
+    def _recovered(self, unit: SearchUnit, run: Run, tokens: int) -> Part:
         policy = policy_in(unit)
         found = recover(unit, run.session_id, query_of(run), policy, self.clock.now_ms())
         expired, unreadable = found.ids(Reason.EXPIRED), found.ids(Reason.UNREADABLE)
         if expired or unreadable:
             self.keeper.drop_stale(unit, expired=expired, unreadable=unreadable)
-        packed = _pack(found, budget, self.mark())
-        found = found.within(packed.kept)
-        return Recollection(
-            sections={RECOVERED_MEMORY.name: packed.body} if packed.kept else {},
-            report=injection_json(found, packed, budget, policy),
+        notes = [run_note(memory) for memory in found.kept]
+        packed = pack(
+            RECOVERED_MEMORY, notes, tokens=tokens, mark=self.mark(), omitted=found.omitted
+        )
+        return Part(
+            report=recovered_json(found.within(packed.kept), packed, policy),
+            body=packed.body if packed.kept else "",
+            tokens=packed.tokens,
         )
 
 
@@ -88,10 +130,39 @@ def query_of(run: Run) -> str | None:
     return text or None
 
 
-def _pack(found: Recovered, budget: Budget, mark: str) -> Packed:
-    notes = [_note(memory) for memory in found.kept]
-    return pack(RECOVERED_MEMORY, notes, tokens=budget.tokens, mark=mark, omitted=found.omitted)
+def learning_note(learning: Learning) -> Note:
+    """A learning as a prompt tells of it."""
+    return Note(id=learning.learning_id, label=str(learning.kind), text=learning.content)
 
 
-def _note(memory: RunMemory) -> Note:
+def run_note(memory: RunMemory) -> Note:
+    """A run as a prompt tells of it."""
     return Note(id=memory.run_id, label=str(memory.status), text=memory.summary)
+
+
+def _careful(frame: Frame, run: Run, make: Callable[[], Part]) -> Part:
+    try:
+        return make()
+    except UnderstudyError as problem:
+        log.warning(
+            "memory.not_recalled", run_id=run.run_id, section=frame.name, reason=problem.detail
+        )
+        return Part(report=failed_json(problem))
+
+
+def _sums(counted: Mapping[str, tuple[str, ...]], report: Mapping[str, Any]) -> dict[str, int]:
+    counts = report.get("counts", {})
+    return {name: sum(counts.get(part, 0) for part in parts) for name, parts in counted.items()}
+
+
+def _uses(told: Sequence[Learning], run: Run, now_ms: int) -> tuple[Use, ...]:
+    return tuple(
+        Use(
+            learning_id=it.learning_id,
+            learning_version=it.version,
+            run_id=run.run_id,
+            session_id=run.session_id,
+            at_ms=now_ms,
+        )
+        for it in told
+    )

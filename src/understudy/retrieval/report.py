@@ -5,6 +5,9 @@ from typing import Any, Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.memory.policy import RunMemoryPolicy
+from understudy.retrieval.choice import MAX_ENTRIES, Learned
+from understudy.retrieval.choice import Considered as ConsideredLearning
+from understudy.retrieval.choice import Reason as LearnedReason
 from understudy.retrieval.pack import Budget, Packed
 from understudy.retrieval.recovered import Considered, Reason, Recovered
 from understudy.retrieval.score import Scored
@@ -25,29 +28,49 @@ def injection_report(unit: RunUnit, run_id: str) -> Mapping[str, Any] | None:
 
 
 def injection_json(
-    found: Recovered, packed: Packed, budget: Budget, policy: RunMemoryPolicy
+    recovered: Mapping[str, Any], learned: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
     """What was considered for one prompt, as it is stored and shown."""
+    used = recovered["used_tokens"] + learned["used_tokens"]
+    return {**recovered, "budget": _budget(budget, used=used), "learned": learned}
+
+
+def recovered_json(found: Recovered, packed: Packed, policy: RunMemoryPolicy) -> dict[str, Any]:
+    """What was considered of earlier runs."""
     return {
         "problem": None,
         "is_ranked": found.is_ranked,
         "max_prompt_entries": policy.max_prompt_entries,
         "relevance_floor": policy.relevance_floor,
-        "budget": _budget(budget, used=packed.tokens),
+        "used_tokens": packed.tokens,
         "counts": _counts(found),
         "entries": [_entry(it) for it in found.considered[:MAX_LISTED]],
         "unlisted": max(0, len(found.considered) - MAX_LISTED),
     }
 
 
-def failed_report(problem: UnderstudyError, budget: Budget) -> dict[str, Any]:
-    """What is said of a prompt for which nothing could be recalled."""
+def learned_json(found: Learned, packed: Packed) -> dict[str, Any]:
+    """What was considered of what was learned."""
+    return {
+        "problem": None,
+        "is_ranked": found.is_ranked,
+        "is_browsed": found.is_browsed,
+        "max_prompt_entries": MAX_ENTRIES,
+        "used_tokens": packed.tokens,
+        "counts": {**dict.fromkeys(map(str, LearnedReason), 0), **found.counts},
+        "entries": [_learning(it) for it in found.considered[:MAX_LISTED]],
+        "unlisted": max(0, len(found.considered) - MAX_LISTED),
+    }
+
+
+def failed_json(problem: UnderstudyError) -> dict[str, Any]:
+    """What is said where nothing could be recalled."""
     return {
         "problem": {"code": problem.code, "detail": problem.detail},
         "is_ranked": False,
         "max_prompt_entries": None,
         "relevance_floor": None,
-        "budget": _budget(budget, used=0),
+        "used_tokens": 0,
         "counts": _counts(Recovered()),
         "entries": [],
         "unlisted": 0,
@@ -74,6 +97,19 @@ def _entry(it: Considered) -> dict[str, Any]:
         "run_id": it.run_id,
         "recorded_at_ms": it.recorded_at_ms,
         "reason": str(it.reason),
+        **(_score(it.scored) if it.scored else {}),
+    }
+
+
+def _learning(it: ConsideredLearning) -> dict[str, Any]:
+    learning = it.learning
+    return {
+        "learning_id": learning.learning_id,
+        "version": learning.version,
+        "kind": str(learning.kind),
+        "scope": learning.scope.key,
+        "published_at_ms": learning.published_at_ms,
+        "reasons": [str(each) for each in it.reasons],
         **(_score(it.scored) if it.scored else {}),
     }
 

@@ -9,11 +9,11 @@ from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import RunMemory, RunMemoryRecord
 from understudy.redaction.marker import cut
-from understudy.retrieval.containment import Needle, needle
+from understudy.retrieval.containment import needle
 from understudy.retrieval.hits import Asked, Hits, ResultKind, SearchResult, excerpt
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.recovered import document_of
-from understudy.retrieval.score import Document, Scored, rank
+from understudy.retrieval.score import rank
 from understudy.retrieval.terms import query_terms
 from understudy.sessions.learning_scopes import LearningScope, session_scope
 
@@ -113,19 +113,9 @@ def _results(asked: Asked, seen: Sequence[Seen]) -> Iterator[SearchResult]:
     )
     sought = needle(asked.query)
     for scored in ranked:
-        score, fields = _points(sought, scored, documents[scored.id])
+        score, fields = sought.earned(scored, documents[scored.id])
         if score > 0:
             yield _result(asked, by_run[scored.id], score=score, matched_fields=fields)
-
-
-def _points(sought: Needle, scored: Scored, document: Document) -> tuple[float, tuple[str, ...]]:
-    """What the terms and the letters of a query earn together, and in which fields."""
-    contained = {field.name: sought.points(field) for field in document.fields}
-    matched = [match.field for match in scored.matches]
-    held = [name for name, points in contained.items() if points or name in matched]
-    # Last what is no field: a query may name the time of a run.
-    names = dict.fromkeys((*held, *matched))
-    return round(scored.score + sum(contained.values()), 6), tuple(names)
 
 
 def _result(

@@ -51,4 +51,6 @@ def _share(findings: list[Finding], prepared: list[Prepared], tuning: Tuning) ->
         for at, piece in enumerate(pieces):
             near = pieces[max(0, at - tuning.context_reach) : at + tuning.context_reach + 1]
             piece.lent = lent[at]
-            piece.is_carried = any(it.has_evidence and it.at_ms == piece.at_ms for it in near)
+            piece.is_carried = tuning.carries and any(
+                it.has_evidence and it.at_ms == piece.at_ms for it in near
+            )

@@ -6,6 +6,7 @@ from typing import Final
 from understudy.core.errors import Invalid
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.hits import Asked, SearchResult, SearchUnit, Source
+from understudy.retrieval.learning_search import visible_learnings
 from understudy.retrieval.run_search import recovered_runs
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
@@ -14,7 +15,10 @@ DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
 MAX_QUERY_CHARS: Final = 4096
 # In no order: the results of all are ranked together.
-SOURCES: Final[tuple[Source, ...]] = (Source(find=recovered_runs, is_browsed=True),)
+SOURCES: Final[tuple[Source, ...]] = (
+    Source(find=visible_learnings, is_browsed=True),
+    Source(find=recovered_runs, is_browsed=True),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

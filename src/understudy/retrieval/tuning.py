@@ -22,6 +22,8 @@ class Tuning:
     context: float = 0.6
     context_reach: int = 3
     context_decay: float = 0.8
+    # Whether a piece without a match of its own is found through the pieces of the same moment.
+    carries: bool = True
     # The text that a record was taken from.
     source: float = 0.5
     # Whom a record is about; the name itself then says less.

@@ -116,6 +116,10 @@ class RunStore(Protocol):
         """How many runs have each status."""
         ...
 
+    def has_heard_others(self, run: Run) -> bool:
+        """Whether a session, up to the end of a run, holds answers of tools or words passed on to it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugRequest:

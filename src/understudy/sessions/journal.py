@@ -17,6 +17,7 @@ class EventKind(StrEnum):
     TOOL_RESULT = "tool_result"  # what the tool answered
     OUTPUT = "output"  # text for the user
     CHECKPOINT = "checkpoint"  # a summary that stands for everything before it in prompts
+    LEARNING = "learning"  # something was proposed, decided or learned; ids alone, never its words
     DAMAGED = "damaged"  # something that can no longer be read; never written
 
 

@@ -1,5 +1,6 @@
 """Which scopes of knowledge a session belongs to: its own, its persona's, its projects', all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -36,6 +37,18 @@ WORKSPACE: Final = LearningScope(kind=ScopeKind.WORKSPACE, id="default")
 def session_scope(session_id: str) -> LearningScope:
     """The scope of one session alone."""
     return LearningScope(kind=ScopeKind.SESSION, id=session_id)
+
+
+def scopes_of(unit: SessionUnit, session_ids: Sequence[str]) -> frozenset[LearningScope]:
+    """What any of these sessions sees; one that there is not sees what is for all."""
+    bound = unit.sessions.persona_ids(session_ids)
+    ids = {
+        ScopeKind.SESSION: bound,
+        ScopeKind.PERSONA: filter(None, bound.values()),
+        ScopeKind.PROJECT: unit.projects.ids_for_sessions(tuple(bound)),
+    }
+    seen = (LearningScope(kind=kind, id=it) for kind, found in ids.items() for it in found)
+    return frozenset((WORKSPACE, *seen))
 
 
 def visible_scopes(unit: SessionUnit, session: Session) -> tuple[LearningScope, ...]:

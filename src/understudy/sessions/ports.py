@@ -64,6 +64,14 @@ class SessionStore(Protocol):
         """Sessions, newest first."""
         ...
 
+    def ids_of_persona(self, persona_id: str, *, limit: int) -> tuple[str, ...]:
+        """The newest sessions that a persona is bound to; readable or not."""
+        ...
+
+    def persona_ids(self, session_ids: Sequence[str]) -> dict[str, str | None]:
+        """The persona of each of these sessions that there are; readable or not."""
+        ...
+
     def activity(self, session_id: str) -> SessionActivity:
         """What keeps the session busy."""
         ...
@@ -149,6 +157,10 @@ class ProjectStore(Protocol):
 
     def ids_for_session(self, session_id: str) -> tuple[str, ...]:
         """The projects that a session is a member of."""
+        ...
+
+    def ids_for_sessions(self, session_ids: Sequence[str]) -> tuple[str, ...]:
+        """The projects that any of these sessions is a member of."""
         ...
 
 

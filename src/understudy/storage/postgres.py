@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any, Final
 
 import psycopg
@@ -19,6 +20,8 @@ MIGRATION_LOCK: Final = 2
 START_LOCK: Final = 3
 ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
+# Numbers of a space of their own: one for each scope of learnings.
+SCOPE_SPACE: Final = 0x554E444C
 
 
 def open_postgres(url: str) -> sa.Engine:
@@ -66,6 +69,16 @@ class PostgresDialect:
     def lock_run_memories(self, connection: sa.Connection) -> None:
         """Keep those who keep run memories away from who brings all of them in order."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, RUN_MEMORIES_LOCK)))
+
+    def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
+        """Let nobody else publish in a scope; two scopes of one number wait for each other."""
+        digest = sha256(scope_key.encode(errors="surrogatepass")).digest()
+        number = int.from_bytes(digest[:4], signed=True)
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCOPE_SPACE, number)))
+
+    def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
+        """Whether a text is part of another, whatever signs are in it."""
+        return sa.func.strpos(column, text) > 0
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Hold the rows until the unit ends."""

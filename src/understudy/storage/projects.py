@@ -1,5 +1,6 @@
 """The project store."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -61,6 +62,11 @@ class SqlProjects:
         """The projects that a session is a member of."""
         return tuple(self._connection.execute(_OF_SESSION, {"member": session_id}).scalars())
 
+    def ids_for_sessions(self, session_ids: Sequence[str]) -> tuple[str, ...]:
+        """The projects that any of these sessions is a member of."""
+        found = self._connection.execute(_OF_SESSIONS, {"members": tuple(session_ids)})
+        return tuple(found.scalars())
+
     def _link(self, project: Project) -> None:
         self._unlink(project.project_id)
         links = [
@@ -97,6 +103,12 @@ def _row(project: Project) -> dict[str, Any]:
 _OF_SESSION = (
     sa.select(project_sessions.c.project_id)
     .where(project_sessions.c.session_id == sa.bindparam("member"))
+    .order_by(project_sessions.c.project_id)
+)
+_OF_SESSIONS = (
+    sa.select(project_sessions.c.project_id)
+    .where(project_sessions.c.session_id.in_(sa.bindparam("members", expanding=True)))
+    .distinct()
     .order_by(project_sessions.c.project_id)
 )
 

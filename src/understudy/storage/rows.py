@@ -1,7 +1,7 @@
 """Writing rows: insert unless taken, and replace only what nobody else changed."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -28,10 +28,27 @@ def _upsert(table: sa.Table, insert: Any) -> sa.Insert:
     return upsert
 
 
+# Inserts that can say what is to happen when the key is taken.
+INSERTS: Final[Mapping[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+def insert_new_of(table: sa.Table) -> Mapping[str, Any]:
+    """The statement that writes a row if it is new and answers its key, for each database."""
+    values: dict[str, Any] = {column.name: sa.bindparam(column.name) for column in table.c}
+    return {
+        name: insert(table).values(values).on_conflict_do_nothing().returning(*table.primary_key)
+        for name, insert in INSERTS.items()
+    }
+
+
+def insert_into(connection: sa.Connection, table: sa.Table) -> Any:
+    """An insert that can say what is to happen when the key is taken."""
+    return INSERTS[connection.dialect.name](table)
+
+
 def insert_new(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
     """Insert a row; False when its key is taken."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(table).values(dict(values)).on_conflict_do_nothing()
+    statement = insert_into(connection, table).values(dict(values)).on_conflict_do_nothing()
     # What was inserted comes back; the row count of an insert is not known on every driver.
     return connection.execute(statement.returning(*table.primary_key)).first() is not None
 

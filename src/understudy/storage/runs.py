@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
+from understudy.learnings.taint import brings_others_in
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
     DebugLevel,
@@ -26,7 +27,9 @@ from understudy.sessions.model import ReplyTarget
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
-from understudy.storage.schema import runs
+from understudy.storage.schema import journal, runs
+from understudy.storage.schema.runs import BRINGS_OTHERS_IN
+from understudy.storage.schema.sessions import TOOL_RESULTS
 
 
 class SqlRuns:
@@ -58,6 +61,7 @@ class SqlRuns:
             "kind": str(run.kind),
             "accepted_offset": run.accepted_offset,
             "submitted_at_ms": run.submitted_at_ms,
+            "brings_others_in": brings_others_in(run),
             "wanted": _wanted(run),
             **_changing(run),
         }
@@ -204,6 +208,11 @@ class SqlRuns:
         query = sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status)
         return {RunStatus(status): count for status, count in self._connection.execute(query)}
 
+    def has_heard_others(self, run: Run) -> bool:
+        """Whether a session, up to the end of a run, holds answers of tools or words passed on to it."""
+        values = {"session": run.session_id, "run": run.run_id, "accepted": run.accepted_offset}
+        return bool(self._connection.execute(_HAS_HEARD_OTHERS, values).scalar())
+
 
 # Everything but the snapshot: it can be long, and only who executes the run needs it.
 _RUNS = sa.select(*(column for column in runs.c if column.name != "snapshot"))
@@ -226,6 +235,24 @@ _OWNED = sa.select(runs.c.run_id).where(
     runs.c.attempt == sa.bindparam("by"),
     runs.c.finished_at_ms.is_(None),
 )
+# What earlier runs read while this one waited stands behind where it was accepted.
+_LAST_OF_RUN = sa.func.coalesce(
+    sa.select(sa.func.max(journal.c.offset))
+    .where(journal.c.run_id == sa.bindparam("run"))
+    .scalar_subquery(),
+    sa.bindparam("accepted"),
+)
+_TOLD_BY_TOOLS = sa.exists().where(
+    TOOL_RESULTS,
+    journal.c.session_id == sa.bindparam("session"),
+    journal.c.offset <= _LAST_OF_RUN,
+)
+_TOLD_BY_OTHERS = sa.exists().where(
+    BRINGS_OTHERS_IN,
+    runs.c.session_id == sa.bindparam("session"),
+    runs.c.accepted_offset < sa.bindparam("accepted"),
+)
+_HAS_HEARD_OTHERS = sa.select(sa.or_(_TOLD_BY_TOOLS, _TOLD_BY_OTHERS))
 
 
 def _wanted(run: Run) -> dict[str, Any]:

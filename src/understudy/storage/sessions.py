@@ -1,6 +1,6 @@
 """The session store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -77,6 +77,16 @@ class SqlSessions:
             descending=True,
         )
 
+    def ids_of_persona(self, persona_id: str, *, limit: int) -> tuple[str, ...]:
+        """The newest sessions that a persona is bound to; readable or not."""
+        values = {"persona": persona_id, "limit": limit}
+        return tuple(self._connection.execute(_OF_PERSONA, values).scalars())
+
+    def persona_ids(self, session_ids: Sequence[str]) -> dict[str, str | None]:
+        """The persona of each of these sessions that there are; readable or not."""
+        found = self._connection.execute(_PERSONAS, {"wanted": tuple(session_ids)})
+        return {row.session_id: row.persona_id for row in found}
+
     def activity(self, session_id: str) -> SessionActivity:
         """What keeps the session busy."""
         own = self._unfinished(runs.c.session_id == session_id)
@@ -139,6 +149,16 @@ def _row(session: Session) -> dict[str, Any]:
     }
 
 
+# Asked for each candidate that is published or shown.
+_OF_PERSONA = (
+    sa.select(sessions.c.session_id)
+    .where(sessions.c.persona_id == sa.bindparam("persona"))
+    .order_by(sessions.c.created_at_ms.desc(), sessions.c.session_id.desc())
+    .limit(sa.bindparam("limit"))
+)
+_PERSONAS = sa.select(sessions.c.session_id, sessions.c.persona_id).where(
+    sessions.c.session_id.in_(sa.bindparam("wanted", expanding=True))
+)
 # Asked before every tool call, so it is put together only once.
 _SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
 

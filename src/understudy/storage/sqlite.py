@@ -50,6 +50,13 @@ class SqliteDialect:
     def lock_run_memories(self, connection: sa.Connection) -> None:
         """Nothing to do: there is no other writer."""
 
+    def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
+        """Nothing to do: there is no other writer."""
+
+    def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
+        """Whether a text is part of another, whatever signs are in it."""
+        return sa.func.instr(column, text) > 0
+
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Nothing to do: there is no other writer."""
         return query

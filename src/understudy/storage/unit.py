@@ -18,10 +18,14 @@ from understudy.storage.artifacts import SqlArtifacts
 from understudy.storage.assets import SqlAssets
 from understudy.storage.audit import SqlAudit
 from understudy.storage.blobs import SqlBlobs
+from understudy.storage.candidates import SqlCandidates
 from understudy.storage.debug import SqlDebug
 from understudy.storage.deliveries import SqlDeliveries, SqlWebhookSecret
 from understudy.storage.engine import Dialect, dialect_of
+from understudy.storage.job_queue import SqlJobQueue
 from understudy.storage.journal import SqlJournal
+from understudy.storage.learning_uses import SqlUses
+from understudy.storage.learnings import SqlLearnings
 from understudy.storage.mcp_servers import SqlSessionServers
 from understudy.storage.messages import SqlMessages
 from understudy.storage.personas import SqlPersonas
@@ -29,11 +33,13 @@ from understudy.storage.postgres import START_LOCK, hold_lock
 from understudy.storage.projects import SqlProjects
 from understudy.storage.receipts import SqlReceipts, SqlResponses
 from understudy.storage.requests import SqlRequests
+from understudy.storage.reviews import SqlReviews
 from understudy.storage.revisions import SqlRevisions
 from understudy.storage.run_memory_index import SqlRunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.runs import SqlRuns
 from understudy.storage.schedules import SqlSchedules
+from understudy.storage.schema import capture_jobs, review_jobs
 from understudy.storage.sessions import SqlSessions
 from understudy.storage.sidechains import SqlSidechains, SqlSignals
 from understudy.storage.tasks import SqlTasks
@@ -109,6 +115,30 @@ class SqlUnit:
     @cached_property
     def term_index(self) -> SqlTermIndex:
         return SqlTermIndex(self.connection, self._term_counts)
+
+    @cached_property
+    def candidates(self) -> SqlCandidates:
+        return SqlCandidates(self.connection, self._dialect)
+
+    @cached_property
+    def learnings(self) -> SqlLearnings:
+        return SqlLearnings(self.connection, self._dialect, self.term_index)
+
+    @cached_property
+    def learning_uses(self) -> SqlUses:
+        return SqlUses(self.connection)
+
+    @cached_property
+    def reviews(self) -> SqlReviews:
+        return SqlReviews(self.connection)
+
+    @cached_property
+    def review_queue(self) -> SqlJobQueue:
+        return SqlJobQueue(self.connection, self._dialect, review_jobs)
+
+    @cached_property
+    def capture_queue(self) -> SqlJobQueue:
+        return SqlJobQueue(self.connection, self._dialect, capture_jobs)
 
     @cached_property
     def debug(self) -> SqlDebug:

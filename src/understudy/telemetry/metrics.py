@@ -47,6 +47,37 @@ RUN_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
         "Records that were left out of a prompt for want of room.",
     ),
 }
+# What became of learnings in prompts.
+SESSION_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
+    "injected_total": ("understudy_learning_injected_total", "Learnings that reached a prompt."),
+    "prompt_limit_omitted_total": (
+        "understudy_learning_prompt_limit_omitted_total",
+        "Learnings that were left out of a prompt for want of room.",
+    ),
+}
+# What the learning plane counts, and the label that it counts by; none for a single number.
+LEARNING: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
+    "candidates_total": (
+        "understudy_learning_candidates_total",
+        "Candidates that were proposed, by how they were found.",
+        ("path",),
+    ),
+    "reviews_total": (
+        "understudy_learning_reviews_total",
+        "Reviews of candidates by automation, by the action it came to.",
+        ("action",),
+    ),
+    "judge_failures_total": (
+        "understudy_learning_judge_failures_total",
+        "Times that the judge gave no usable answer.",
+        (),
+    ),
+    "publications_total": (
+        "understudy_learning_publications_total",
+        "Learnings that were published, by who decided.",
+        ("decision",),
+    ),
+}
 
 
 class Metrics:
@@ -137,21 +168,47 @@ class Metrics:
 
     def watch_run_memory(self, snapshot: Callable[[], Mapping[str, int]]) -> None:
         """Show what run memory counts, read when somebody asks."""
-        self._registry.register(RunMemoryCollector(snapshot))
+        self._registry.register(SumsCollector(snapshot, RUN_MEMORY))
+
+    def watch_session_memory(self, snapshot: Callable[[], Mapping[str, int]]) -> None:
+        """Show what became of learnings in prompts, read when somebody asks."""
+        self._registry.register(SumsCollector(snapshot, SESSION_MEMORY))
+
+    def watch_learning(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
+        """Show what the learning plane counts, read when somebody asks."""
+        self._registry.register(LearningCollector(snapshot))
 
     def render(self) -> bytes:
         """Everything in the text format of Prometheus."""
         return generate_latest(self._registry)
 
 
-@dataclass(frozen=True, slots=True)
-class RunMemoryCollector(Collector):
-    """The counters of run memory, which are kept elsewhere."""
+# Registries know a collector by its identity.
+@dataclass(frozen=True, slots=True, eq=False)
+class SumsCollector(Collector):
+    """Sums that are kept elsewhere, such as those of run memory."""
 
     snapshot: Callable[[], Mapping[str, int]]
+    named: Mapping[str, tuple[str, str]]
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         """Each of them as it stands."""
         counted = self.snapshot()
-        for name, (metric, said) in RUN_MEMORY.items():
+        for name, (metric, said) in self.named.items():
             yield CounterMetricFamily(metric, said, value=counted[name])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearningCollector(Collector):
+    """The counters of the learning plane, which are kept elsewhere."""
+
+    snapshot: Callable[[], Mapping[str, Mapping[str, int]]]
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Each of them as it stands."""
+        counted = self.snapshot()
+        for name, (metric, said, labels) in LEARNING.items():
+            family = CounterMetricFamily(metric, said, labels=labels)
+            for value, count in counted[name].items():
+                family.add_metric([value] if labels else [], count)
+            yield family

@@ -125,11 +125,13 @@ class LoopbackServer:
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A client that goes away in the middle is an everyday event in these tests.
         gone = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
-        with contextlib.suppress(*gone):
-            reply = HttpReply(writer)
-            while reply.is_open:
-                await self._respond(await _read_request(reader), reply)
-        writer.close()
+        try:
+            with contextlib.suppress(*gone):
+                reply = HttpReply(writer)
+                while reply.is_open:
+                    await self._respond(await _read_request(reader), reply)
+        finally:
+            writer.close()
 
 
 async def _read_request(reader: asyncio.StreamReader) -> HttpRequest:

@@ -14,6 +14,7 @@ StreamEventName: TypeAlias = Literal[
     "tool_result",
     "output",
     "session_state_changed",
+    "learning_updated",
 ]
 RUN_UPDATED: Final = "run_updated"
 DELTA: Final = "delta"
@@ -22,6 +23,7 @@ TOOL_CALL: Final = "tool_call"
 TOOL_RESULT: Final = "tool_result"
 OUTPUT: Final = "output"
 SESSION_STATE_CHANGED: Final = "session_state_changed"
+LEARNING_UPDATED: Final = "learning_updated"
 
 
 class JournalEventView(View):
@@ -77,6 +79,14 @@ class StepEvent(View):
 
 class SessionStateChanged(View):
     """Stream event `session_state_changed`: created, bound, narrowed, ended."""
+
+    session_id: str
+    timestamp_ms: int
+    event: JsonObject
+
+
+class LearningUpdated(View):
+    """Stream event `learning_updated`: a candidate or a learning of this session moved on."""
 
     session_id: str
     timestamp_ms: int

@@ -5,10 +5,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Field, WithJsonSchema
 
 from understudy.wire.base import JsonObject, Omitted, ScopeLists, View
+from understudy.wire.policy_schema import policy_schema
 from understudy.wire.runs import RunStatus
 
 ScopeKind: TypeAlias = Literal["session", "persona", "project", "workspace"]
 ResultKind: TypeAlias = Literal["learning", "recovered_run", "skill"]
+LearningKind: TypeAlias = Literal["run_summary", "fact", "preference", "decision", "procedure"]
 SemanticCapture: TypeAlias = Literal["pending", "completed", "skipped"]
 
 
@@ -61,6 +63,23 @@ class RunMemoryItem(View):
     summary: Omitted[str] = None
 
 
+class LearnedEntryView(View):
+    """A learning as the prompt tells of it."""
+
+    learning_id: str
+    kind: LearningKind
+    published_at_ms: int
+    content: str
+
+
+class LearnedContextView(View):
+    """The learnings that the next prompt would tell of, best first."""
+
+    entries: list[LearnedEntryView]
+    # Whether there were more than a prompt may tell of.
+    truncated: bool
+
+
 class RecoveredEntryView(View):
     """A run of the past as the prompt tells of it."""
 
@@ -84,7 +103,7 @@ class MemoryContextView(View):
     session_id: str
     effective_capability_scope: Omitted[ScopeLists] = None
     learning_scopes: list[LearningScopeView]
-    learned_context: Omitted[JsonObject] = None
+    learned_context: Omitted[LearnedContextView] = None
     recovered_memory: Omitted[RecoveredMemoryView] = None
     visible_skills: list[JsonObject]
 
@@ -129,30 +148,51 @@ class MatchView(View):
 
 
 class ExplainedEntryView(View):
-    """A record of the session, and what would become of it."""
+    """A learning or a run in sight of the session, and what would become of it."""
 
-    run_id: str
-    recorded_at_ms: int
-    status: Omitted[RunStatus] = None
-    summary: Omitted[str] = None
+    kind: ResultKind
+    source_id: str
+    # The same under the name of its kind.
+    learning_id: Omitted[str] = None
+    run_id: Omitted[str] = None
+    scope: LearningScopeView
+    # When it was published or recorded.
+    timestamp_ms: int
+    # The kind of a learning, the status of a run; absent for a run that cannot be read.
+    label: Omitted[str] = None
+    # What a prompt would say; absent for one that cannot be read or is sensitive.
+    text: Omitted[str] = None
+    # Its place among all of its kind, from 1.
+    rank: int
+    # A sensitive learning is not compared with the query: 0, without matches and tokens.
     score: float
     # The share of the query's weight that it covers, from 0 to 1.
     coverage: float
     matches: list[MatchView]
-    # Whether it would reach the prompt, and a code and a sentence that say why.
+    # What it would take of the prompt.
+    tokens: int
+    # Whether it would reach the prompt, if there is room.
     injected: bool
+    # The codes of all that keeps it out, the first of them or `included`, and a sentence.
+    reasons: list[str]
     reason: str
     explanation: str
 
 
 class MemoryExplainView(View):
-    """Every record of a session, in the order in which the prompt would take them."""
+    """Every record in sight of a session: learnings, then runs, each in the order of a prompt."""
 
     session_id: str
     query: Omitted[str] = None
+    learning_scopes: list[LearningScopeView]
+    # How many runs a prompt tells of at most, and how much of the query they must cover.
     max_prompt_entries: int
     relevance_floor: float
+    # How many learnings a prompt tells of at most.
+    max_learned_entries: int
     entries: list[ExplainedEntryView]
+    # Whether there are more learnings than are listed.
+    truncated: bool
 
 
 class ReportedEntryView(View):
@@ -167,6 +207,37 @@ class ReportedEntryView(View):
     injected: bool
     reason: str
     explanation: str
+
+
+class ReportedLearningView(View):
+    """A learning that was looked at for the prompt of a run, as it stood then."""
+
+    learning_id: str
+    version: int
+    kind: str
+    # Such as `workspace:default`.
+    scope: str
+    published_at_ms: int
+    score: float
+    coverage: float
+    matched: dict[str, list[str]]
+    injected: bool
+    # The codes of all that kept it out.
+    reasons: list[str]
+    explanation: str
+
+
+class LearnedReportView(View):
+    """What a run was told of learnings, and what not."""
+
+    # `reported`, or `failed` with the problem as explanation.
+    reason: str
+    explanation: str
+    injected_count: int
+    omitted_count: int
+    unlisted_count: int
+    used_tokens: int
+    entries: list[ReportedLearningView]
 
 
 class MemoryBudgetView(View):
@@ -193,6 +264,8 @@ class MemoryReportView(View):
     unlisted_count: int = 0
     budget: Omitted[MemoryBudgetView] = None
     entries: list[ReportedEntryView] = Field(default_factory=list)
+    # Absent for a run that began before there were learnings.
+    learned: Omitted[LearnedReportView] = None
 
 
 class RunMemoryPolicyFields(View):
@@ -232,36 +305,6 @@ _FIELDS: Final[JsonObject] = {
     "search_visibility": {"enum": ["session_only", "learning_scopes"], "default": "session_only"},
     "relevance_floor": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
 }
-_EXPECTED: Final[JsonObject] = {"expected_revision": {"type": "integer"}}
-# A policy wrapped or as it is; read by hand, because whatever is wrong with a policy has one code.
-# What no body may hold, such as a number beyond 64 bits, is refused before, as everywhere.
 SetRunMemoryPolicy: TypeAlias = Annotated[
-    Any,
-    WithJsonSchema(
-        {
-            "title": "SetRunMemoryPolicy",
-            "anyOf": [
-                {
-                    "type": "object",
-                    "required": ["policy"],
-                    "properties": {
-                        "policy": {
-                            "type": "object",
-                            "properties": _FIELDS,
-                            "minProperties": 1,
-                            "additionalProperties": False,
-                        },
-                        **_EXPECTED,
-                    },
-                    "additionalProperties": False,
-                },
-                {
-                    "type": "object",
-                    "properties": {**_FIELDS, **_EXPECTED},
-                    "minProperties": 1,
-                    "additionalProperties": False,
-                },
-            ],
-        }
-    ),
+    Any, WithJsonSchema(policy_schema("SetRunMemoryPolicy", _FIELDS))
 ]

@@ -3,6 +3,7 @@
 from pydantic import ConfigDict, Field
 
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
+from understudy.wire.learning_policy import LearningPolicyFields
 from understudy.wire.memory import RunMemoryPolicyFields
 
 
@@ -64,6 +65,7 @@ class RuntimeView(View):
     model: Omitted[str] = None
     debug_level: DebugLevel
     run_memory_policy: RunMemoryPolicyFields
+    learning_policy: LearningPolicyFields
 
 
 class ToolView(View):

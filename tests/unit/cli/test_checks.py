@@ -172,3 +172,19 @@ def test_run_memories_in_good_order_are_told_of_too() -> None:
     found = replace(WELL, status={**STATUS, "run_memory": {}})
 
     assert find(found, "run_memory_maintenance").severity == "info"
+
+
+def test_the_learning_plane_is_told_of_in_one_line() -> None:
+    learning = {
+        "mode": "enabled",
+        "candidates": {"pending": 2, "escalated": 1, "published": 9},
+        "learnings": {"active": 5, "provisional": 1},
+    }
+    found = replace(WELL, status={**STATUS, "learning": learning})
+
+    check = find(found, "learning")
+
+    assert check.severity == "info"
+    assert check.message == (
+        "mode enabled; 3 candidates to review (1 escalated); 5 active and 1 provisional learnings"
+    )

@@ -85,7 +85,7 @@ class FakePerson:
     def say(self, lines: Iterable[str]) -> None:
         self.heard += lines
 
-    def edit(self, text: str) -> str | None:
+    def edit(self, text: str, *, name: str = "arguments.json") -> str | None:
         self.given.append(text)
         return self._edits.pop(0) if self._edits else None
 

@@ -66,7 +66,7 @@ def test_the_advice_fits_what_went_wrong(reason: str, advised: str) -> None:
 
 
 def test_the_sections_have_their_shape() -> None:
-    assert memory_sections({"metrics": {}}) == {
+    assert memory_sections({"metrics": {}}, {"prompt_limit_omitted_total": 2}) == {
         "run_memory": {"metrics": {}},
-        "session_memory": {"metrics": {"prompt_limit_omitted_total": 0}},
+        "session_memory": {"metrics": {"prompt_limit_omitted_total": 2}},
     }

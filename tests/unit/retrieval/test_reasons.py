@@ -2,7 +2,9 @@
 
 import pytest
 
-from understudy.retrieval.reasons import explanation
+from understudy.learnings.visibility import Blocker
+from understudy.retrieval.choice import Reason as LearnedReason
+from understudy.retrieval.reasons import explanation, learned_explanation
 from understudy.retrieval.recovered import Reason
 
 
@@ -26,6 +28,24 @@ def test_the_words_fit_the_case() -> None:
     assert "3 are newer" in said(Reason.OVER_ENTRY_LIMIT, None)
     assert "25%" in said(Reason.BELOW_RELEVANCE_FLOOR)
     assert "50%" in said(Reason.BELOW_RELEVANCE_FLOOR)
+
+
+@pytest.mark.parametrize("code", [*Blocker, *set(LearnedReason) - {LearnedReason.INCLUDED}])
+def test_everything_that_keeps_a_learning_out_can_be_said(code: str) -> None:
+    words = learned_explanation([code], score=1.0)
+
+    assert words != code
+    assert "{" not in words
+
+
+def test_all_that_keeps_a_learning_out_is_said() -> None:
+    said_of = learned_explanation([Blocker.SENSITIVE, LearnedReason.NO_MATCH], score=0.0)
+
+    assert said_of == "it is marked as sensitive; no word of the input is in it"
+    assert learned_explanation(["of_the_future"], score=None) == "of_the_future"
+    assert "matches the input" in learned_explanation([], score=2.5)
+    assert "asks for what is remembered" in learned_explanation([], score=0.0)
+    assert "no input" in learned_explanation([], score=None)
 
 
 def test_a_reason_of_another_version_is_told_as_it_is() -> None:

@@ -56,6 +56,28 @@ def test_requests_are_counted_by_method_and_class_of_status(metrics: Metrics) ->
     } <= rendered(metrics)
 
 
+def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> None:
+    omitted = {"injected_total": 1, "prompt_limit_omitted_total": 0}
+    learned = {
+        "candidates_total": {"api": 2},
+        "reviews_total": {"reject": 1, "manual_review": 0},
+        "judge_failures_total": {"": 3},
+        "publications_total": {"manual": 1},
+    }
+    metrics.watch_session_memory(lambda: omitted)
+    metrics.watch_learning(lambda: learned)
+    omitted["prompt_limit_omitted_total"] = 6
+    assert {
+        "understudy_learning_injected_total 1.0",
+        "understudy_learning_prompt_limit_omitted_total 6.0",
+        'understudy_learning_candidates_total{path="api"} 2.0',
+        'understudy_learning_reviews_total{action="reject"} 1.0',
+        'understudy_learning_reviews_total{action="manual_review"} 0.0',
+        "understudy_learning_judge_failures_total 3.0",
+        'understudy_learning_publications_total{decision="manual"} 1.0',
+    } <= rendered(metrics)
+
+
 def test_two_instances_do_not_share_anything(metrics: Metrics) -> None:
     metrics.run_ended("failed", seconds=1)
     assert 'status="failed"' not in Metrics().render().decode()

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
 from understudy.api.parts import Parts
-from understudy.api.views.memory import context_view, explain_view, search_view
+from understudy.api.views.memory import context_view, search_view
+from understudy.api.views.memory_explain import explain_view
 from understudy.api.views.memory_report import report_view
 from understudy.wire.memory import (
     MemoryContextView,
@@ -41,8 +42,8 @@ def memory_search(
 
 @router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")
 def memory_explain(session_id: SessionId, parts: Parts, query: Asked = None) -> MemoryExplainView:
-    """Every memory of the session, with why it would or would not reach the prompt."""
-    return explain_view(parts.inspection.context(session_id, query))
+    """Every learning and run in sight, with why it would or would not reach the prompt."""
+    return explain_view(parts.inspection.explain(session_id, query))
 
 
 @router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")

@@ -1,4 +1,4 @@
-"""Policies: what operators decide about memory while the daemon runs."""
+"""The run-memory policy: what operators decide about memory while the daemon runs."""
 
 from typing import Annotated, Final
 
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
-from understudy.api.policy_bodies import policy_change
+from understudy.api.policy_bodies import RUN_MEMORY
 from understudy.api.views.memory import policy_revision_view, policy_view
 from understudy.core.page import Page
 from understudy.wire.base import Items
@@ -19,21 +19,21 @@ from understudy.wire.memory import (
 from understudy.wire.runtime import RollBackRuntime
 
 router = APIRouter(tags=["policies"], route_class=GatedRoute)
-RUN_MEMORY: Final = "/v1/runtime/run-memory-policy"
+PATH: Final = "/v1/runtime/run-memory-policy"
 
 
-@router.get(RUN_MEMORY, operation_id="run_memory_policy.get")
+@router.get(PATH, operation_id="run_memory_policy.get")
 def get_run_memory_policy(parts: Parts) -> RunMemoryPolicyView:
     """How much is remembered of runs, for how long, and who may find it."""
     return policy_view(parts.run_memories.policy())
 
 
-@router.post(RUN_MEMORY, operation_id="run_memory_policy.set")
+@router.post(PATH, operation_id="run_memory_policy.set")
 def set_run_memory_policy(
     parts: Parts, caller: Caller, body: Annotated[SetRunMemoryPolicy, Body()] = None
 ) -> RunMemoryPolicyView:
     """Replace the policy; what it no longer allows is removed before the answer comes."""
-    change = policy_change(body)
+    change = RUN_MEMORY.change(body)
     with change.located():
         changed = parts.run_memories.set_policy(
             caller, change.given, expected_revision=change.expected_revision
@@ -41,13 +41,13 @@ def set_run_memory_policy(
     return policy_view(changed)
 
 
-@router.get(RUN_MEMORY + "/revisions", operation_id="run_memory_policy.revisions")
+@router.get(PATH + "/revisions", operation_id="run_memory_policy.revisions")
 def list_run_memory_policies(parts: Parts, page: Paging) -> Items[RunMemoryPolicyRevisionView]:
     """The policy as it stood after each kept change of it, newest first."""
     return items(Page.cut(parts.run_memories.policy_revisions(), page), policy_revision_view)
 
 
-@router.post(RUN_MEMORY + "/rollback", operation_id="run_memory_policy.rollback")
+@router.post(PATH + "/rollback", operation_id="run_memory_policy.rollback")
 def roll_back_run_memory_policy(
     parts: Parts, caller: Caller, body: RollBackRuntime | None = None
 ) -> RunMemoryPolicyView:

@@ -3,25 +3,24 @@
 from collections.abc import Sequence
 
 from understudy.core.scope import Scope
-from understudy.memory.policy import RunMemoryPolicy, policy_json
+from understudy.learnings.model import Learning
+from understudy.memory.policy import policy_json
 from understudy.memory.record import Evidence, RunMemory, RunMemoryRecord, record_json
 from understudy.memory.service import PolicyAt
 from understudy.retrieval.context import MemoryContext
 from understudy.retrieval.hits import SearchResult
 from understudy.retrieval.inspection import Listed
-from understudy.retrieval.reasons import explanation
-from understudy.retrieval.recovered import Considered, Reason
 from understudy.retrieval.score import Match
 from understudy.retrieval.search import SearchAnswer
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.wire.memory import (
     EvidenceView,
-    ExplainedEntryView,
+    LearnedContextView,
+    LearnedEntryView,
     LearningScopeView,
     MatchView,
     MemoryContextView,
-    MemoryExplainView,
     MemorySearchView,
     RecoveredEntryView,
     RecoveredMemoryView,
@@ -36,11 +35,17 @@ from understudy.wire.memory import (
 
 def context_view(context: MemoryContext) -> MemoryContextView:
     """What the next run would be given."""
-    kept = context.recovered.kept
+    kept, learned = context.recovered.kept, context.learned.kept
     return MemoryContextView(
         session_id=context.session.session_id,
         effective_capability_scope=_lists(effective_capability_scope(context.session)),
-        learning_scopes=_scopes(context.learning_scopes),
+        learning_scopes=scope_views(context.learning_scopes),
+        learned_context=LearnedContextView(
+            entries=[_learned(learning) for learning in learned],
+            truncated=context.learned.omitted > 0,
+        )
+        if learned
+        else None,
         recovered_memory=RecoveredMemoryView(
             entries=[_entry(memory) for memory in kept],
             truncated=context.recovered.omitted > 0,
@@ -56,21 +61,10 @@ def search_view(answer: SearchAnswer) -> MemorySearchView:
     return MemorySearchView(
         session_id=answer.session.session_id,
         effective_capability_scope=_lists(effective_capability_scope(answer.session)),
-        learning_scopes=_scopes(answer.learning_scopes),
+        learning_scopes=scope_views(answer.learning_scopes),
         query=answer.query,
         truncated=answer.truncated,
         results=[_result(result) for result in answer.results],
-    )
-
-
-def explain_view(context: MemoryContext) -> MemoryExplainView:
-    """Every record of a session, and why it would or would not reach the prompt."""
-    return MemoryExplainView(
-        session_id=context.session.session_id,
-        query=context.query,
-        max_prompt_entries=context.policy.max_prompt_entries,
-        relevance_floor=context.policy.relevance_floor,
-        entries=[_explained(it, context.policy) for it in context.recovered.considered],
     )
 
 
@@ -125,6 +119,15 @@ def match_views(matches: Sequence[Match]) -> list[MatchView]:
     ]
 
 
+def _learned(learning: Learning) -> LearnedEntryView:
+    return LearnedEntryView(
+        learning_id=learning.learning_id,
+        kind=learning.kind.value,
+        published_at_ms=learning.published_at_ms,
+        content=learning.content,
+    )
+
+
 def _entry(memory: RunMemory) -> RecoveredEntryView:
     return RecoveredEntryView(
         run_id=memory.run_id,
@@ -142,40 +145,22 @@ def _result(result: SearchResult) -> SearchResultView:
         excerpt=result.excerpt,
         score=round(result.score, 4),
         timestamp_ms=result.timestamp_ms,
-        scope=None if result.scope is None else _scope(result.scope),
+        scope=None if result.scope is None else scope_view(result.scope),
         prompt_eligible=result.prompt_eligible,
+        learning_status=result.learning_status,
+        publish_tier=result.publish_tier,
+        verification_status=result.verification_status,
         matched_fields=list(result.matched_fields),
     )
 
 
-def _explained(it: Considered, policy: RunMemoryPolicy) -> ExplainedEntryView:
-    scored, memory = it.scored, it.memory
-    coverage = round(scored.coverage, 4) if scored else 0.0
-    return ExplainedEntryView(
-        run_id=it.run_id,
-        recorded_at_ms=it.recorded_at_ms,
-        status=memory.status.value if memory else None,
-        summary=memory.summary if memory else None,
-        score=round(scored.score, 4) if scored else 0.0,
-        coverage=coverage,
-        matches=match_views(scored.matches) if scored else [],
-        injected=it.reason is Reason.INCLUDED,
-        reason=str(it.reason),
-        explanation=explanation(
-            it.reason,
-            score=scored.score if scored else None,
-            coverage=coverage,
-            limit=policy.max_prompt_entries,
-            floor=policy.relevance_floor,
-        ),
-    )
+def scope_views(scopes: Sequence[LearningScope]) -> list[LearningScopeView]:
+    """What a session sees, narrowest first."""
+    return [scope_view(scope) for scope in scopes]
 
 
-def _scopes(scopes: Sequence[LearningScope]) -> list[LearningScopeView]:
-    return [_scope(scope) for scope in scopes]
-
-
-def _scope(scope: LearningScope) -> LearningScopeView:
+def scope_view(scope: LearningScope) -> LearningScopeView:
+    """What knowledge is kept for."""
     return LearningScopeView(kind=scope.kind.value, id=scope.id)
 
 

@@ -6,8 +6,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from understudy.core.errors import DamagedRecord
+from understudy.retrieval.choice import OMITTED
+from understudy.retrieval.choice import Reason as LearnedReason
 from understudy.retrieval.inspection import RunReport
-from understudy.retrieval.reasons import explanation
+from understudy.retrieval.reasons import explanation, learned_explanation
 from understudy.retrieval.recovered import Reason
 from understudy.wire.memory import MemoryReportView
 
@@ -54,6 +56,32 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
         "unlisted_count": report["unlisted"],
         "budget": report["budget"],
         "entries": [_entry(entry, report) for entry in report["entries"]],
+        "learned": _learned(report["learned"]) if "learned" in report else None,
+    }
+
+
+def _learned(report: Mapping[str, Any]) -> dict[str, Any]:
+    problem, counts = report["problem"], report["counts"]
+    return {
+        "reason": "failed" if problem else "reported",
+        "explanation": problem["detail"] if problem else REPORTED,
+        "injected_count": counts[LearnedReason.INCLUDED],
+        "omitted_count": sum(counts[reason] for reason in OMITTED),
+        "unlisted_count": report["unlisted"],
+        "used_tokens": report["used_tokens"],
+        "entries": [_learning(entry) for entry in report["entries"]],
+    }
+
+
+def _learning(entry: Mapping[str, Any]) -> dict[str, Any]:
+    score, reasons = entry.get("score"), entry["reasons"]
+    return {
+        **entry,
+        "score": score or 0.0,
+        "coverage": entry.get("coverage", 0.0),
+        "matched": entry.get("matched", {}),
+        "injected": not reasons,
+        "explanation": learned_explanation(reasons, score=score),
     }
 
 

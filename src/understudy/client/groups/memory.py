@@ -37,7 +37,7 @@ class Memory(Resource):
         return self.transport.send(get(path, read, query=query, limit=limit))
 
     def explain(self, session_id: str, *, query: str | None = None) -> MemoryExplainView:
-        """Every record of the session, and why it would or would not reach the prompt."""
+        """Every learning and run in sight, and why it would or would not reach the prompt."""
         path = at("sessions", session_id, "memory-explain")
         return self.transport.send(get(path, MemoryExplainView.model_validate, query=query))
 

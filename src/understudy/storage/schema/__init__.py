@@ -4,6 +4,14 @@ from understudy.storage.schema.access import audit, responses, tokens
 from understudy.storage.schema.agents import agent_files, agents
 from understudy.storage.schema.assets import asset_blobs, asset_references, assets
 from understudy.storage.schema.deliveries import deliveries, delivery_tries, webhook_secret
+from understudy.storage.schema.learnings import (
+    capture_jobs,
+    learning_candidates,
+    learning_reviews,
+    learning_uses,
+    learnings,
+    review_jobs,
+)
 from understudy.storage.schema.mailboxes import messages
 from understudy.storage.schema.mcp import session_mcp_servers
 from understudy.storage.schema.metadata import metadata
@@ -37,10 +45,15 @@ __all__ = [
     "asset_references",
     "assets",
     "audit",
+    "capture_jobs",
     "debug_requests",
     "deliveries",
     "delivery_tries",
     "journal",
+    "learning_candidates",
+    "learning_reviews",
+    "learning_uses",
+    "learnings",
     "messages",
     "metadata",
     "personas",
@@ -49,6 +62,7 @@ __all__ = [
     "receipts",
     "requests",
     "responses",
+    "review_jobs",
     "run_memories",
     "run_memory_backlog",
     "run_memory_bodies",

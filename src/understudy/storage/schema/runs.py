@@ -6,6 +6,9 @@ from understudy.runs.model import RunStatus
 from understudy.storage.columns import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
+# Written out, as a database knows what an index is for only from the words of a query.
+BRINGS_OTHERS_IN = sa.text("brings_others_in")
+
 runs = sa.Table(
     "runs",
     metadata,
@@ -25,6 +28,8 @@ runs = sa.Table(
     sa.Column("updated_at_ms", Ms, nullable=False),
     sa.Column("started_at_ms", Ms),
     sa.Column("finished_at_ms", Ms),
+    # Whether what was asked holds more than its user's words.
+    sa.Column("brings_others_in", sa.Boolean, nullable=False, server_default=sa.false()),
     # What was asked for; never changes.
     sa.Column("wanted", Json, nullable=False),
     # What the prompt is built from; set once, when the run starts.
@@ -43,6 +48,13 @@ runs = sa.Table(
         postgresql_where=sa.text("finished_at_ms IS NULL"),
     ),
     sa.Index("ix_runs_status", "status", "submitted_at_ms", "run_id"),
+    sa.Index(
+        "ix_runs_brings_others_in",
+        "session_id",
+        "accepted_offset",
+        sqlite_where=BRINGS_OTHERS_IN,
+        postgresql_where=BRINGS_OTHERS_IN,
+    ),
 )
 
 debug_requests = sa.Table(

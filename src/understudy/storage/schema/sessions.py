@@ -33,6 +33,7 @@ sessions = sa.Table(
 
 # Written out, as a database knows what an index is for only from the words of a query.
 CHECKPOINTS = sa.text("kind = 'checkpoint'")
+TOOL_RESULTS = sa.text("kind = 'tool_result'")
 
 journal = sa.Table(
     "journal",
@@ -54,6 +55,13 @@ journal = sa.Table(
         "offset",
         sqlite_where=CHECKPOINTS,
         postgresql_where=CHECKPOINTS,
+    ),
+    sa.Index(
+        "ix_journal_tool_results",
+        "session_id",
+        "offset",
+        sqlite_where=TOOL_RESULTS,
+        postgresql_where=TOOL_RESULTS,
     ),
     sqlite_autoincrement=True,
 )

@@ -1,0 +1,93 @@
+"""Candidates: what might be worth knowing, and what becomes of it."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.learning_bodies import bulk_request, new_candidate, publication
+from understudy.api.learning_filters import WhichCandidates
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.learning_policy import explain_view
+from understudy.api.views.learning_review import bulk_view, item_view, next_view
+from understudy.api.views.learnings import candidate_view, published_view
+from understudy.wire.base import Items
+from understudy.wire.learning_policy import CandidateExplainView
+from understudy.wire.learning_requests import (
+    BulkDecision,
+    CreateCandidate,
+    PublishCandidate,
+    RejectCandidate,
+)
+from understudy.wire.learnings import (
+    BulkDecisionView,
+    CandidateView,
+    NextItemView,
+    PublishedView,
+    ReviewItemView,
+)
+
+router = APIRouter(tags=["learning"], route_class=GatedRoute)
+CandidateId = Annotated[str, Path(description="id of the candidate")]
+ALL: Final = "/v1/learning-candidates"
+ONE: Final = ALL + "/{candidate_id}"
+
+
+@router.get(ALL, operation_id="learning_candidates.list")
+def list_candidates(parts: Parts, page: Paging, which: WhichCandidates) -> Items[CandidateView]:
+    """Candidates, oldest first; one that was not decided in its time is no longer there."""
+    return items(parts.candidates.page(page, narrowed=which), candidate_view)
+
+
+@router.post(ALL, operation_id="learning_candidates.create")
+def create(body: CreateCandidate, parts: Parts, caller: Caller) -> CandidateView:
+    """Propose something worth knowing; nothing takes effect before it is published."""
+    return candidate_view(parts.candidates.create(caller, new_candidate(body)))
+
+
+@router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
+def decide_many(body: BulkDecision, parts: Parts, caller: Caller) -> BulkDecisionView:
+    """Publish or reject many; each is told of, and one that is refused does not stop the others."""
+    wanted = bulk_request(body)
+    return bulk_view(wanted.action, parts.bulk_decisions.decide(caller, wanted))
+
+
+@router.get(ALL + "/next", operation_id="learning_candidates.next")
+def next_for_review(
+    parts: Parts,
+    after: Annotated[str | None, Query(description="id of a candidate that is passed over")] = None,
+) -> NextItemView:
+    """The candidate that has waited longest for a person."""
+    return next_view(parts.candidates.next_for_review(after=after))
+
+
+@router.get(ONE, operation_id="learning_candidates.get")
+def get(candidate_id: CandidateId, parts: Parts) -> ReviewItemView:
+    """One candidate, with what whoever decides should know."""
+    return item_view(parts.candidates.item(candidate_id))
+
+
+@router.get(ONE + "/explain", operation_id="learning_candidates.explain")
+def explain(candidate_id: CandidateId, parts: Parts) -> CandidateExplainView:
+    """What the policy in force makes of it: every rule, whether it matched, and why."""
+    evaluation = parts.learning_policy.explain(candidate_id)
+    return explain_view(candidate_id, evaluation, parts.learning_policy.policy())
+
+
+@router.post(ONE + "/publish", operation_id="learning_candidates.publish")
+def publish(
+    candidate_id: CandidateId, parts: Parts, caller: Caller, body: PublishCandidate | None = None
+) -> PublishedView:
+    """Make a learning of it; one that says the same already is answered instead."""
+    wanted = publication(body or PublishCandidate())
+    return published_view(parts.candidates.publish(caller, candidate_id, wanted))
+
+
+@router.post(ONE + "/reject", operation_id="learning_candidates.reject")
+def reject(
+    candidate_id: CandidateId, parts: Parts, caller: Caller, body: RejectCandidate | None = None
+) -> CandidateView:
+    """Say no to it; the daemon does not propose the same again without new evidence."""
+    reason = body.reason if body else None
+    return candidate_view(parts.candidates.reject(caller, candidate_id, reason=reason))

@@ -1,0 +1,230 @@
+"""Candidates as people read them before they decide: nothing hidden, nothing left out."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from understudy.cli import screen
+from understudy.cli.screen import one_line, visible
+
+if TYPE_CHECKING:
+    from understudy.wire.learning_policy import CandidateExplainView, RuleTraceView
+    from understudy.wire.learnings import (
+        AutomationReviewView,
+        CandidateView,
+        EvidenceRefView,
+        RejectedBeforeView,
+        RelatedLearningView,
+        ReviewItemView,
+        RevokedBeforeView,
+        SourceView,
+    )
+    from understudy.wire.memory import LearningScopeView
+
+Pairs = list[tuple[str, object]]
+# What a list shows of a long content.
+LISTED_CHARS: Final = 160
+COLUMNS: Final = ("candidate", "state", "kind", "scope", "made", "automation", "content")
+UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
+DECLINED: Final = "yes: a person said no to the same thing, so no rule publishes it"
+SENSITIVE: Final = "sensitive: no prompt and no search tells of it"
+FOUND: Final = {
+    "api": "sent by a caller",
+    "run_summary": "the summary of a run",
+    "labels": "said with a label in a request",
+    "model": "read out of a run by a model",
+}
+
+
+def rows(candidates: Iterable["CandidateView"]) -> list[tuple[object, ...]]:
+    """Candidates for a table."""
+    return [
+        (
+            each.candidate_id,
+            each.state,
+            each.kind,
+            scope_words(each.scope),
+            screen.ago(each.created_at_ms),
+            each.automation_review.action if each.automation_review else None,
+            listed(each.content),
+        )
+        for each in candidates
+    ]
+
+
+def candidate_pairs(view: "CandidateView") -> Pairs:
+    """Everything about a candidate."""
+    return [*_what(view), *_came(view), *_review(view.automation_review), *_fate(view)]
+
+
+def item_pairs(view: "ReviewItemView") -> Pairs:
+    """A candidate with what whoever decides should know."""
+    return [*_what(view), *_came(view), *_review(view.automation_review), *_around(view)]
+
+
+def shown_pairs(view: "ReviewItemView") -> Pairs:
+    """Everything there is, for one that waits and for one that is decided."""
+    return [*item_pairs(view), *_fate(view)]
+
+
+def explained_pairs(view: "CandidateExplainView") -> Pairs:
+    """What the policy in force makes of a candidate, and how it comes to that."""
+    changed = [
+        f"{each.code}: {each.before} → {each.after}, because {visible(each.reason)}"
+        for each in view.adjustments
+    ]
+    return [
+        ("candidate", view.candidate_id),
+        ("policy", f"revision {view.policy_revision}, mode {view.mode}"),
+        ("action", view.action),
+        ("because", visible(view.reason)),
+        ("rule", _on_a_line(view.matched_rule_name)),
+        ("expires", screen.ahead(view.expires_at_ms)),
+        ("refused", view.refused),
+        ("then", "\n".join(changed)),
+    ]
+
+
+def rule_rows(rules: Sequence["RuleTraceView"]) -> list[tuple[object, ...]]:
+    """What every rule had to say, for a table."""
+    return [
+        (each.index + 1, _on_a_line(each.name), each.action, _fits(each), _mismatches(each))
+        for each in rules
+    ]
+
+
+def related(view: "RelatedLearningView") -> str:
+    """Another learning, in short."""
+    return f"{view.learning_id} ({scope_words(view.scope)}, {view.status}): {visible(view.content)}"
+
+
+def review_words(view: "AutomationReviewView") -> str:
+    """What automation made of a candidate, on one line."""
+    when = screen.ago(view.reviewed_at_ms)
+    return f"{view.action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
+
+
+def scope_words(scope: "LearningScopeView") -> str:
+    """A scope as it is typed."""
+    return f"{scope.kind}:{_on_a_line(scope.id)}"
+
+
+def source_words(source: "SourceView") -> str:
+    """Where something was said."""
+    named = (("run", source.run_id), ("session", source.session_id), ("agent", source.agent_id))
+    return ", ".join(f"{what} {_on_a_line(name)}" for what, name in named if name)
+
+
+def evidence_words(refs: Iterable["EvidenceRefView"]) -> str:
+    """What speaks for it, one a line."""
+    return "\n".join(_ref(each) for each in refs)
+
+
+def listed(content: str) -> str:
+    """A content on one line of a list."""
+    return one_line(visible(content), LISTED_CHARS)
+
+
+def _what(view: "CandidateView") -> Pairs:
+    return [
+        ("candidate", view.candidate_id),
+        ("content", visible(view.content)),
+        ("kind", view.kind),
+        ("scope", scope_words(view.scope)),
+        ("sensitivity", SENSITIVE if view.sensitivity == "sensitive" else None),
+        ("confidence", view.confidence),
+    ]
+
+
+def _came(view: "CandidateView") -> Pairs:
+    return [
+        ("found", f"{FOUND.get(view.capture_path, view.capture_path)}, {_made(view)}"),
+        ("source", source_words(view.source)),
+        ("evidence", evidence_words(view.evidence_refs)),
+        ("untrusted", UNTRUSTED if view.derived_from_untrusted else None),
+        ("proposed again", _again(view)),
+        ("declined before", DECLINED if view.declined_before else None),
+        ("expires", screen.ahead(view.expires_at_ms)),
+    ]
+
+
+def _made(view: "CandidateView") -> str:
+    return screen.ago(view.created_at_ms)
+
+
+def _again(view: "CandidateView") -> str | None:
+    if view.reproposal_of is None:
+        return None
+    return f"{view.reproposal_of} said the same and was declined; this has evidence of its own"
+
+
+def _review(review: "AutomationReviewView | None") -> Pairs:
+    if review is None:
+        return [("automation", "has not looked at it")]
+    judge = review.judge
+    return [
+        ("automation", review_words(review)),
+        ("because", visible(review.reason)),
+        ("rule", _on_a_line(review.matched_rule_name)),
+        ("judge", f"{judge.action}: {visible(judge.reason)}" if judge else None),
+    ]
+
+
+def _around(view: "ReviewItemView") -> Pairs:
+    conflict, same = view.conflicts_with, view.duplicate_of
+    return [
+        ("too late", "its time is over: it can no longer be published" if view.expired else None),
+        ("conflicts with", related(conflict) if conflict else None),
+        ("contradicts", "\n".join(related(each) for each in view.contradicts)),
+        ("says the same", related(same) if same else None),
+        ("rejected before", "\n".join(_no(each) for each in view.rejected_before)),
+        ("revoked before", "\n".join(_back(each) for each in view.revoked_before)),
+    ]
+
+
+def _no(before: "RejectedBeforeView") -> str:
+    who = before.decided_by or "somebody"
+    why = f": {visible(before.reason)}" if before.reason else ""
+    return f"{before.candidate_id}, by {who} {screen.ago(before.decided_at_ms)}{why}"
+
+
+def _back(before: "RevokedBeforeView") -> str:
+    who = before.revoked_by or "somebody"
+    why = f": {visible(before.reason)}" if before.reason else ""
+    return f"{before.learning_id}, by {who} {screen.ago(before.revoked_at_ms)}{why}"
+
+
+def _fate(view: "CandidateView") -> Pairs:
+    by = f" by {view.decided_by}" if view.decided_by else ""
+    when = f" {screen.ago(view.decided_at_ms)}" if view.decided_at_ms else ""
+    return [
+        ("state", f"{view.state}{by}{when}"),
+        ("reason", visible(view.decision_reason or "")),
+        ("learning", view.published_learning_id),
+    ]
+
+
+def _ref(ref: "EvidenceRefView") -> str:
+    names = [f"run {_on_a_line(ref.run_id)}"] if ref.run_id else []
+    names += [f"artifact {_on_a_line(ref.artifact_id)}"] if ref.artifact_id else []
+    names += [_on_a_line(ref.note) or ""] if ref.note else []
+    return ", ".join(names)
+
+
+def _fits(rule: "RuleTraceView") -> str:
+    if rule.quarantined:
+        return "in quarantine"
+    if rule.decided:
+        return "decides"
+    return "fits, but too late" if rule.matched else "no"
+
+
+def _mismatches(rule: "RuleTraceView") -> str | None:
+    said = [
+        f"{each.field}: wants {visible(each.wanted)}, is {visible(each.had)}"
+        for each in rule.mismatches
+    ]
+    return "; ".join(said) or None
+
+
+def _on_a_line(text: str | None) -> str | None:
+    return None if text is None else one_line(visible(text))

@@ -1,0 +1,106 @@
+"""What `/v1/status` tells of learning, and what of it deserves a look."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.core.errors import Invalid
+from understudy.daemon.health import warning
+from understudy.learnings.ports import JobQueue, LearningUnit
+from understudy.learnings.status import status_of
+from understudy.review.policy_in_force import policy_in, stored_policy
+from understudy.runtime.service import current_revision
+from understudy.sessions.ports import Units
+
+# Work that nobody took for so long is stuck; a retry waits less, and a lease ends sooner.
+STUCK_MS: Final = 10 * 60 * 1000
+# More than anybody looks through in a sitting.
+MANY_WAITING: Final = 500
+# What waits in a queue, and what is said when nobody takes it.
+QUEUES: Final[Mapping[str, str]] = {
+    "review": "learning_review_stuck",
+    "capture": "learning_capture_stuck",
+}
+Finding = Iterator[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class LearningStatus:
+    """Takes a snapshot of the learning plane when it is called."""
+
+    units: Units[LearningUnit]
+    counted: Callable[[], Mapping[str, Mapping[str, int]]]
+
+    def __call__(self, now_ms: int) -> dict[str, Any]:
+        """The snapshot as a JSON object."""
+        with self.units.read() as unit:
+            return {
+                "mode": str(policy_in(unit).mode),
+                "policy_damaged": _is_damaged(unit),
+                **status_of(unit),
+                "review_late_ms": _late_ms(unit.review_queue, now_ms),
+                "capture_late_ms": _late_ms(unit.capture_queue, now_ms),
+                "metrics": {name: _plain(counts) for name, counts in self.counted().items()},
+            }
+
+
+def learning_warnings(learning: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every finding about learning, in the order of the rules."""
+    return [found for rule in RULES for found in rule(learning)]
+
+
+def _damaged(learning: Mapping[str, Any]) -> Finding:
+    if learning.get("policy_damaged"):
+        yield warning(
+            "error",
+            "learning_policy_damaged",
+            f"the stored learning policy cannot be read; learning goes by {learning['mode']} alone",
+            action="set the policy again, or roll it back",
+        )
+
+
+def _stuck(learning: Mapping[str, Any]) -> Finding:
+    for name, code in QUEUES.items():
+        late_ms = learning.get(f"{name}_late_ms", 0)
+        if late_ms >= STUCK_MS:
+            yield warning(
+                "warning",
+                code,
+                f"{learning[f'{name}_queue']} {name}s wait, the first for {late_ms // 60_000} minutes",
+                action="see the log of the daemon, and that the route of the model answers",
+            )
+
+
+def _waiting(learning: Mapping[str, Any]) -> Finding:
+    states = learning.get("candidates", {})
+    count = states.get("pending", 0) + states.get("escalated", 0)
+    if count >= MANY_WAITING:
+        yield warning(
+            "info",
+            "learning_candidates_waiting",
+            f"{count} candidates wait for a decision",
+            action="`understudy review next` goes through them, `understudy candidates bulk`"
+            " decides many",
+        )
+
+
+def _late_ms(queue: JobQueue, now_ms: int) -> int:
+    """How long the first job has been due; 0 when none is."""
+    due_ms = queue.next_due_ms()
+    return 0 if due_ms is None else max(0, now_ms - due_ms)
+
+
+def _is_damaged(unit: LearningUnit) -> bool:
+    try:
+        stored_policy(current_revision(unit).document)
+    except Invalid:
+        return True
+    return False
+
+
+def _plain(counts: Mapping[str, int]) -> Mapping[str, int] | int:
+    """A number where there is nothing that it is counted by."""
+    return counts[""] if "" in counts else dict(counts)
+
+
+RULES: Final[tuple[Callable[[Mapping[str, Any]], Finding], ...]] = (_damaged, _stuck, _waiting)

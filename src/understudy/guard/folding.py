@@ -1,0 +1,57 @@
+"""Undoes what hides a word from a reader of plain text: look-alikes, invisible signs, entities."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from understudy.guard.words import word_lists
+
+# To bring marks into order takes the square of their number, so no more than this are looked at.
+_CHUNK: Final = 256
+
+# Zero-width characters and the soft hyphen, where they stand between ASCII signs: a joiner in an
+# emoji, in Persian or in Arabic is left as it is.
+_INVISIBLE: Final = (
+    "\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufe00-\ufe0f\u3164\u115f\u1160"
+)
+_HIDDEN: Final = re.compile(f"(?<=[!-~])[{_INVISIBLE}]+(?=[!-~])")
+_EDGE: Final = re.compile(f"^[{_INVISIBLE}]+(?=[!-~])|(?<=[!-~])[{_INVISIBLE}]+$")
+_ODD_BLANKS: Final = re.compile("[\x0b\x0c\x85\u2028\u2029]")
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def folded(line: str) -> str:
+    """A line with what its characters stand for in place of what they are."""
+    if not line.isascii():
+        line = _composed(line)
+        line = _EDGE.sub("", _HIDDEN.sub("", line))
+        line = _WORD.sub(_of_one_script, line)
+    if "&" in line:
+        # Twice: an entity may spell the sign that begins another.
+        line = _ENTITY.sub(_decoded, _ENTITY.sub(_decoded, line))
+    return _ODD_BLANKS.sub(" ", line)
+
+
+def _composed(line: str) -> str:
+    pieces = (line[start : start + _CHUNK] for start in range(0, len(line), _CHUNK))
+    return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces).replace("\n", " ")
+
+
+def _of_one_script(word: re.Match[str]) -> str:
+    text = word[0]
+    has_latin = any(sign.isascii() for sign in text)
+    return text.translate(_to_latin()) if has_latin and not text.isascii() else text
+
+
+def _decoded(entity: re.Match[str]) -> str:
+    return html.unescape(entity[0]).replace("\n", " ").replace("\r", " ")
+
+
+@cache
+def _to_latin() -> Mapping[int, str]:
+    lookalikes = word_lists()["lookalikes"]
+    return {ord(sign): latin for latin, signs in lookalikes.items() for sign in signs}

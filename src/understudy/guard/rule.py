@@ -1,0 +1,108 @@
+"""What the guard looks for: the records that `rules.toml` is read into."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+
+
+class Category(StrEnum):
+    """What kind of harm a rule is about."""
+
+    DESTRUCTIVE_SHELL = auto()
+    CODE_INJECTION = auto()
+    CREDENTIAL_EXFIL = auto()
+    PATH_TRAVERSAL = auto()
+    SQL_INJECTION = auto()
+    PRIVILEGE_ESCALATION = auto()
+    PROMPT_INJECTION = auto()
+
+
+class Place(StrEnum):
+    """What a file of a skill is for, which decides the rules that read it."""
+
+    MANIFEST = auto()
+    DOCUMENT = auto()
+    SCRIPT = auto()
+    DATA = auto()
+
+
+class Within(StrEnum):
+    """How near to each other the two ends of a join must stand."""
+
+    # A fenced block or a paragraph of a document; all of any other file.
+    REGION = auto()
+    # What is read is kept in a variable, and the variable reaches the other end.
+    FLOW = auto()
+    BUNDLE = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """One shape to look for; all of it is RE2's, so its time grows with the text and not faster."""
+
+    regex: str
+    # Each must be found in what matched.
+    also: Sequence[str] = ()
+    # None may be found in what matched.
+    unless: Sequence[str] = ()
+    # None may be found in the line it begins on.
+    unless_line: Sequence[str] = ()
+    # Every group must have caught the same text.
+    same_groups: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One thing a skill may not hold, why, and examples that prove the rule."""
+
+    id: str
+    category: Category
+    title: str
+    reason: str
+    matches: Sequence[str] = ()
+    misses: Sequence[str] = ()
+    patterns: Sequence[Pattern] = ()
+    # The name of a check in `detectors.py`, for what no pattern can say.
+    detector: str | None = None
+    places: frozenset[Place] = frozenset(Place)
+    # Only files at a path like this are read.
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """One end of a join: harmless alone, and telling beside the other end."""
+
+    id: str
+    title: str
+    patterns: Sequence[Pattern]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """A rule that two signals make together: what is read, and where it goes."""
+
+    rule: Rule
+    sources: frozenset[str]
+    sinks: frozenset[str]
+    within: Within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleBook:
+    """All the guard knows."""
+
+    rules: Sequence[Rule]
+    signals: Sequence[Signal] = field(default=())
+    joins: Sequence[Join] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line that may not be there, by which rule, and why."""
+
+    rule_id: str
+    category: Category
+    path: str
+    line: int
+    reason: str

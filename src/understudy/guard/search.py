@@ -1,0 +1,91 @@
+"""Runs one pattern over a text in linear time and answers where its matches begin."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import re2
+
+from understudy.guard.rule import Pattern
+
+_MEMORY: Final = 64 << 20
+_ANYWHERE: Final = re2._Anchor.UNANCHORED  # noqa: SLF001
+# So many matches that are all excused are no accident, and to weigh each would take long.
+MAX_EXCUSED: Final = 2_000
+# A match may run over a whole text; the checks on it read this much.
+MAX_WEIGHED: Final = 20_000
+
+_BLANKS: Final = b" \t\n"
+
+Spans = Sequence[tuple[int, int]]
+
+
+class Matcher:
+    """A pattern, compiled once."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._regex = compiled(pattern.regex)
+        self._also = tuple(map(compiled, pattern.also))
+        self._unless = tuple(map(compiled, pattern.unless))
+        self._unless_line = tuple(map(compiled, pattern.unless_line))
+        self._same_groups = pattern.same_groups
+        self._is_plain = not (self._also or self._unless or self._unless_line or self._same_groups)
+
+    def starts(self, text: bytes) -> Iterator[int]:
+        """Where each match that counts begins."""
+        for count, spans in enumerate(spans_of(self._regex, text)):
+            if self._is_plain or count >= MAX_EXCUSED or self._counts(text, spans):
+                yield _said_at(text, *spans[0])
+
+    def _counts(self, text: bytes, spans: Spans) -> bool:
+        start, end = spans[0]
+        found = text[start : min(end, start + MAX_WEIGHED)]
+        return (
+            all(has(regex, found) for regex in self._also)
+            and not any(has(regex, found) for regex in self._unless)
+            and not (self._unless_line and self._is_excused_by_line(text, start))
+            and not (self._same_groups and not _are_same(text, spans[1:]))
+        )
+
+    def _is_excused_by_line(self, text: bytes, start: int) -> bool:
+        low = max(text.rfind(b"\n", 0, start) + 1, start - MAX_WEIGHED)
+        high = text.find(b"\n", start, start + MAX_WEIGHED)
+        line = text[low : high if high >= 0 else start + MAX_WEIGHED]
+        return any(has(regex, line) for regex in self._unless_line)
+
+
+@cache
+def compiled(regex: str) -> Any:
+    """A pattern of RE2; letters match in either case unless it says `(?-i)`."""
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    return re2.compile(f"(?im:{regex})", options)
+
+
+def spans_of(regex: Any, text: bytes) -> Iterator[Spans]:
+    """Where the groups of each match stand, one match after the other."""
+    match, at, end = regex._regexp.Match, 0, len(text)  # noqa: SLF001
+    while at <= end:
+        spans = match(_ANYWHERE, text, at, end)
+        if spans[0][0] < 0:
+            return
+        yield spans
+        at = max(spans[0][1], at + 1)
+
+
+def has(regex: Any, text: bytes) -> bool:
+    """Whether the pattern is anywhere in the text."""
+    return bool(regex._regexp.Match(_ANYWHERE, text, 0, len(text))[0][0] >= 0)  # noqa: SLF001
+
+
+def _said_at(text: bytes, start: int, end: int) -> int:
+    """Where the match says something: what comes before a command may be the end of a line."""
+    while start < end - 1 and text[start] in _BLANKS:
+        start += 1
+    return start
+
+
+def _are_same(text: bytes, groups: Spans) -> bool:
+    caught = {text[start:end] for start, end in groups if start >= 0}
+    return len(caught) == 1

@@ -1,0 +1,85 @@
+"""Finds packages to be installed whose names are one slip away from a well-known one."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from understudy.guard.view import View
+from understudy.guard.words import word_lists
+
+# What installs packages of which kind, and the part that names them.
+_INSTALLS: Final = (
+    (
+        "python",
+        re.compile(
+            r"(?i)\b(?:pip[\d.]*|pipx|uv\s+(?:pip|tool|add)|uv|poetry|pdm)\s+(?:install|add|inject)\s+([^\n;&|`#]{1,400})"
+        ),
+    ),
+    (
+        "node",
+        re.compile(r"(?i)\b(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;&|`#]{1,400})"),
+    ),
+    ("node", re.compile(r"(?i)\bnpx\s+(?:-\S+\s+)?(\S{1,80})")),
+)
+# Shorter names are near to each other by chance.
+_MIN_LETTERS: Final = 5
+_NAME: Final = re.compile(r"(?:^|(?<=[\s\"']))([A-Za-z][\w.-]{3,40}?)(?=[\s\"'=<>~!@\[,]|$)")
+_REQUIREMENT: Final = re.compile(
+    r"^\s{0,8}([A-Za-z][\w.-]{3,40})\s{0,4}(?:\[[\w,]{0,40}\])?\s{0,4}(?:[=<>~!].{0,80})?$"
+)
+_DEPENDENCY: Final = re.compile(r"^\s{0,16}\"([A-Za-z][\w.-]{3,40})\"\s{0,4}:\s{0,4}\"[\^~]?\d")
+
+
+_LISTS: Final = (
+    ("requirements.txt", "python", _REQUIREMENT),
+    ("package.json", "node", _DEPENDENCY),
+)
+
+
+def typosquats(view: View, path: str) -> Iterator[int]:
+    """The lines of the file that install such a package."""
+    for line, number in zip(view.lines, view.numbers, strict=True):
+        if any(_is_slip(name, kind) for kind, name in _installed(line, path)):
+            yield number
+
+
+def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
+    """The kind and name of each package that the line installs."""
+    for kind, pattern in _INSTALLS:
+        for found in pattern.finditer(line):
+            yield from ((kind, name) for name in _NAME.findall(found[1]))
+    for ending, kind, pattern in _LISTS:
+        named = pattern.match(line) if path.endswith(ending) else None
+        if named:
+            yield kind, named[1]
+
+
+def _is_slip(name: str, kind: str) -> bool:
+    name = name.lower().replace("_", "-")
+    if any(name in _packages(known) for known in ("python", "node", "real")):
+        return False
+    near = (right for right in _packages(kind) if abs(len(right) - len(name)) <= 1)
+    return any(_is_one_slip(name, right) for right in near)
+
+
+@cache
+def _packages(kind: str) -> frozenset[str]:
+    return frozenset(word_lists()["packages"][kind].split())
+
+
+def _is_one_slip(name: str, right: str) -> bool:
+    """Whether one letter was dropped, added, changed or swapped with the next."""
+    start = next((at for at, (a, b) in enumerate(zip(name, right, strict=False)) if a != b), None)
+    if len(right) < _MIN_LETTERS:
+        return False
+    if start is None:
+        # A mark or an s at the end (boto, boto3) is how real packages differ.
+        return name[-1:].isalpha() and right[-1:].isalpha() and name != right + "s"
+    rest, other = name[start:], right[start:]
+    return (
+        rest[1:] == other
+        or rest == other[1:]
+        or (rest[1:] == other[1:] and rest[0].isalpha() and other[0].isalpha())
+        or (rest[:2] == other[1::-1] and rest[2:] == other[2:])
+    )

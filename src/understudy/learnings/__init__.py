@@ -1,0 +1,1 @@
+"""What was learned: candidates that wait for review, and learnings that count."""

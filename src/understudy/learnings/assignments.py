@@ -1,0 +1,149 @@
+"""Secrets that only their name gives away: a weak password, a key made of words.
+
+What looks drawn by lot is found by the redaction package, which must leave ordinary text alone. A
+statement that is to be remembered is held to more: whatever is assigned to the name of a secret
+and is no word about it is taken for the secret.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.learnings.secret_cues import cue_places
+from understudy.learnings.secret_words import VENDOR_PREFIX, is_about_secrets, may_be_secret
+from understudy.redaction import words
+from understudy.redaction.opaque import is_password_key, key_grade
+
+_NAME_CHARS: Final = 96
+MIN_CHARS: Final = 6
+MIN_PASSWORD_CHARS: Final = 5
+MIN_PHRASE_WORDS: Final = 3
+# The sign, or the words, that assign; not a comparison, an address or a namespace.
+_SIGN: Final = r"(?<![:=!<>~])(?::(?![:=/])|:?=(?![=>~])|=>|->|→|⇒)"
+_SAID: Final = r"(?<=[\w\"'`])(?i:\s(?:(?:(?:is|was|been)\s)?(?:changed|set|reset|updated)\sto|is|was|equals|est|ist|es|là)\s)|是|为|為"
+_TIE: Final = re.compile(rf"(?P<sign>{_SIGN})|{_SAID}")
+# `password for the staging database: …`, `mật khẩu cơ sở dữ liệu: …`
+_OF_WHAT: Final = re.compile(
+    r"(?i)\s(?:for|of|to|on|in|at|du|de|des|pour|của|cho)\s[\w .'’-]{1,48}\Z"
+)
+_LOOSE_END: Final = re.compile(r"(?i)[\s\"'`*_\])]*(?:\b(?:is|was|est|là)\s*)?\Z")
+_ABROAD: Final = re.compile(
+    rf"(?i)(?<![^\W\d_])(?:{'|'.join(word for word in words.CUES_ABROAD if word[0] < chr(0x2E80))})(?:\s\w+){{0,4}}\Z"
+    rf"|(?:{'|'.join(word for word in words.CUES_ABROAD if word[0] >= chr(0x2E80))})\Z"
+)
+# Short for a password, or for that of somebody; and how those write it who want it overlooked.
+_PASSWORD_SHORT: Final = re.compile(
+    r"(?i)(?<![a-z0-9])(?:pw|psw|pswd|pword|passw|passwrd|mdp|p[a4@][s5$]{2}(?:w[o0]r[dt]|phr[a4@]se|c[o0]de)"
+    r"|(?:root|admin|user|db|database|wi-?fi|login|ssh|vpn|sudo|guest|mail|ftp|router|my|our|your)(?:['\u2019]?s)?[ _-]pass)\Z"
+)
+_PASSWORD_ABROAD: Final = re.compile(rf"(?i)(?:{'|'.join(words.PASSWORDS_ABROAD)})")
+_VALUE: Final = re.compile(
+    r"[\s*]{0,8}(?P<quote>[\"'`«「“\u2018]?)\**(?P<value>[!#-&+-Z^_a-z|~]{1,200})"
+)
+# Nothing more is said behind a value.
+_STATEMENT_END: Final = re.compile(
+    r"[\s\"'`*)\]}»」”\u2019]{0,8}(?:[.,;!?。]|$|\n|\Z)", re.MULTILINE
+)
+_PHRASE: Final = re.compile(
+    r"[\s\"'`“]{0,4}(?P<phrase>[a-z]{2,16}(?:[ -][a-z]{2,16}){1,24})[\"'`”]?[.;,]?\s*(?:\n|\Z)"
+)
+_JOINED: Final = re.compile(r"(?:[a-z][A-Z]\w*|\w[_-]\w+)\Z")
+_BY_A_VENDOR: Final = re.compile(rf"{VENDOR_PREFIX}[-_]\w")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """The name of a secret, and how it is tied to what follows."""
+
+    name: str
+    is_password: bool
+    is_sign: bool
+    # Where what follows begins.
+    at: int = 0
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is written as names in code are, so that it is no part of a sentence."""
+        return _JOINED.search(self.name) is not None
+
+
+def has_secret_assignment(text: str) -> bool:
+    """Whether something is assigned to the name of a secret that may be the secret."""
+    return any(_is_secret(text, named) for named in _names(text))
+
+
+def _names(text: str) -> Iterator[_Named]:
+    cues = cue_places(text)
+    for tie in _TIE.finditer(text):
+        first = max(0, tie.start() - _NAME_CHARS)
+        nearest = bisect_left(cues, tie.start()) - 1
+        if nearest >= 0 and cues[nearest] >= first:
+            named = _name(text[first : tie.start()], is_sign=tie["sign"] is not None)
+            if named:
+                yield replace(named, at=tie.end())
+
+
+def _name(before: str, *, is_sign: bool) -> _Named | None:
+    """What is named right before a tie, if that is a secret."""
+    name = _LOOSE_END.sub("", before, count=1)
+    if _ABROAD.search(name):
+        is_password = _PASSWORD_ABROAD.search(name) is not None
+        return _Named(name=name, is_password=is_password, is_sign=is_sign)
+    name = _without_purpose(name)
+    grade, is_password = key_grade(name), is_password_key(name)
+    if grade == 2 or (grade and is_sign and is_password):
+        return _Named(name=name, is_password=is_password, is_sign=is_sign)
+    if _PASSWORD_SHORT.search(name):
+        return _Named(name=name, is_password=True, is_sign=is_sign)
+    return None
+
+
+def _without_purpose(name: str) -> str:
+    """The name without what the secret is for; the secret of a thing is mostly none."""
+    alone = _OF_WHAT.sub("", name)
+    return name if alone.lower().endswith("secret") else alone
+
+
+def _is_secret(text: str, named: _Named) -> bool:
+    found = _VALUE.match(text, named.at)
+    if found is None:
+        return False
+    value = found["value"].rstrip(".,;:!?*_-")
+    if not may_be_secret(value):
+        return False
+    if _BY_A_VENDOR.match(value):
+        return True
+    is_quoted = bool(found["quote"])
+    if _STATEMENT_END.match(text, found.start("value") + len(value)):
+        return _is_telling(value, named, is_quoted=is_quoted)
+    return named.is_sign and _is_passphrase(text, named, is_quoted=is_quoted)
+
+
+def _is_telling(value: str, named: _Named, *, is_quoted: bool) -> bool:
+    """Whether a value that is all that is said is more than a word about the secret."""
+    if len(value) < (MIN_PASSWORD_CHARS if named.is_password else MIN_CHARS) or is_about_secrets(
+        value
+    ):
+        return False
+    if named.is_password and key_grade(named.name) != 1:
+        return True
+    if any(character.isdigit() for character in value):
+        return any(character.isalpha() for character in value)
+    # In a sentence a word behind "token is" says what the token is like, and a name whose it is.
+    if not named.is_sign or named.is_password:
+        return False
+    return is_quoted or named.is_variable or (value.isalpha() and not value.istitle())
+
+
+def _is_passphrase(text: str, named: _Named, *, is_quoted: bool) -> bool:
+    """Whether several words are a secret and not a sentence about one."""
+    found = _PHRASE.match(text, named.at)
+    if found is None:
+        return False
+    said = re.split("[ -]", found["phrase"])
+    is_long = named.is_password and len(said) >= MIN_PHRASE_WORDS
+    if not (is_long or (is_quoted and named.is_variable)):
+        return False
+    return not any(word in words.SENTENCE_WORDS or is_about_secrets(word) for word in said)

@@ -1,0 +1,215 @@
+"""Many candidates at once: each decided for itself, with a preview of what would be refused."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from typing import Final, TypeAlias
+
+from understudy.core.errors import (
+    Conflict,
+    DamagedRecord,
+    Invalid,
+    NotFound,
+    Rejected,
+)
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal
+from understudy.learnings.candidates import CandidateService
+from understudy.learnings.checks import check_reason
+from understudy.learnings.deciding import by_hand
+from understudy.learnings.filters import CandidateFilter
+from understudy.learnings.guard import Guard
+from understudy.learnings.listeners import NO_LISTENERS
+from understudy.learnings.model import Candidate, CandidateState, Tier
+from understudy.learnings.previewing import as_if, candidates_of
+from understudy.learnings.publishing import Publication
+from understudy.learnings.refusals import nothing_named, too_many_named
+from understudy.learnings.rejecting import reject_quietly
+from understudy.learnings.wanted import Wanted
+
+MAX_AT_ONCE: Final = 200
+# What says no to one candidate; anything else stops the whole.
+REFUSALS: Final = (NotFound, Conflict, Invalid, Rejected, DamagedRecord)
+# Decides one candidate, and answers the learning it became.
+Decide: TypeAlias = Callable[[str], str | None]
+
+
+class BulkAction(StrEnum):
+    """What is decided."""
+
+    PUBLISH = "publish"
+    REJECT = "reject"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkRequest:
+    """One decision about candidates that are named, or that a filter finds open."""
+
+    action: BulkAction
+    candidate_ids: tuple[str, ...] = ()
+    narrowed: CandidateFilter = field(default_factory=CandidateFilter)
+    # Every open candidate; has to be said, so that nobody says it by leaving something out.
+    everything: bool = False
+    publish_tier: Tier = Tier.ACTIVE
+    reason: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkOutcome:
+    """What became of one candidate, or would."""
+
+    candidate_id: str
+    learning_id: str | None = None
+    # Why it was refused, as the single call would answer.
+    code: str | None = None
+    detail: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was decided so, or would be."""
+        return self.code is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkResult:
+    """What became of all of them."""
+
+    outcomes: tuple[BulkOutcome, ...]
+    is_dry_run: bool
+    # Whether the filter finds more than are decided at once.
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BulkService:
+    """Decides many candidates, each in a transaction of its own."""
+
+    candidates: CandidateService
+    most_at_once: int = MAX_AT_ONCE
+
+    def decide(self, principal: Principal, request: BulkRequest) -> BulkResult:
+        """Decide them one after another; one that is refused keeps no other from it."""
+        request = replace(request, reason=check_reason(request.reason))
+        self.candidates.guard.check_reason(request.reason)
+        candidate_ids, has_more = self._chosen(request)
+        act = self._preview if request.dry_run else self._carry_out
+        return BulkResult(
+            outcomes=act(principal, request, candidate_ids),
+            is_dry_run=request.dry_run,
+            has_more=has_more,
+        )
+
+    def _chosen(self, request: BulkRequest) -> tuple[tuple[str, ...], bool]:
+        if request.candidate_ids:
+            if len(request.candidate_ids) > self.most_at_once:
+                raise too_many_named(self.most_at_once)
+            return tuple(dict.fromkeys(request.candidate_ids)), False
+        if request.narrowed == CandidateFilter() and not request.everything:
+            raise nothing_named()
+        return self._found(request.narrowed)
+
+    def _found(self, narrowed: CandidateFilter) -> tuple[tuple[str, ...], bool]:
+        open_ones = (CandidateState.PENDING, CandidateState.ESCALATED)
+        states = open_ones if narrowed.state is None else (narrowed.state,)
+        pages = [
+            self.candidates.page(
+                PageRequest(limit=self.most_at_once), narrowed=replace(narrowed, state=state)
+            )
+            for state in states
+        ]
+        found = sorted(it.candidate_id for page in pages for it in page.items)
+        has_more = len(found) > self.most_at_once or any(page.next_cursor for page in pages)
+        return tuple(found[: self.most_at_once]), has_more
+
+    def _carry_out(
+        self, principal: Principal, request: BulkRequest, candidate_ids: Sequence[str]
+    ) -> tuple[BulkOutcome, ...]:
+        act = partial(_ACTIONS[request.action], self.candidates, principal, request)
+        return tuple(_outcome(candidate_id, act) for candidate_id in candidate_ids)
+
+    def _preview(
+        self, principal: Principal, request: BulkRequest, candidate_ids: Sequence[str]
+    ) -> tuple[BulkOutcome, ...]:
+        """Do it as if: what two of them do to each other shows too."""
+        service = self.candidates
+        is_published = request.action is BulkAction.PUBLISH
+        found = candidates_of(service.units, candidate_ids) if is_published else {}
+        look = partial(_look_at, service.guard, found)
+        looked_at = {it: _outcome(it, look) for it in candidate_ids}
+        with service.units.read() as unit:
+            preview = _Preview(
+                request=request,
+                publication=Publication(
+                    unit=as_if(unit),
+                    by=by_hand(principal),
+                    now_ms=service.clock.now_ms(),
+                    listeners=NO_LISTENERS,
+                ),
+            )
+            return tuple(
+                _outcome(it, preview.act) if seen.is_done else seen
+                for it, seen in looked_at.items()
+            )
+
+
+def _publish(
+    service: CandidateService, principal: Principal, request: BulkRequest, candidate_id: str
+) -> str | None:
+    published = service.publish(principal, candidate_id, Wanted(publish_tier=request.publish_tier))
+    return published.learning.learning_id
+
+
+def _reject(
+    service: CandidateService, principal: Principal, request: BulkRequest, candidate_id: str
+) -> str | None:
+    service.reject(principal, candidate_id, reason=request.reason)
+    return None
+
+
+_ACTIONS: Final = {BulkAction.PUBLISH: _publish, BulkAction.REJECT: _reject}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Preview:
+    """The same decisions in a unit that keeps nothing."""
+
+    request: BulkRequest
+    publication: Publication
+    # Learnings that would be made, and so have no id yet.
+    made: set[str] = field(default_factory=set)
+
+    def act(self, candidate_id: str) -> str | None:
+        if self.request.action is BulkAction.PUBLISH:
+            return self._publish(candidate_id)
+        self._reject(candidate_id)
+        return None
+
+    def _publish(self, candidate_id: str) -> str | None:
+        published = self.publication.publish(
+            candidate_id, Wanted(publish_tier=self.request.publish_tier)
+        )
+        learning_id = published.learning.learning_id
+        if published.is_new:
+            self.made.add(learning_id)
+        return None if learning_id in self.made else learning_id
+
+    def _reject(self, candidate_id: str) -> None:
+        at = self.publication
+        reject_quietly(
+            at.unit, candidate_id, by=at.by, now_ms=at.now_ms, reason=self.request.reason
+        )
+
+
+def _look_at(guard: Guard, found: Mapping[str, Candidate], candidate_id: str) -> None:
+    """Look for secrets before the database is asked anything more."""
+    if candidate_id in found:
+        guard.check_stored(found[candidate_id])
+
+
+def _outcome(candidate_id: str, decide: Decide) -> BulkOutcome:
+    try:
+        return BulkOutcome(candidate_id=candidate_id, learning_id=decide(candidate_id))
+    except REFUSALS as refused:
+        return BulkOutcome(candidate_id=candidate_id, code=refused.code, detail=refused.detail)

@@ -1,0 +1,110 @@
+"""What else is known of the same subject, and says otherwise."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
+
+from understudy.learnings.model import SEMANTIC_KINDS, Kind, Learning
+from understudy.learnings.ports import LearningUnit
+from understudy.learnings.visibility import prompt_visible
+from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
+
+MAX_CONTRADICTIONS: Final = 10
+# How many records about one subject are looked at, and how many sessions that share a scope.
+MAX_LOOKED_AT: Final = 1000
+MAX_SESSIONS: Final = 100
+
+
+class Statement(Protocol):
+    """What a candidate or a learning says, and where."""
+
+    @property
+    def scope(self) -> LearningScope: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def semantic_key(self) -> str: ...
+
+    @property
+    def subject_key(self) -> str | None: ...
+
+
+def has_subject(said: Statement) -> bool:
+    """Whether it is about something that another could say otherwise."""
+    return said.kind in SEMANTIC_KINDS and said.subject_key is not None
+
+
+def conflict_with(
+    unit: LearningUnit, said: Statement, *, now_ms: int, supersedes: str | None = None
+) -> Learning | None:
+    """A learning of the same scope and kind that says something else of the same subject."""
+    found = _others(unit, said, (said.scope,), now_ms=now_ms, supersedes=supersedes)
+    return found[0] if found else None
+
+
+def contradictions(
+    unit: LearningUnit, said: Statement, *, now_ms: int, supersedes: str | None = None
+) -> tuple[Learning, ...]:
+    """The same in other scopes that some session sees together with this one, newest first."""
+    # Who sees what takes a while to find out, and is asked for only when it matters.
+    if not has_subject(said):
+        return ()
+    scopes = _RELATED[said.scope.kind](unit, said.scope.id)
+    found = _others(unit, said, scopes, now_ms=now_ms, supersedes=supersedes)
+    return tuple(it for it in found if it.scope != said.scope)[:MAX_CONTRADICTIONS]
+
+
+def duplicate_of(unit: LearningUnit, said: Statement, *, now_ms: int) -> Learning | None:
+    """A learning that may be told to models and says the same in the same scope."""
+    same = unit.learnings.with_key(said.scope, said.kind, said.semantic_key)
+    found = prompt_visible(unit.learnings, same, now_ms=now_ms)
+    return found[0] if found else None
+
+
+def _others(
+    unit: LearningUnit,
+    said: Statement,
+    scopes: Iterable[LearningScope] | None,
+    *,
+    now_ms: int,
+    supersedes: str | None,
+) -> tuple[Learning, ...]:
+    """What is told to models of this subject in these scopes, or in any, and is not this."""
+    if said.subject_key is None or not has_subject(said):
+        return ()
+    about = unit.learnings.about(
+        said.kind,
+        said.subject_key,
+        limit=MAX_LOOKED_AT,
+        scopes=None if scopes is None else tuple(scopes),
+    )
+    different = [
+        it for it in about if it.semantic_key != said.semantic_key and it.learning_id != supersedes
+    ]
+    return prompt_visible(unit.learnings, different, now_ms=now_ms)
+
+
+def _of_session(unit: LearningUnit, session_id: str) -> frozenset[LearningScope]:
+    return scopes_of(unit, (session_id,))
+
+
+def _of_project(unit: LearningUnit, project_id: str) -> frozenset[LearningScope]:
+    project = unit.projects.get(project_id)
+    members = project.members if project else ()
+    return scopes_of(unit, [it.session_id for it in members if it.session_id][:MAX_SESSIONS])
+
+
+def _of_persona(unit: LearningUnit, persona_id: str) -> frozenset[LearningScope]:
+    return scopes_of(unit, unit.sessions.ids_of_persona(persona_id, limit=MAX_SESSIONS))
+
+
+# Which scopes are seen together with one, by its kind; None is all of them.
+_RELATED: Final[
+    Mapping[ScopeKind, Callable[[LearningUnit, str], frozenset[LearningScope] | None]]
+] = {
+    ScopeKind.SESSION: _of_session,
+    ScopeKind.PERSONA: _of_persona,
+    ScopeKind.PROJECT: _of_project,
+    ScopeKind.WORKSPACE: lambda *_: None,
+}

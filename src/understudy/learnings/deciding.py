@@ -1,0 +1,100 @@
+"""Who decides about a candidate, and what is written down of it."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.core import audit
+from understudy.core.principal import DAEMON, Principal
+from understudy.learnings.lifecycle import CANDIDATE
+from understudy.learnings.model import (
+    AutomationReview,
+    Candidate,
+    CandidateState,
+    PolicyDecision,
+    Verification,
+)
+from understudy.learnings.ports import LearningUnit
+from understudy.learnings.refusals import no_candidate
+
+# What a learning names as its actor; which person it was, the candidate and the audit say.
+OPERATOR: Final = "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decider:
+    """A person, or the daemon under a policy."""
+
+    principal: Principal
+    decision: PolicyDecision
+    actor: str
+    verification: Verification = Verification.UNVERIFIED
+    # What automation made of the candidate, where that is what decides.
+    review: AutomationReview | None = None
+
+
+def by_hand(principal: Principal) -> Decider:
+    """A person decides."""
+    return Decider(principal=principal, decision=PolicyDecision.MANUAL, actor=OPERATOR)
+
+
+def by_policy(
+    review: AutomationReview | None = None, *, verification: Verification = Verification.UNVERIFIED
+) -> Decider:
+    """The daemon decides."""
+    return Decider(
+        principal=DAEMON,
+        decision=PolicyDecision.AUTOMATIC,
+        actor=DAEMON.user_id,
+        verification=verification,
+        review=review,
+    )
+
+
+def require_candidate(unit: LearningUnit, candidate_id: str, *, lock: bool = False) -> Candidate:
+    """The candidate, or `NotFound`."""
+    candidate = unit.candidates.get(candidate_id, lock=lock)
+    if candidate is None:
+        raise no_candidate(candidate_id)
+    return candidate
+
+
+def decide(
+    unit: LearningUnit,
+    candidate: Candidate,
+    state: CandidateState,
+    *,
+    by: Decider,
+    now_ms: int,
+    reason: str | None = None,
+    learning_id: str | None = None,
+) -> Candidate:
+    """Close a candidate whose row this unit holds."""
+    CANDIDATE.check(candidate.state, state)
+    decided = replace(
+        candidate,
+        state=state,
+        published_learning_id=learning_id,
+        decided_at_ms=now_ms,
+        decided_by=by.principal.user_id,
+        decision_reason=reason,
+        automation_review=by.review or candidate.automation_review,
+        version=candidate.version + 1,
+    )
+    unit.candidates.update(decided, expected_version=candidate.version)
+    action = _ACTIONS[state]
+    entry = audit.done(
+        by.principal,
+        action,
+        candidate.candidate_id,
+        at_ms=now_ms,
+        version=decided.version,
+        reason=learning_id,
+    )
+    unit.audit.add(entry)
+    return decided
+
+
+_ACTIONS: Final = {
+    CandidateState.PUBLISHED: "learning_candidates.publish",
+    CandidateState.REJECTED: "learning_candidates.reject",
+}

@@ -1,0 +1,72 @@
+"""Taking a learning out of force: revoked, or superseded by another."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.core import audit
+from understudy.core.principal import Principal
+from understudy.learnings.events import Told, What, of_learning
+from understudy.learnings.lifecycle import LEARNING
+from understudy.learnings.listeners import Listeners
+from understudy.learnings.model import Learning, LearningStatus
+from understudy.learnings.ports import LearningUnit
+from understudy.learnings.refusals import no_learning
+
+# What the audit calls it.
+ACTIONS: Final = {
+    LearningStatus.REVOKED: "learnings.revoke",
+    LearningStatus.SUPERSEDED: "learnings.supersede",
+}
+
+
+def require_learning(unit: LearningUnit, learning_id: str, *, lock: bool = False) -> Learning:
+    """The learning, or `NotFound`."""
+    learning = unit.learnings.get(learning_id, lock=lock)
+    if learning is None:
+        raise no_learning(learning_id)
+    return learning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Ends learnings whose rows one unit holds, for one person or for the daemon."""
+
+    unit: LearningUnit
+    by: Principal
+    now_ms: int
+    listeners: Listeners
+
+    def revoke(self, learning: Learning, reason: str | None) -> tuple[Learning, Told]:
+        """Revoke one; answers it, and what is to be told once the unit has done all else."""
+        changed = replace(
+            learning,
+            status=LearningStatus.REVOKED,
+            revoked_at_ms=self.now_ms,
+            revoked_reason=reason,
+            revoked_by=self.by.user_id,
+        )
+        ended = self._end(learning, changed)
+        return ended, of_learning(What.LEARNING_REVOKED, ended)
+
+    def supersede(self, learning: Learning, replacement_id: str) -> Told:
+        """Let another take the place of one."""
+        changed = replace(learning, status=LearningStatus.SUPERSEDED, superseded_by=replacement_id)
+        ended = self._end(learning, changed, note=replacement_id)
+        return of_learning(What.LEARNING_SUPERSEDED, ended)
+
+    def _end(self, learning: Learning, changed: Learning, *, note: str | None = None) -> Learning:
+        LEARNING.check(learning.status, changed.status)
+        for hook in self.listeners.linked:
+            hook(self.unit, self.by, learning)
+        ended = replace(changed, version=learning.version + 1)
+        self.unit.learnings.update(ended, expected_version=learning.version)
+        entry = audit.done(
+            self.by,
+            ACTIONS[ended.status],
+            ended.learning_id,
+            at_ms=self.now_ms,
+            version=ended.version,
+            reason=note,
+        )
+        self.unit.audit.add(entry)
+        return ended

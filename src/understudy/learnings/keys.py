@@ -1,0 +1,89 @@
+"""What makes two statements the same, and what a statement is about.
+
+`The project codename is Atlas.` and `project codename: atlas` are one statement; with another
+name in place of Atlas it is a contradiction.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from understudy.learnings.delimiters import partings
+from understudy.learnings.lookalikes import unmasked
+from understudy.learnings.wording import exact_words, plain, words
+
+MIN_SUBJECT: Final = 3
+MIN_VALUE: Final = 2
+_ARTICLE: Final = re.compile(r"\A(?:the|le|la|les|l) ")
+# They are about something that is said elsewhere.
+_POINTERS: Final = frozenset(
+    {
+        "a", "an", "it", "the", "this", "that", "these", "those", "he", "she", "we", "you", "they", "there", "here",
+        "what", "who", "which", "where", "why", "how", "ce", "cela", "ceci", "ça", "il", "elle", "ils", "elles", "nous",
+        "vous", "nó", "họ", "đây", "đó", "kia", "cái này", "cái đó", "它", "他", "她", "它们", "他们", "她们", "我", "你", "您",
+        "我们", "你们", "这", "那", "這", "此", "其", "这个", "那个", "這個", "那個", "这里", "那里", "什么", "谁",
+    }
+)  # fmt: skip
+# A condition is part of what is said, so what stands behind it is no subject alone.
+_CONDITION: Final = re.compile(
+    r"(?:if|when|whenever|while|unless|until|because|although|though|whether|si|quand|lorsque|nếu|khi|vì)\b"
+    r"|如果|假如|只要|除非|因为|虽然|当"
+)
+# How the last word of a subject ends when there are several of it; the first that fits counts.
+_PLURALS: Final = (
+    (re.compile(r"(?<=..)ies\Z"), "y"),
+    (re.compile(r"(?<=ss|[sc]h)es\Z|(?<=.x)es\Z"), ""),
+    (re.compile(r"(?<=..[^siu])s\Z"), ""),
+)
+_IRREGULAR: Final = {"apis": "api", "caches": "cache", "news": "news", "series": "series"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a statement says in one form, and what it says it about, if that is plain."""
+
+    semantic: str
+    subject: str | None
+
+
+def key_of(content: str) -> Key:
+    """The key of a statement; blanks, case, punctuation and the width of letters do not matter."""
+    line = plain(content)
+    for before, after in partings(line):
+        subject, value = _subject(before), " ".join(exact_words(after))
+        # However short, a number is a value.
+        if subject and (_weight(value) >= MIN_VALUE or value.isdigit()):
+            return Key(semantic=f"{subject}={value}", subject=subject)
+    said = " ".join(exact_words(line))
+    return Key(semantic=said or line or " ".join(content.split()), subject=None)
+
+
+def _subject(before: str) -> str | None:
+    named = _ARTICLE.sub("", " ".join(unmasked(words(before))), count=1) if before else ""
+    if _weight(named) < MIN_SUBJECT or named in _POINTERS or _CONDITION.match(named):
+        return None
+    head, _, last = named.rpartition(" ")
+    return f"{head} {_singular(last)}".lstrip()
+
+
+def _singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    for plural, ending in _PLURALS:
+        if plural.search(word):
+            return plural.sub(ending, word)
+    return word
+
+
+def _weight(named: str) -> int:
+    """How many letters and digits there are; one of a script of words counts as two."""
+    return sum(_letter_weight(character) for character in named)
+
+
+@lru_cache(maxsize=4096)
+def _letter_weight(character: str) -> int:
+    if character == " ":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) == "W" else 1

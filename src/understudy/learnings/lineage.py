@@ -1,0 +1,89 @@
+"""Where a learning came from, what took its place, and who was told of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.core.errors import DamagedRecord
+from understudy.core.page import Page, PageRequest
+from understudy.learnings.ending import require_learning
+from understudy.learnings.model import AutomationReview, Candidate, Learning
+from understudy.learnings.ports import LearningUnit, Use
+from understudy.runs.model import Run
+
+# How far a chain of replacements is followed each way.
+MAX_CHAIN: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """The chain both ways."""
+
+    learning: Learning
+    # What it was published from: itself, or the first of those that it replaced.
+    candidate: Candidate | None
+    # What automation and the judge made of that candidate, newest first.
+    reviews: tuple[AutomationReview, ...]
+    # None where nothing names a run, or the run is gone.
+    source_run: Run | None
+    # What it replaced, nearest first, and what replaced it, nearest first.
+    replaced: tuple[Learning, ...]
+    replaced_by: tuple[Learning, ...]
+    # The runs that had it in their prompt, newest first.
+    uses: Page[Use]
+    use_count: int
+
+
+def lineage_of(unit: LearningUnit, learning_id: str, request: PageRequest) -> Lineage:
+    """Everything that leads to a learning and on from it."""
+    learning = require_learning(unit, learning_id)
+    replaced = _chain(learning, lambda it: _readable(unit, it.supersedes))
+    candidate = _candidate(unit, (learning, *replaced))
+    run_id = learning.source.run_id
+    return Lineage(
+        learning=learning,
+        candidate=candidate,
+        reviews=unit.reviews.of_candidate(candidate.candidate_id) if candidate else (),
+        source_run=_run(unit, run_id) if run_id else None,
+        replaced=replaced,
+        replaced_by=_chain(learning, lambda it: _successor(unit, it)),
+        uses=unit.learning_uses.of_learning(learning_id, request),
+        use_count=unit.learning_uses.count(learning_id),
+    )
+
+
+def _chain(
+    start: Learning, following: Callable[[Learning], Learning | None]
+) -> tuple[Learning, ...]:
+    """What follows, one after another; a chain that comes back to itself ends there."""
+    seen, chain, at = {start.learning_id}, list[Learning](), following(start)
+    while at is not None and at.learning_id not in seen and len(chain) < MAX_CHAIN:
+        seen.add(at.learning_id)
+        chain.append(at)
+        at = following(at)
+    return tuple(chain)
+
+
+def _successor(unit: LearningUnit, learning: Learning) -> Learning | None:
+    if learning.superseded_by is not None:
+        return _readable(unit, learning.superseded_by)
+    return unit.learnings.replacing([learning.learning_id]).get(learning.learning_id)
+
+
+def _candidate(unit: LearningUnit, learnings: tuple[Learning, ...]) -> Candidate | None:
+    named = next((it.source_candidate_id for it in learnings if it.source_candidate_id), None)
+    try:
+        return unit.candidates.get(named) if named else None
+    except DamagedRecord:
+        return None
+
+
+def _readable(unit: LearningUnit, learning_id: str | None) -> Learning | None:
+    return unit.learnings.readable([learning_id]).get(learning_id) if learning_id else None
+
+
+def _run(unit: LearningUnit, run_id: str) -> Run | None:
+    try:
+        return unit.runs.get(run_id)
+    except DamagedRecord:
+        return None

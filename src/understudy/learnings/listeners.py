@@ -1,0 +1,27 @@
+"""Who hears of changes in the learning plane."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from understudy.core.principal import Principal
+from understudy.learnings.model import Learning
+from understudy.learnings.observer import NOBODY, Observer
+from understudy.learnings.ports import LearningUnit
+
+# Told of a learning that is about to be revoked or superseded, within the same unit: whatever
+# hangs on it goes first, and if that cannot be, neither does the learning.
+LinkedHook: TypeAlias = Callable[[LearningUnit, Principal, Learning], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Who is told what, and when."""
+
+    linked: tuple[LinkedHook, ...] = ()
+    observer: Observer = NOBODY
+    # Wakes those who review, once there is something to review.
+    review: Callable[[], None] = lambda: None
+
+
+NO_LISTENERS = Listeners()

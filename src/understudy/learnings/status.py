@@ -1,0 +1,72 @@
+"""What an operator should know of the learning plane, in numbers."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from understudy.learnings.model import CandidateState, LearningStatus
+from understudy.learnings.ports import LearningUnit, Tally
+
+
+def status_of(unit: LearningUnit) -> dict[str, Any]:
+    """How much there is of everything, how much waits, and how often proposals are accepted."""
+    tallies = unit.candidates.tallies()
+    learnings = unit.learnings.count_by_status()
+    return {
+        "candidates": _by_state(tallies),
+        "learnings": {str(status): learnings.get(status, 0) for status in LearningStatus},
+        "review_queue": unit.review_queue.size(),
+        "capture_queue": unit.capture_queue.size(),
+        "acceptance": {
+            "capture_paths": acceptance(tallies, lambda it: it.capture_path),
+            "rules": acceptance(tallies, lambda it: it.rule),
+        },
+    }
+
+
+def acceptance(
+    tallies: Iterable[Tally], group: Callable[[Tally], str | None]
+) -> dict[str, dict[str, Any]]:
+    """How often people and the daemon said yes, for each group that has a name."""
+    grouped: dict[str, list[Tally]] = {}
+    for tally in tallies:
+        name = group(tally)
+        if name is not None:
+            grouped.setdefault(name, []).append(tally)
+    return {name: _accepted(grouped[name]) for name in sorted(grouped)}
+
+
+def _accepted(tallies: Iterable[Tally]) -> dict[str, Any]:
+    counted: Counter[str] = Counter()
+    for it in tallies:
+        counted[_heading(it)] += it.count
+    return {
+        "people": _rate(counted["people_published"], counted["people_rejected"]),
+        "daemon": _rate(counted["daemon_published"], counted["daemon_rejected"]),
+        "open": counted["open"],
+        "expired": counted["expired"],
+    }
+
+
+def _heading(tally: Tally) -> str:
+    if tally.is_expired:
+        return "expired"
+    if tally.state not in (CandidateState.PUBLISHED, CandidateState.REJECTED):
+        return "open"
+    return f"{'daemon' if tally.is_automatic else 'people'}_{tally.state}"
+
+
+def _rate(published: int, rejected: int) -> dict[str, Any]:
+    decided = published + rejected
+    return {
+        "published": published,
+        "rejected": rejected,
+        "acceptance_rate": round(published / decided, 4) if decided else None,
+    }
+
+
+def _by_state(tallies: Iterable[Tally]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for tally in tallies:
+        counted[tally.state] += tally.count
+    return {str(state): counted[state] for state in CandidateState}

@@ -1,0 +1,75 @@
+"""Whether a run read what nobody vouches for: tools, files, strangers, other agents."""
+
+from collections.abc import Callable
+from typing import Final
+
+from understudy.core.errors import DamagedRecord
+from understudy.runs.model import Run, RunKind, RunRequest
+from understudy.runs.ports import RunUnit
+from understudy.schedules.requests import SOURCE_KIND, SOURCE_PLUGIN
+
+# Kinds of runs whose input a person typed, now or for this time; all others bring in other words.
+TYPED: Final = frozenset(
+    {
+        RunKind.INPUT,
+        RunKind.SCHEDULED_INPUT,
+        RunKind.GOAL_CONTINUATION,
+        RunKind.APPROVAL_RESUME,
+        RunKind.USER_QUESTION_RESUME,
+    }
+)
+_OURS: Final = RunRequest()
+# Plugins and kinds by which a person's words come in; every other name is that of somebody between.
+OWN_SOURCES: Final = frozenset(
+    {(_OURS.source_plugin, _OURS.source_kind), (SOURCE_PLUGIN, SOURCE_KIND)}
+)
+
+
+def _is_passed_on(run: Run) -> bool:
+    request = run.request
+    if (request.source_plugin, request.source_kind) not in OWN_SOURCES:
+        return True
+    return request.actor_id not in (_OURS.actor_id, run.user_id)
+
+
+# Why what a run is to work on may not be its user's words.
+INPUT_SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
+    ("file", lambda run: any(item.type != "text" for item in run.input.items)),
+    ("not_typed", lambda run: run.kind not in TYPED),
+    ("passed_on", _is_passed_on),
+)
+# Why what a run said may not be.
+SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
+    ("tool_result", lambda run: run.usage.tool_calls > 0),
+    *INPUT_SOURCES,
+)
+OTHER_AGENT: Final = "other_agent"
+
+
+def untrusted_sources(unit: RunUnit, run: Run) -> tuple[str, ...]:
+    """What a run itself read that nobody vouches for."""
+    # Whatever a sidechain is told was written by the agent above it.
+    above = unit.sidechains.parent_of(run.session_id)
+    own = (code for code, is_there in SOURCES if is_there(run))
+    return (*own, *(() if above is None else (OTHER_AGENT,)))
+
+
+def has_heard_untrusted(unit: RunUnit, run: Run) -> bool:
+    """Whether the conversation up to a run holds such things, however long ago: it may repeat them."""
+    return unit.runs.has_heard_others(run)
+
+
+def may_repeat_others(unit: RunUnit, run_id: str) -> bool:
+    """Whether what somebody says a run said may be other people's words; a run that is gone said nothing."""
+    try:
+        run = unit.runs.get(run_id)
+    except DamagedRecord:
+        return True
+    if run is None:
+        return False
+    return bool(untrusted_sources(unit, run)) or has_heard_untrusted(unit, run)
+
+
+def brings_others_in(run: Run) -> bool:
+    """Whether the input of a run holds more than its user's words."""
+    return any(is_there(run) for _, is_there in INPUT_SOURCES)

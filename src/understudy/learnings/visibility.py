@@ -1,0 +1,153 @@
+"""What keeps a learning out of searches and out of prompts: one table, read by all who ask."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from understudy.learnings.model import (
+    SEMANTIC_KINDS,
+    Learning,
+    LearningStatus,
+    PolicyDecision,
+    Sensitivity,
+    Tier,
+    Verification,
+)
+from understudy.learnings.ports import LearningStore
+
+
+class Blocker(StrEnum):
+    """A reason that keeps a learning out."""
+
+    KIND_NOT_TOLD = "kind_not_told"
+    REVOKED = "revoked"
+    SUPERSEDED = "superseded"
+    REPLACED = "replaced"
+    EXPIRED = "expired"
+    SENSITIVE = "sensitive"
+    PROVISIONAL = "provisional"
+    VERIFICATION_FAILED = "verification_failed"
+    AUTOMATIC_UNVERIFIED = "automatic_unverified"
+    ESCALATED = "escalated"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a rule knows beside the learning itself."""
+
+    now_ms: int
+    # Whether a live learning whose time is not over names this one in `supersedes`.
+    is_replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One thing that keeps a learning out of prompts, and perhaps out of searches too."""
+
+    code: Blocker
+    words: str
+    blocks: Callable[[Learning, Moment], bool]
+    hides_from_search: bool = False
+
+
+_UNSETTLED: Final = frozenset({Verification.UNVERIFIED, Verification.PENDING})
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        code=Blocker.REVOKED,
+        words="it was revoked",
+        blocks=lambda it, _: it.status is LearningStatus.REVOKED,
+        hides_from_search=True,
+    ),
+    Rule(
+        code=Blocker.SUPERSEDED,
+        words="another learning has taken its place",
+        blocks=lambda it, _: it.status is LearningStatus.SUPERSEDED,
+        hides_from_search=True,
+    ),
+    Rule(
+        code=Blocker.REPLACED,
+        words="a live learning says that it supersedes this one",
+        blocks=lambda _, at: at.is_replaced,
+        hides_from_search=True,
+    ),
+    Rule(
+        code=Blocker.EXPIRED,
+        words="its time is over",
+        blocks=lambda it, at: it.is_expired(at.now_ms),
+        hides_from_search=True,
+    ),
+    Rule(
+        code=Blocker.VERIFICATION_FAILED,
+        words="what it says was not found in what its source run said",
+        blocks=lambda it, _: it.verification_status is Verification.FAILED,
+        hides_from_search=True,
+    ),
+    Rule(
+        code=Blocker.SENSITIVE,
+        words="it is marked as sensitive",
+        blocks=lambda it, _: it.sensitivity is Sensitivity.SENSITIVE,
+        hides_from_search=True,
+    ),
+    Rule(
+        code=Blocker.KIND_NOT_TOLD,
+        words="only facts, preferences and decisions are told to models",
+        blocks=lambda it, _: it.kind not in SEMANTIC_KINDS,
+    ),
+    Rule(
+        code=Blocker.PROVISIONAL,
+        words="it is provisional, and only active learnings are told to models",
+        blocks=lambda it, _: (
+            it.status is LearningStatus.PROVISIONAL or it.publish_tier is not Tier.ACTIVE
+        ),
+    ),
+    Rule(
+        code=Blocker.AUTOMATIC_UNVERIFIED,
+        words="the daemon published it by itself and has not verified it",
+        blocks=lambda it, _: (
+            it.policy_decision is PolicyDecision.AUTOMATIC and it.verification_status in _UNSETTLED
+        ),
+    ),
+    Rule(
+        code=Blocker.ESCALATED,
+        words="its publication was handed to a person",
+        blocks=lambda it, _: it.policy_decision is PolicyDecision.ESCALATED,
+    ),
+)
+WORDS: Final = {rule.code: rule.words for rule in RULES}
+
+
+def prompt_blockers(
+    learning: Learning, *, now_ms: int, is_replaced: bool = False
+) -> tuple[Blocker, ...]:
+    """Every rule that keeps a learning out of prompts; empty means it may be told."""
+    at = Moment(now_ms, is_replaced)
+    return tuple(rule.code for rule in RULES if rule.blocks(learning, at))
+
+
+def search_blockers(
+    learning: Learning, *, now_ms: int, is_replaced: bool = False
+) -> tuple[Blocker, ...]:
+    """Every rule that keeps a learning out of searches; empty means it may be found."""
+    at = Moment(now_ms, is_replaced)
+    return tuple(
+        rule.code for rule in RULES if rule.hides_from_search and rule.blocks(learning, at)
+    )
+
+
+def replaced_ids(
+    store: LearningStore, learnings: Iterable[Learning], *, now_ms: int
+) -> frozenset[str]:
+    """Those of these that a live learning names in `supersedes`, itself not past its time."""
+    found = store.replacing([learning.learning_id for learning in learnings])
+    return frozenset(old for old, new in found.items() if not new.is_expired(now_ms))
+
+
+def prompt_visible(
+    store: LearningStore, learnings: Iterable[Learning], *, now_ms: int
+) -> tuple[Learning, ...]:
+    """Those of these that may be told to models, in the same order."""
+    plain = [it for it in learnings if not prompt_blockers(it, now_ms=now_ms)]
+    replaced = replaced_ids(store, plain, now_ms=now_ms) if plain else frozenset()
+    return tuple(it for it in plain if it.learning_id not in replaced)

@@ -1,0 +1,81 @@
+"""One wording for what is written in several ways: width, case, blanks, negations, words."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+# Scripts that put no blanks between words.
+UNSPACED: Final = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
+_BETWEEN_UNSPACED: Final = re.compile(rf"(?<=[{UNSPACED}]) (?=[{UNSPACED}])")
+_ENDS: Final = " .;,:!?\u2026\u3002\u3001"
+# One way to say that something is not so: the denial stands behind what ties, where it is part of
+# the value.
+_DENIALS: Final = (
+    (re.compile(r"\b(is|are)n['\u2019]t\b"), r"\1 not"),
+    (re.compile(r"\bn['\u2019]est\b"), "est"),
+    (re.compile(r"\bne sont\b"), "sont"),
+    (re.compile(r"\b(?:không|chẳng)(?: phải)? là\b"), "là không"),
+    (re.compile(r"(?<!是)不是"), "是不"),
+)
+_COMPARISONS: Final = ((">=", "≥"), ("<=", "≤"), ("!=", "≠"))
+# Signs that make another thing of a word or a number: C++, -5, < 5, 50 %, $5.
+_MONEY: Final = "$€£¥₫"
+_UNITS: Final = "%°" + _MONEY
+_COMPARING: Final = "<>≤≥≠"
+_SIGNS: Final = frozenset("+#-" + _UNITS + _COMPARING)
+_APART: Final = re.compile(rf"(?<=[{_MONEY}]) (?=\d)|(?<=\d) (?=[{_UNITS}])")
+_WORD: Final = re.compile(
+    rf"[{UNSPACED}]+"
+    rf"|(?:(?<!\S)-(?=[\d{_MONEY}]))?(?:[{_MONEY}](?=\d))?[^\s+#{_UNITS}{_COMPARING}{UNSPACED}-]+"
+    rf"(?:[+#]{{1,2}}(?!\S)|(?<=\d)[{_UNITS}])?"
+    rf"|[{_COMPARING}](?=\s?[-{_MONEY}]?\d)|(?<=\s)[{_COMPARING}](?=\s)"
+)
+# What joins the parts of a version, a date, a host, a path or an address; within one, a hyphen does too.
+_JOINTS: Final = "./:@-"
+# No text that people write has these.
+_HIDDEN: Final = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"
+_TO_HIDDEN: Final = str.maketrans(_JOINTS, _HIDDEN)
+_FROM_HIDDEN: Final = str.maketrans(_HIDDEN, _JOINTS)
+_PART: Final = rf"[^\W{UNSPACED}]"
+_NAME: Final = rf"{_PART}+(?:-{_PART}+)*+"
+_JOINED: Final = re.compile(
+    rf"(?:(?<!\S)/)?(?<!{_PART})(?<!{_PART}-){_NAME}(?:[./:@]{{1,3}}{_NAME})++|(?<!\S)/{_NAME}|\d+(?:-\d+)++"
+)
+
+
+def plain(text: str) -> str:
+    """The text on one line in lower case, with one form for each character and each denial."""
+    # Chinese writes no blank behind its colon.
+    one_form = unicodedata.normalize("NFKC", text.replace("\uff1a", ": ")).casefold()
+    line = " ".join(unicodedata.normalize("NFKC", one_form).split()).strip(_ENDS)
+    line = _APART.sub("", _BETWEEN_UNSPACED.sub("", line))
+    for said, meant in _COMPARISONS:
+        line = line.replace(said, meant)
+    for denial, meant in _DENIALS:
+        line = denial.sub(meant, line)
+    return line
+
+
+def exact_words(line: str) -> list[str]:
+    """The same as `words`, where numbers, hosts, paths and addresses stay as they are written."""
+    hidden = _JOINED.sub(lambda joined: joined[0].translate(_TO_HIDDEN), line)
+    return [word.translate(_FROM_HIDDEN) for word in words(hidden)]
+
+
+def words(line: str) -> list[str]:
+    """The words of a plain text, without punctuation; its symbols where there are none."""
+    found = _WORD.findall("".join(_spaced(character) for character in line))
+    return found or [character for character in line if _is_symbol(character)]
+
+
+@lru_cache(maxsize=4096)
+def _spaced(character: str) -> str:
+    # The vowels of many scripts are marks: without them other words would be the same.
+    is_mark = unicodedata.category(character).startswith("M")
+    is_kept = character.isalnum() or is_mark or character in _SIGNS or character in _HIDDEN
+    return character if is_kept else " "
+
+
+def _is_symbol(character: str) -> bool:
+    return unicodedata.category(character) == "So"

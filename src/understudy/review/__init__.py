@@ -1,0 +1,1 @@
+"""Who decides what becomes of a candidate: policy, judge, verification, people."""

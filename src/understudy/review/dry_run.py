@@ -1,0 +1,193 @@
+"""What another policy would do with candidates: the same evaluation, with nothing stored.
+
+Neither the judge nor the evidence is asked; where publish_active is said, both may still say less.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.core.errors import Invalid
+from understudy.learnings.model import (
+    Action,
+    Candidate,
+    CandidateState,
+    Kind,
+    Learning,
+    Mode,
+    Tier,
+)
+from understudy.learnings.ports import LearningUnit
+from understudy.review.evaluate import evaluate
+from understudy.review.excerpts import Excerpts
+from understudy.review.policy import LearningPolicy
+from understudy.review.policy_in_force import policy_in
+from understudy.sessions.learning_scopes import LearningScope
+
+DEFAULT_DAYS: Final = 7
+MAX_DAYS: Final = 90
+# So many of those that wait, and as many of those that were decided.
+MAX_LOOKED_AT: Final = 1000
+DAY_MS: Final = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What becomes of a candidate."""
+
+    action: Action
+    # Whether it happens, rather than only being noted or asked for.
+    takes_effect: bool
+    reason: str
+    matched_rule_name: str | None = None
+    expires_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A candidate that another policy would treat otherwise."""
+
+    candidate_id: str
+    kind: Kind
+    scope: LearningScope
+    state: CandidateState
+    # What the policy in force says, or for one that was decided, what was done and by whom.
+    before: Outlook
+    after: Outlook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """What would be different."""
+
+    days: int
+    pending_count: int
+    decided_count: int
+    # Whether there are more than were looked at.
+    truncated: bool
+    changes: tuple[Change, ...]
+    # How many candidates would come to which action, and how many do now.
+    before: dict[str, int]
+    after: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedAt:
+    """What a policy is tried on, read at once so that no transaction stands while it is tried."""
+
+    days: int
+    current: LearningPolicy
+    waiting: tuple[Candidate, ...]
+    decided: tuple[Candidate, ...]
+    published: dict[str, Learning]
+    truncated: bool
+
+
+def look(unit: LearningUnit, *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> LookedAt:
+    """Candidates that wait, and those decided in the last days."""
+    if not 1 <= days <= MAX_DAYS:
+        detail = f"days must be from 1 to {MAX_DAYS}"
+        raise Invalid("invalid_days", domain="runtime", pointer="/days", detail=detail)
+    waiting = unit.candidates.open_ones(after=None, limit=most + 1, now_ms=now_ms)
+    decided = unit.candidates.decided_since(now_ms - days * DAY_MS, limit=most + 1)
+    return LookedAt(
+        days=days,
+        current=policy_in(unit),
+        waiting=waiting[:most],
+        decided=decided[:most],
+        published=_published(unit, decided[:most]),
+        truncated=max(len(waiting), len(decided)) > most,
+    )
+
+
+def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> DryRun:
+    """Try a policy on candidates."""
+    current, tried = Excerpts(looked_at.current), Excerpts(proposed)
+    changes = [
+        Change(
+            candidate_id=it.candidate_id,
+            kind=it.kind,
+            scope=it.scope,
+            state=it.state,
+            before=_before(it, current, looked_at.published, now_ms=now_ms),
+            after=outlook(it, tried.for_(it), now_ms=now_ms),
+        )
+        for it in (*looked_at.waiting, *looked_at.decided)
+    ]
+    return DryRun(
+        days=looked_at.days,
+        pending_count=len(looked_at.waiting),
+        decided_count=len(looked_at.decided),
+        truncated=looked_at.truncated,
+        changes=tuple(it for it in changes if _differs(it)),
+        before=_counts([it.before for it in changes]),
+        after=_counts([it.after for it in changes]),
+    )
+
+
+def outlook(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Outlook:
+    """What a policy makes of a candidate; one under which people decide leaves it to them."""
+    if policy.mode is Mode.MANUAL_ONLY:
+        return Outlook(
+            action=Action.MANUAL_REVIEW, takes_effect=False, reason="the mode is manual_only"
+        )
+    said = evaluate(candidate, policy, now_ms=now_ms)
+    return Outlook(
+        action=said.action,
+        takes_effect=policy.mode is Mode.ENABLED,
+        reason=said.reason,
+        matched_rule_name=said.matched_rule_name,
+        expires_at_ms=said.expires_at_ms,
+    )
+
+
+def _before(
+    candidate: Candidate,
+    current: Excerpts,
+    published: dict[str, Learning],
+    *,
+    now_ms: int,
+) -> Outlook:
+    if candidate.state is CandidateState.PENDING:
+        return outlook(candidate, current.for_(candidate), now_ms=now_ms)
+    review = candidate.automation_review
+    if candidate.state is CandidateState.ESCALATED:
+        action, reason = Action.MANUAL_REVIEW, review.reason if review else "escalated"
+    else:
+        learning = published.get(candidate.published_learning_id or "")
+        action = _done(candidate, learning)
+        reason = f"{candidate.state} by {candidate.decided_by or 'somebody'}"
+    return Outlook(
+        action=action,
+        takes_effect=True,
+        reason=reason,
+        matched_rule_name=review.matched_rule_name if review else None,
+        expires_at_ms=candidate.expires_at_ms,
+    )
+
+
+def _done(candidate: Candidate, learning: Learning | None) -> Action:
+    if candidate.state is CandidateState.REJECTED:
+        return Action.REJECT
+    is_provisional = learning is not None and learning.publish_tier is Tier.PROVISIONAL
+    return Action.PUBLISH_PROVISIONAL if is_provisional else Action.PUBLISH_ACTIVE
+
+
+def _differs(change: Change) -> bool:
+    """For one that waits it also matters whether what is said happens."""
+    if change.before.action is not change.after.action:
+        return True
+    is_waiting = change.state is CandidateState.PENDING
+    return is_waiting and change.before.takes_effect is not change.after.takes_effect
+
+
+def _published(unit: LearningUnit, candidates: Sequence[Candidate]) -> dict[str, Learning]:
+    ids = [it.published_learning_id for it in candidates if it.published_learning_id]
+    return unit.learnings.readable(ids) if ids else {}
+
+
+def _counts(outlooks: Sequence[Outlook]) -> dict[str, int]:
+    counts = {str(action): 0 for action in Action}
+    for it in outlooks:
+        counts[str(it.action)] += 1
+    return counts

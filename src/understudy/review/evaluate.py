@@ -1,0 +1,140 @@
+"""What the policy says of a candidate: a pure function that also tells why."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.learnings.lookalikes import has_lookalikes
+from understudy.learnings.model import Action, Candidate, Kind, Origin
+from understudy.learnings.secrets import secret_reason
+from understudy.learnings.wording import plain, words
+from understudy.review.matching import trace_rules
+from understudy.review.policy import LearningPolicy, PublicationSettings
+from understudy.review.trace import Adjustment, RuleTrace, Trace
+
+# What these say was scrubbed when it was written, markers and all.
+UNCLASSIFIED: Final = frozenset({Kind.RUN_SUMMARY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What the policy would do with a candidate, and how it came to that."""
+
+    action: Action
+    matched_rule_name: str | None
+    reason: str
+    # When what is published would end.
+    expires_at_ms: int | None
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Limit:
+    """Something that keeps a candidate from being published, or from being published as active."""
+
+    code: str
+    applies: Callable[[Candidate, PublicationSettings], bool]
+    instead: Action
+    says: str
+    # What is not done where it applies.
+    limited: frozenset[Action] = frozenset({Action.PUBLISH_ACTIVE})
+
+
+_PUBLISHING: Final = frozenset({Action.PUBLISH_PROVISIONAL, Action.PUBLISH_ACTIVE})
+# The first that applies counts, so what leaves it to a person comes first.
+_LIMITS: Final = (
+    _Limit(
+        code="declined_before",
+        # What comes from the API somebody proposes knowing well what was said.
+        applies=lambda it, _: it.declined_before and it.origin is Origin.DAEMON,
+        instead=Action.MANUAL_REVIEW,
+        says="a person said no to the same thing before, so a person decides",
+        limited=_PUBLISHING,
+    ),
+    _Limit(
+        code="mixed_scripts",
+        applies=lambda it, _: has_lookalikes(words(plain(it.content))),
+        instead=Action.MANUAL_REVIEW,
+        says="it has letters of one script that pass for another's, so a person decides",
+        limited=_PUBLISHING,
+    ),
+    _Limit(
+        code="procedure",
+        applies=lambda it, _: it.kind is Kind.PROCEDURE,
+        instead=Action.MANUAL_REVIEW,
+        says="a procedure is never published as active without a person",
+    ),
+    _Limit(
+        code="api_origin",
+        applies=lambda it, policy: (
+            it.origin is Origin.API and not policy.allow_api_origin_active_publication
+        ),
+        instead=Action.PUBLISH_PROVISIONAL,
+        says="a candidate from the API is not published as active",
+    ),
+    _Limit(
+        code="derived_from_untrusted",
+        applies=lambda it, policy: (
+            it.derived_from_untrusted and not policy.allow_untrusted_active_publication
+        ),
+        instead=Action.PUBLISH_PROVISIONAL,
+        says="a candidate from a run that read what tools or strangers wrote"
+        " is not published as active",
+    ),
+)
+
+
+def evaluate(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Evaluation:
+    """What a policy says of a candidate, whatever its mode lets happen."""
+    settings = policy.publication
+    refused = None if candidate.kind in UNCLASSIFIED else secret_reason(candidate.content)
+    rules = trace_rules(candidate, settings, may_decide=refused is None)
+    if refused is not None:
+        return Evaluation(
+            action=Action.REJECT,
+            matched_rule_name=None,
+            reason=f"the secret classifier says no: {refused}",
+            expires_at_ms=candidate.expires_at_ms,
+            trace=Trace(rules=rules, refused=refused),
+        )
+    decided = next((it for it in rules if it.decided), None)
+    action, reason = _said(decided, settings)
+    adjustments = _adjust(candidate, settings, action)
+    return Evaluation(
+        action=adjustments[-1].after if adjustments else action,
+        matched_rule_name=decided.name if decided else None,
+        reason="; ".join([reason, *(it.reason for it in adjustments)]),
+        expires_at_ms=_expiry(candidate, settings, decided, now_ms=now_ms),
+        trace=Trace(rules=rules, adjustments=adjustments),
+    )
+
+
+def _said(decided: RuleTrace | None, settings: PublicationSettings) -> tuple[Action, str]:
+    if decided is None:
+        action = settings.default_action
+        return action, f"no rule matched, and the default is {action}"
+    called = f"rule {decided.name!r}" if decided.name else f"rule {decided.index + 1}"
+    return decided.action, f"{called} says {decided.action}"
+
+
+def _adjust(
+    candidate: Candidate, settings: PublicationSettings, action: Action
+) -> tuple[Adjustment, ...]:
+    """The one limit that changes what the rules said, if any."""
+    limits = (it for it in _LIMITS if action in it.limited)
+    limit = next((it for it in limits if it.applies(candidate, settings)), None)
+    if limit is None:
+        return ()
+    return (Adjustment(code=limit.code, before=action, after=limit.instead, reason=limit.says),)
+
+
+def _expiry(
+    candidate: Candidate,
+    settings: PublicationSettings,
+    decided: RuleTrace | None,
+    *,
+    now_ms: int,
+) -> int | None:
+    lasts_ms = settings.rules[decided.index].expires_after_ms if decided else None
+    ends = [candidate.expires_at_ms, None if lasts_ms is None else now_ms + lasts_ms]
+    return min((it for it in ends if it is not None), default=None)

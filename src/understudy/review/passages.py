@@ -1,0 +1,115 @@
+"""The sentences of a text with what is said about them: doubts within, before and after."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.learnings.sentences import sentences
+from understudy.review.doubt_words import (
+    DENIALS,
+    DOUBT_SIGNS,
+    DOUBTS,
+    POINTS_BACK,
+    POINTS_FAR_ON,
+    POINTS_ON,
+    REMINDERS,
+    RUNS_ON,
+)
+
+# So much of a sentence without an end is looked at to both sides.
+SENTENCE_CHARS: Final = 400
+# A line that is as long and has no end goes on in the next.
+WRAPPED_CHARS: Final = 60
+MAX_LINES_BACK: Final = 3
+# A sentence of so few words is about the one behind it, or before it.
+FEW_BEFORE: Final = 2
+FEW_AFTER: Final = 3
+
+# A number with a point or a colon in it is one word; so is a word with an apostrophe.
+WORD: Final = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['’]\w+)*")
+_ENDED: Final = re.compile(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order."""
+    return WORD.findall(text)
+
+
+def doubts(text: str) -> int:
+    """How often a text denies, asks, supposes or reports."""
+    plain = REMINDERS.sub(" ", text)
+    return sum(map(_is_doubt, words(plain))) + len(DOUBT_SIGNS.findall(plain))
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """A normal text, sentence by sentence."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    # From where on everything is in doubt.
+    doubted_from: int
+
+    @classmethod
+    def of(cls, text: str) -> "Passages":
+        """The passages of a text."""
+        spans = tuple(sentences(text))
+        far = (end for start, end in spans if _doubts_what_follows(text[start:end]))
+        return cls(text, spans, next(far, len(text) + 1))
+
+    def doubts_around(self, start: int, end: int) -> int:
+        """How many doubts there are about what stands between two places."""
+        first, last = self._at(start), self._at(end - 1)
+        left = max(self.spans[first][0], start - SENTENCE_CHARS)
+        right = min(self.spans[last][1], end + SENTENCE_CHARS)
+        own = doubts(self.text[left:right])
+        return own + self._before(first) + self._after(last) + (start >= self.doubted_from)
+
+    def _at(self, place: int) -> int:
+        """Which sentence a place is in."""
+        return max(0, bisect_right(self.spans, place, key=lambda span: span[0]) - 1)
+
+    def _before(self, index: int) -> int:
+        """The doubts of sentences that speak of the one behind them."""
+        found = 0
+        for back in range(index - 1, max(-1, index - 1 - MAX_LINES_BACK), -1):
+            start, end = self.spans[back]
+            said = self.text[max(start, end - SENTENCE_CHARS) : end]
+            if POINTS_ON.search(said) or _denies(said, FEW_BEFORE):
+                return found + doubts(said)
+            if not _runs_on(said):
+                break
+            found += doubts(said)
+        return found
+
+    def _after(self, index: int) -> int:
+        """The doubts of a sentence that speaks of the one before it."""
+        if index + 1 >= len(self.spans):
+            return 0
+        start, end = self.spans[index + 1]
+        said = self.text[start : min(end, start + SENTENCE_CHARS)]
+        is_about = POINTS_BACK.match(said) or _denies(said, FEW_AFTER)
+        return doubts(said) if is_about else 0
+
+
+def _doubts_what_follows(said: str) -> bool:
+    # Only what points on is looked at word by word.
+    return POINTS_FAR_ON.search(said) is not None and doubts(said[:SENTENCE_CHARS]) > 0
+
+
+def _denies(said: str, most: int) -> bool:
+    found = words(said)
+    return 0 < len(found) <= most and not DENIALS.isdisjoint(found)
+
+
+def _runs_on(said: str) -> bool:
+    """Whether a line goes on in the next."""
+    if _ENDED.search(said):
+        return False
+    return len(said) >= WRAPPED_CHARS or RUNS_ON.search(said) is not None
+
+
+def _is_doubt(word: str) -> bool:
+    bare = word.replace("’", "'")
+    return bare in DOUBTS or bare.endswith("n't") or bare.startswith("n'")

@@ -1,0 +1,1 @@
+"""Skills: immutable, scanned, owned bundles of instructions, and who may use them."""

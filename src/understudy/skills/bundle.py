@@ -1,0 +1,169 @@
+"""A skill's files: checked, bounded, and never changed once they are together."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from understudy.skills import refusals
+from understudy.skills.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_FILES, MAX_MANIFEST_BYTES
+from understudy.skills.paths import is_artifact, refused_by, tidy, twin
+
+# What is text by its name, even if a byte of it is not.
+_TEXT_ENDINGS: Final = (
+    *(".md", ".markdown", ".txt", ".rst", ".html", ".htm", ".css", ".csv", ".tsv", ".xml", ".svg"),
+    *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".sql"),
+    *(".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".sh", ".bash"),
+    *(
+        ".zsh",
+        ".fish",
+        ".ps1",
+        ".psm1",
+        ".bat",
+        ".cmd",
+        ".rb",
+        ".pl",
+        ".php",
+        ".go",
+        ".rs",
+        ".java",
+    ),
+    *(
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".cs",
+        ".kt",
+        ".swift",
+        ".lua",
+        ".r",
+        ".jl",
+        ".awk",
+        ".tcl",
+    ),
+)
+_LOOKED_AT: Final = 65_536
+
+
+class Bundle(Mapping[str, bytes]):
+    """Relative POSIX paths and their bytes, SKILL.md among them; artifacts are left out."""
+
+    __slots__ = ("_files", "digest", "size")
+
+    digest: str
+    size: int
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        kept = _kept(files)
+        if MANIFEST not in kept:
+            raise refusals.no_manifest("there is no SKILL.md")
+        check_manifest_size(kept[MANIFEST])
+        self._files: Final = MappingProxyType({path: kept[path] for path in sorted(kept)})
+        self.size = sum(map(len, kept.values()))
+        _check_amount(count=len(kept), companion_bytes=self.size - len(kept[MANIFEST]))
+        self.digest = _digest(self._files)
+
+    def __getitem__(self, path: str) -> bytes:
+        return self._files[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bundle) and self.digest == other.digest
+
+    def __repr__(self) -> str:
+        return f"Bundle({len(self)} files, {self.size} bytes, {self.digest[:12]})"
+
+    @property
+    def manifest_text(self) -> str:
+        """SKILL.md as text; `Invalid` when it is none."""
+        return decode(MANIFEST, self[MANIFEST])
+
+    @property
+    def companions(self) -> Mapping[str, bytes]:
+        """Every file but SKILL.md."""
+        return {path: data for path, data in self.items() if path != MANIFEST}
+
+    def with_manifest(self, text: str) -> "Bundle":
+        """The same companions under another SKILL.md."""
+        return Bundle({**self._files, MANIFEST: text.encode()})
+
+
+def check_manifest_size(data: bytes) -> None:
+    """Refuse a SKILL.md that is too long."""
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise refusals.manifest_too_large(len(data), limit=MAX_MANIFEST_BYTES)
+
+
+def decode(path: str, data: bytes) -> str:
+    """A file as text; `Invalid` when it is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise refusals.not_text(path) from None
+
+
+def is_text(path: str, data: bytes) -> bool:
+    """Whether a person or a model could read the file: by its name, else by its bytes."""
+    start = data[:_LOOKED_AT]
+    if path.lower().endswith(_TEXT_ENDINGS) or start.startswith(b"#!"):
+        return True
+    if b"\0" in start:
+        return False
+    try:
+        start.decode()
+    except UnicodeDecodeError as error:
+        # The look may end within a character.
+        return error.start >= len(start) - 3 and len(start) == _LOOKED_AT
+    return True
+
+
+def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    kept: dict[str, bytes] = {}
+    for path, data in files.items():
+        cause = refused_by(path)
+        if cause is not None:
+            raise refusals.bad_path(path, cause)
+        if is_artifact(path):
+            continue
+        clean = tidy(path)
+        if clean in kept:
+            raise refusals.bad_path(path, "is there twice")
+        kept[clean] = bytes(data)
+    pair = twin(kept)
+    if pair is not None:
+        raise refusals.bad_path(pair[1], f"cannot stand beside {refusals.shown(pair[0])}")
+    return kept
+
+
+def _check_amount(*, count: int, companion_bytes: int) -> None:
+    if count > MAX_FILES:
+        raise refusals.bundle_too_large(
+            f"{count} files; at most {MAX_FILES} are allowed", limit=MAX_FILES
+        )
+    if companion_bytes > MAX_BUNDLE_BYTES:
+        raise refusals.bundle_too_large(
+            f"the files beside SKILL.md have {companion_bytes} bytes;"
+            f" at most {MAX_BUNDLE_BYTES} are allowed",
+            limit=MAX_BUNDLE_BYTES,
+        )
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    """SHA-256 over paths and contents, each with its length so that none can pass for another."""
+    whole = hashlib.sha256()
+    for path, data in files.items():
+        name = path.encode()
+        whole.update(b"%d:%d:" % (len(name), len(data)))
+        whole.update(name)
+        whole.update(data)
+    return whole.hexdigest()

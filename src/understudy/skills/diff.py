@@ -1,0 +1,107 @@
+"""What changed between two versions of a skill."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+from understudy.skills.bundle import Bundle, is_text
+from understudy.skills.line_diff import Effort, unified
+
+# For all files together: about a second of looking, and what a person would still read.
+MAX_STEPS: Final = 1_500_000
+MAX_DIFF_LINES: Final = 5_000
+MAX_DIFF_CHARS: Final = 400_000
+
+
+class FileChange(StrEnum):
+    """What became of a file."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """One file that differs; `diff` is None for what is not text."""
+
+    path: str
+    change: FileChange
+    old_size: int | None
+    new_size: int | None
+    diff: str | None
+    # Not all of it is shown.
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleDiff:
+    """Every file that differs, by path."""
+
+    old_digest: str
+    new_digest: str
+    files: tuple[FileDiff, ...]
+
+
+@dataclass(slots=True)
+class _Room:
+    """How much may still be shown."""
+
+    lines: int
+    chars: int
+
+    def take(self, text: str) -> bool:
+        self.lines -= 1
+        self.chars -= len(text) + 1
+        return self.lines >= 0 and self.chars >= 0
+
+
+def compare(old: Bundle, new: Bundle) -> BundleDiff:
+    """What changed from one bundle to the other."""
+    effort, room = Effort(MAX_STEPS), _Room(MAX_DIFF_LINES, MAX_DIFF_CHARS)
+    differing = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
+    return BundleDiff(
+        old_digest=old.digest,
+        new_digest=new.digest,
+        files=tuple(_file(path, old.get(path), new.get(path), effort, room) for path in differing),
+    )
+
+
+def _file(path: str, old: bytes | None, new: bytes | None, effort: Effort, room: _Room) -> FileDiff:
+    change = (
+        FileChange.ADDED
+        if old is None
+        else FileChange.REMOVED
+        if new is None
+        else FileChange.CHANGED
+    )
+    readable = all(data is None or is_text(path, data) for data in (old, new))
+    shown, cut = _shown(path, old, new, effort, room) if readable else (None, False)
+    return FileDiff(
+        path=path,
+        change=change,
+        old_size=None if old is None else len(old),
+        new_size=None if new is None else len(new),
+        diff=shown,
+        cut=cut,
+    )
+
+
+def _shown(
+    path: str, old: bytes | None, new: bytes | None, effort: Effort, room: _Room
+) -> tuple[str, bool]:
+    lines = [
+        f"--- {'a/' + path if old is not None else '/dev/null'}",
+        f"+++ {'b/' + path if new is not None else '/dev/null'}",
+    ]
+    # One more than there is room for, so that no file is gone through in vain.
+    for line in islice(unified(_lines(old), _lines(new), effort), max(0, room.lines) + 1):
+        if not room.take(line):
+            return "\n".join(lines), True
+        lines.append(line)
+    return "\n".join(lines), False
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return data.decode(errors="replace").split("\n") if data else []

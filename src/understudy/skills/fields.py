@@ -1,0 +1,109 @@
+"""How each kind of field in a skill's files is read: text, words, tools, pairs."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.core.unseen import hidden_in
+from understudy.skills.document import Value
+from understudy.skills.names import dependency_refused
+
+MAX_TEXT_CHARS: Final = 8_192
+MAX_ITEMS: Final = 200
+# A tool may carry a pattern in parentheses, with blanks in it: Bash(git add:*).
+_TOOL: Final = re.compile(r"[^\s,()]+(?:\([^()\n]*\))?|\([^()\n]*\)")
+_COMMA: Final = re.compile(r"\s*,\s*")
+
+
+class WrongValue(Exception):
+    """The value of a field is not of its kind; the message says what it has to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldKind:
+    """A field: where it goes, and how its value is read."""
+
+    attribute: str
+    read: Callable[[Value], object]
+
+
+def text(value: Value) -> str:
+    """Text of one or more lines."""
+    if not isinstance(value, str):
+        raise WrongValue("has to be text")
+    if len(value) > MAX_TEXT_CHARS:
+        raise WrongValue(f"is longer than {MAX_TEXT_CHARS} characters")
+    if hidden_in(value) is not None:
+        raise WrongValue("holds a hidden character")
+    return value.strip()
+
+
+def line(limit: int) -> Callable[[Value], str]:
+    """Text on one line, of at most so many characters."""
+
+    def read(value: Value) -> str:
+        found = " ".join(text(value).split())
+        if len(found) > limit:
+            raise WrongValue(f"is longer than {limit} characters")
+        return found
+
+    return read
+
+
+def words(value: Value) -> tuple[str, ...]:
+    """A list of words, or words with commas between them; none twice."""
+    given = _COMMA.split(text(value)) if isinstance(value, str) else _texts(value)
+    return _unique(given)
+
+
+def tools(value: Value) -> tuple[str, ...]:
+    """Tools as one line with blanks or commas between them, or as a list."""
+    given = _TOOL.findall(text(value)) if isinstance(value, str) else _texts(value)
+    return _unique(given)
+
+
+def dependencies(value: Value) -> tuple[str, ...]:
+    """Packages and programs: `pip:x`, `npm:y`, or the bare name of a program."""
+    found = words(value)
+    for label in found:
+        cause = dependency_refused(label)
+        if cause is not None:
+            raise WrongValue(f"{label[:80]!r} {cause}")
+    return found
+
+
+def pairs(value: Value) -> Mapping[str, str]:
+    """A mapping of words to text; what is nested in it is kept as JSON."""
+    if value == "":
+        return {}
+    if not isinstance(value, Mapping):
+        raise WrongValue("has to be a mapping of words to text")
+    return {
+        key: text(inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False))
+        for key, inner in value.items()
+        if text(key)
+    }
+
+
+def as_text(value: Value) -> str:
+    """Any value as one text, for where only text is kept."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        return ", ".join(map(str, value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _texts(value: Value) -> list[str]:
+    if isinstance(value, Mapping):
+        raise WrongValue("has to be a list")
+    return [text(item) for item in value]
+
+
+def _unique(given: list[str]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(item for item in given if item))
+    if len(found) > MAX_ITEMS:
+        raise WrongValue(f"has more than {MAX_ITEMS} entries")
+    return found

@@ -1,0 +1,67 @@
+"""Which names a package or a program can have: they end up on the command line of an installer."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from understudy.skills import refusals
+
+
+class Manager(StrEnum):
+    """Who installs a dependency."""
+
+    SYSTEM = "system"
+    PIP = "pip"
+    NPM = "npm"
+
+
+# No flags, addresses, paths, versions or characters of a shell: each begins with a letter or digit.
+SHAPES: Final = {
+    Manager.SYSTEM: re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9+._-]{0,62}[A-Za-z0-9+])?"),
+    Manager.PIP: re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"),
+    Manager.NPM: re.compile(
+        r"(?:@[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
+    ),
+}
+_PREFIXES: Final = {"pip": Manager.PIP, "npm": Manager.NPM, "system": Manager.SYSTEM}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """One package or program, and who installs it."""
+
+    manager: Manager
+    name: str
+
+    @property
+    def label(self) -> str:
+        """How it is written: `pip:x`, `npm:y`, or the bare name of a program."""
+        return self.name if self.manager is Manager.SYSTEM else f"{self.manager}:{self.name}"
+
+
+def is_name(manager: Manager, name: str) -> bool:
+    """Whether an installer can be given this name and will take it for nothing else."""
+    return SHAPES[manager].fullmatch(name) is not None and ".." not in name
+
+
+def dependency_refused(label: str) -> str | None:
+    """Why this names no dependency; None when it does."""
+    manager, name = _split(label)
+    if manager is None:
+        return "is not from pip, npm or the system"
+    return None if is_name(manager, name) else f"is not a name that {manager} packages can have"
+
+
+def check_dependency(label: str, *, pointer: str = "/dep") -> Dependency:
+    """The dependency that is written `pip:x`, `npm:y` or `x`; `Invalid` otherwise."""
+    cause = dependency_refused(label)
+    manager, name = _split(label)
+    if cause is not None or manager is None:
+        raise refusals.bad_dependency(label, cause or "unknown", pointer=pointer)
+    return Dependency(manager=manager, name=name)
+
+
+def _split(label: str) -> tuple[Manager | None, str]:
+    prefix, colon, name = label.partition(":")
+    return (_PREFIXES.get(prefix), name) if colon else (Manager.SYSTEM, label)

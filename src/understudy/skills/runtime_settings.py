@@ -1,0 +1,109 @@
+"""How a skill wants to be run: with which tools, in the run itself or in a child of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from understudy.skills import refusals
+from understudy.skills.bundle import Bundle, decode
+from understudy.skills.document import Document, Unreadable, Value, read_document
+from understudy.skills.fields import WrongValue, line, tools
+from understudy.skills.problems import Problem
+
+RUNTIME_FILE: Final = "agents/understudy.yaml"
+
+
+class SkillContext(StrEnum):
+    """Where a skill does its work."""
+
+    INLINE = "inline"
+    FORK = "fork"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings:
+    """What a skill's file says of its running; None and empty leave it as it is."""
+
+    allowed_tools: tuple[str, ...] = ()
+    blocked_tools: tuple[str, ...] = ()
+    context: SkillContext = SkillContext.INLINE
+    agent_profile: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    fallback_model: str | None = None
+
+
+# Another profile or model is for a child; the run itself keeps its own.
+CHILD_ONLY: Final = ("agent_profile", "provider", "model", "fallback_model")
+
+
+def _context(value: Value) -> SkillContext:
+    if not isinstance(value, str) or value not in set(SkillContext):
+        raise WrongValue("has to be inline or fork")
+    return SkillContext(value)
+
+
+_word: Final = line(200)
+FIELDS: Final[Mapping[str, Any]] = {
+    "allowed_tools": tools,
+    "blocked_tools": tools,
+    "context": _context,
+    **dict.fromkeys(CHILD_ONLY, _word),
+}
+
+
+def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
+    """The settings in a file; `Invalid` with every problem and its line."""
+    try:
+        document = read_document(content.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except Unreadable as error:
+        problem = Problem(code="invalid_yaml", line=error.line, detail=error.cause)
+        raise refusals.bad_settings((problem.at(pointer),)) from None
+    values, problems = _values(document)
+    settings = RuntimeSettings(**values)
+    problems += _child_only(settings, document)
+    if problems:
+        raise refusals.bad_settings(tuple(problem.at(pointer) for problem in problems))
+    return settings
+
+
+def settings_of(bundle: Bundle) -> RuntimeSettings:
+    """The settings that a bundle brings along; the plain ones without any."""
+    data = bundle.get(RUNTIME_FILE)
+    if data is None:
+        return RuntimeSettings()
+    return parse_settings(decode(RUNTIME_FILE, data))
+
+
+def _values(document: Document) -> tuple[dict[str, Any], list[Problem]]:
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for key, value in document.values.items():
+        at = document.lines.get(key, 1)
+        if key not in FIELDS:
+            detail = f"{key[:60]}: there is no such setting; known are {', '.join(FIELDS)}"
+            problems.append(Problem(code="unknown_setting", line=at, detail=detail))
+            continue
+        try:
+            found = FIELDS[key](value)
+        except WrongValue as error:
+            problems.append(Problem(code="invalid_field", line=at, detail=f"{key}: {error}"))
+        else:
+            if found:
+                values[key] = found
+    return values, problems
+
+
+def _child_only(settings: RuntimeSettings, document: Document) -> list[Problem]:
+    if settings.context is SkillContext.FORK:
+        return []
+    return [
+        Problem(
+            code="child_only_setting",
+            line=document.lines.get(key, 1),
+            detail=f"{key}: only for a skill with `context: fork`",
+        )
+        for key in CHILD_ONLY
+        if getattr(settings, key) is not None
+    ]

@@ -1,0 +1,73 @@
+"""The short name of a skill: a folder, a part of an address, and unique."""
+
+import hashlib
+import re
+import unicodedata
+from typing import Final
+
+from understudy.skills import refusals
+
+MIN_SLUG_CHARS: Final = 2
+MAX_SLUG_CHARS: Final = 64
+_SHAPE: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_OTHER: Final = re.compile(r"[^a-z0-9]+")
+_HASH_CHARS: Final = 8
+# Words that stand where a slug could stand in an address, or may come to.
+RESERVED: Final = frozenset(
+    {
+        *("upload", "rescan-deps", "install-deps", "install-dep", "runtimes"),
+        *("access", "diff", "export", "files", "grants", "import", "install", "local", "new"),
+        *("restore", "roots", "scan", "search", "toggle", "trash", "validate", "versions"),
+    }
+)
+# Latin letters that do not come apart into a letter and a mark.
+_LATIN: Final = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ŋ": "ng"}
+)
+
+
+def slug_refused(slug: str) -> str | None:
+    """Why this cannot be a slug; None when it can."""
+    if not MIN_SLUG_CHARS <= len(slug) <= MAX_SLUG_CHARS:
+        return f"a slug has {MIN_SLUG_CHARS} to {MAX_SLUG_CHARS} characters"
+    if _SHAPE.fullmatch(slug) is None:
+        return "a slug is made of a-z, 0-9 and single hyphens between them"
+    return "this slug is reserved" if slug in RESERVED else None
+
+
+def check_slug(slug: str, *, pointer: str = "/slug") -> str:
+    """The slug itself, or `Invalid`."""
+    cause = slug_refused(slug)
+    if cause is not None:
+        raise refusals.bad_slug(f"{refusals.shown(slug)}: {cause}", pointer=pointer)
+    return slug
+
+
+def slugify(name: str) -> str:
+    """A slug for a name; names that differ in more than case and punctuation get different ones.
+
+    What a-z cannot express is told apart by a short hash of the name behind it.
+    """
+    whole = unicodedata.normalize("NFKC", name).casefold()
+    plain = _OTHER.sub("-", _folded(whole)).strip("-")
+    exact = all(
+        char.isascii() or not char.isalnum() for char in unicodedata.normalize("NFC", whole)
+    )
+    if exact and slug_refused(plain) is None:
+        return plain
+    mark = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_HASH_CHARS]
+    room = MAX_SLUG_CHARS - _HASH_CHARS - 1
+    start = plain[:room].strip("-") or "skill"
+    return f"{start}-{mark}"
+
+
+def slug_for(*, given: str | None, written: str, name: str, pointer: str = "/slug") -> str:
+    """The slug of a new skill: the one asked for, else the one in its manifest, else its name's."""
+    if given:
+        return check_slug(given, pointer=pointer)
+    return check_slug(written, pointer="/content") if written else slugify(name)
+
+
+def _folded(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.translate(_LATIN))
+    return "".join(char for char in apart if not unicodedata.combining(char))

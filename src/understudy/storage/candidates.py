@@ -1,0 +1,232 @@
+"""The candidate store."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.learnings.filters import CandidateFilter
+from understudy.learnings.lifecycle import OPEN as OPEN_STATES
+from understudy.learnings.model import Candidate, CandidateState, Kind
+from understudy.learnings.ports import Expired, Tally
+from understudy.sessions.learning_scopes import LearningScope
+from understudy.storage.candidate_rows import candidate_row, read_candidate
+from understudy.storage.engine import Dialect
+from understudy.storage.job_queue import ANEW
+from understudy.storage.learning_filters import candidate_conditions
+from understudy.storage.learning_rows import digest_of, without_search
+from understudy.storage.paging import readable, select_page
+from understudy.storage.rows import insert_into, insert_new_of, replace_version
+from understudy.storage.schema import learning_candidates as candidates
+from understudy.storage.schema import learning_reviews, review_jobs
+from understudy.storage.schema.learnings import (
+    BY_DAEMON,
+    DECIDED,
+    OPEN,
+    OPEN_FOR_A_TIME,
+)
+
+MOST_REJECTED: Final = 50
+
+
+class SqlCandidates:
+    """Candidates in a table."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
+        """One candidate; `lock` holds its row until the unit ends."""
+        query = self._dialect.locked(_ONE) if lock else _ONE
+        row = self._connection.execute(query, {"of": candidate_id}).first()
+        return None if row is None else read_candidate(row)
+
+    def add(self, candidate: Candidate) -> bool:
+        """Keep a new candidate; False when there is one that may stand only once."""
+        statement = _ADD[self._connection.dialect.name]
+        return self._connection.execute(statement, candidate_row(candidate)).first() is not None
+
+    def update(self, candidate: Candidate, *, expected_version: int) -> None:
+        """Replace a candidate that nobody else changed."""
+        replace_version(
+            self._connection,
+            candidates,
+            candidates.c.candidate_id == candidate.candidate_id,
+            candidate_row(candidate),
+            expected_version=expected_version,
+        )
+
+    def page(
+        self, request: PageRequest, *, narrowed: CandidateFilter, now_ms: int
+    ) -> Page[Candidate]:
+        """Candidates by id, oldest first; an open one past its time is not among them."""
+        is_shown = sa.or_(candidates.c.state.not_in(OPEN_STATES), _lasts(sa.literal(now_ms)))
+        query = sa.select(*_COLUMNS).where(*candidate_conditions(narrowed, self._dialect), is_shown)
+        by = (candidates.c.candidate_id,)
+        return select_page(self._connection, query, request, by=by, read=read_candidate)
+
+    def next_open(self, *, after: str | None, now_ms: int) -> Candidate | None:
+        """The oldest candidate that waits for a person, after one that was passed over."""
+        return next(self._open(after, now_ms, at_once=1), None)
+
+    def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
+        """Pending and escalated candidates after an id, by id."""
+        return tuple(islice(self._open(after, now_ms, at_once=limit), limit))
+
+    def of_run(self, run_id: str) -> tuple[Candidate, ...]:
+        """What the daemon proposed from a run, in the order in which it did."""
+        return self._all(_OF_RUN, {"of": run_id})
+
+    def rejected_by_people(
+        self, scope: LearningScope, kind: Kind, semantic_key: str
+    ) -> tuple[Candidate, ...]:
+        """The same thing where a person said no, newest first; at most fifty."""
+        return self._all(_REJECTED, _same(scope, kind, semantic_key))
+
+    def open_with_key(
+        self, scope: LearningScope, kind: Kind, semantic_key: str, *, now_ms: int
+    ) -> Candidate | None:
+        """The same thing where somebody still has to decide; the oldest, where there are more."""
+        values = {"now_ms": now_ms, **_same(scope, kind, semantic_key)}
+        return next(iter(self._all(_OPEN_WITH_KEY, values)), None)
+
+    def decided_since(self, since_ms: int, *, limit: int) -> tuple[Candidate, ...]:
+        """Candidates that were decided since a time, newest first."""
+        return self._all(_DECIDED, {"since_ms": since_ms, "limit": limit})
+
+    def expired(
+        self, *, now_ms: int, limit: int, after: Expired | None = None
+    ) -> tuple[Expired, ...]:
+        """Open candidates whose time is over, and for the longest first; readable or not."""
+        last = after or _BEFORE_ALL
+        values = {"now_ms": now_ms, "limit": limit, **last._asdict()}
+        return tuple(Expired(*row) for row in self._connection.execute(_EXPIRED, values))
+
+    def tallies(self) -> tuple[Tally, ...]:
+        """How many there are, by path, rule and state."""
+        return tuple(
+            Tally(
+                capture_path=row.capture_path,
+                rule=row.rule_name,
+                state=row.state,
+                is_automatic=row.is_automatic,
+                is_expired=row.is_expired,
+                count=row.number,
+            )
+            for row in self._connection.execute(_TALLIES)
+        )
+
+    def queue_pending(self, *, due_at_ms: int, unreviewed_under: str | None = None) -> int:
+        """Have pending candidates reviewed; tells how many were queued.
+
+        All of them, and whoever holds one loses it: what it was claimed under has changed. Or only
+        those without a review under a policy, and then what is queued already stays as it is.
+        """
+        pending = _PENDING.add_columns(sa.literal(due_at_ms), sa.literal(0))
+        if unreviewed_under is not None:
+            pending = pending.where(~_is_reviewed(unreviewed_under))
+        insert = insert_into(self._connection, review_jobs)
+        insert = insert.from_select(["job_id", "due_at_ms", "attempts"], pending)
+        if unreviewed_under is not None:
+            statement = insert.on_conflict_do_nothing()
+        else:
+            anew = {"due_at_ms": due_at_ms, **ANEW}
+            statement = insert.on_conflict_do_update(index_elements=["job_id"], set_=anew)
+        queued = self._connection.execute(statement.returning(review_jobs.c.job_id))
+        return len(queued.all())
+
+    def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Candidate, ...]:
+        return tuple(readable(self._connection.execute(query, values).all(), read_candidate))
+
+    def _open(self, after: str | None, now_ms: int, *, at_once: int) -> Iterator[Candidate]:
+        """Open candidates by id; one that cannot be read does not hide those behind it."""
+        values = {"after": after or "", "now_ms": now_ms, "limit": at_once}
+        while rows := self._connection.execute(_OPEN_AFTER, values).all():
+            yield from readable(rows, read_candidate)
+            values["after"] = rows[-1].candidate_id
+
+
+def _lasts(now_ms: Any) -> sa.ColumnElement[bool]:
+    """Whether the time of a candidate is not over."""
+    expires = candidates.c.expires_at_ms
+    return sa.or_(expires.is_(None), expires > now_ms)
+
+
+def _is_reviewed(policy_digest: str) -> sa.ColumnElement[bool]:
+    return sa.exists().where(
+        learning_reviews.c.candidate_id == candidates.c.candidate_id,
+        learning_reviews.c.policy_digest == policy_digest,
+    )
+
+
+# Asked by workers again and again, so they are put together only once.
+_ADD: Final = insert_new_of(candidates)
+_COLUMNS: Final = without_search(candidates)
+_ONE: Final = sa.select(*_COLUMNS).where(candidates.c.candidate_id == sa.bindparam("of"))
+_OPEN_AFTER: Final = (
+    sa.select(*_COLUMNS)
+    .where(OPEN, candidates.c.candidate_id > sa.bindparam("after"))
+    .where(_lasts(sa.bindparam("now_ms")))
+    .order_by(candidates.c.candidate_id)
+    .limit(sa.bindparam("limit"))
+)
+_OF_RUN: Final = (
+    sa.select(*_COLUMNS)
+    .where(BY_DAEMON, candidates.c.source_run_id == sa.bindparam("of"))
+    .order_by(candidates.c.candidate_id)
+)
+_IS_SAME: Final = sa.and_(
+    *(candidates.c[name] == sa.bindparam(name) for name in ("key_digest", "scope_key", "kind"))
+)
+_OPEN_WITH_KEY: Final = (
+    sa.select(*_COLUMNS)
+    .where(_IS_SAME, OPEN, _lasts(sa.bindparam("now_ms")))
+    # Not by id alone: SQLite would go through the scope in that order, not to the key.
+    .order_by(candidates.c.created_at_ms, candidates.c.candidate_id)
+)
+_REJECTED: Final = (
+    sa.select(*_COLUMNS)
+    .where(_IS_SAME, candidates.c.state == str(CandidateState.REJECTED))
+    .where(~candidates.c.is_automatic)
+    .order_by(candidates.c.decided_at_ms.desc(), candidates.c.candidate_id.desc())
+    .limit(MOST_REJECTED)
+)
+_DECIDED: Final = (
+    sa.select(*_COLUMNS)
+    .where(DECIDED, candidates.c.decided_at_ms >= sa.bindparam("since_ms"))
+    .order_by(candidates.c.decided_at_ms.desc(), candidates.c.candidate_id.desc())
+    .limit(sa.bindparam("limit"))
+)
+_BEFORE_ALL: Final = Expired(-1, "")
+_BY_EXPIRY: Final = (candidates.c.expires_at_ms, candidates.c.candidate_id)
+_EXPIRED: Final = (
+    sa.select(*_BY_EXPIRY)
+    .where(OPEN_FOR_A_TIME, candidates.c.expires_at_ms <= sa.bindparam("now_ms"))
+    .where(sa.tuple_(*_BY_EXPIRY) > sa.tuple_(*(sa.bindparam(it.name) for it in _BY_EXPIRY)))
+    .order_by(*_BY_EXPIRY)
+    .limit(sa.bindparam("limit"))
+)
+_TALLIED: Final = tuple(
+    candidates.c[name]
+    for name in ("capture_path", "rule_name", "state", "is_automatic", "is_expired")
+)
+_TALLIES: Final = (
+    sa.select(*_TALLIED, sa.func.count().label("number")).group_by(*_TALLIED).order_by(*_TALLIED)
+)
+# In one order, so that two who queue them do not lock each other out.
+_PENDING: Final = (
+    sa.select(candidates.c.candidate_id)
+    .where(candidates.c.state == str(CandidateState.PENDING))
+    .order_by(candidates.c.candidate_id)
+)
+
+
+def _same(scope: LearningScope, kind: Kind, semantic_key: str) -> dict[str, Any]:
+    return {
+        "key_digest": digest_of(semantic_key),
+        "scope_key": scope.key,
+        "kind": str(kind),
+    }

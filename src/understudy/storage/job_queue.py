@@ -1,0 +1,211 @@
+"""Queues of work: each thing at most once, claimed for a time by one worker of any daemon."""
+
+import secrets
+from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.learnings.ports import Job
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import INSERTS
+
+# Bytes of chance in a claim.
+CLAIM_BYTES: Final = 16
+# What a job is like that nobody has tried.
+ANEW: Final = {"attempts": 0, "claim": None, "again_at_ms": None, "needs_model": False}
+
+
+class SqlJobQueue:
+    """Work in a table; a claim is a word that only its holder knows."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect, jobs: sa.Table) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._jobs = jobs
+
+    def put(self, job_ids: Sequence[str], *, due_at_ms: int) -> None:
+        """Have these done; one that waits already stays, due no later, tried anew from zero.
+
+        One that somebody holds is left to them, and is done once more when they are finished.
+        """
+        if not job_ids:
+            return
+        again = _put(self._jobs, self._connection.dialect.name)
+        self._connection.execute(again, _new(job_ids, due_at_ms))
+
+    def put_missing(self, job_ids: Sequence[str], *, due_at_ms: int) -> int:
+        """Have those of these done that nobody waits for yet; tells how many that were."""
+        if not job_ids:
+            return 0
+        new = _put_missing(self._jobs, self._connection.dialect.name)
+        return len(self._connection.execute(new, _new(job_ids, due_at_ms)).all())
+
+    def next_due_ms(
+        self, *, needs_model: bool = False, besides: Collection[str] = ()
+    ) -> int | None:
+        """When the next one of a lane is due, besides some; None when nothing waits."""
+        # No job is called nothing, and a list that is never empty makes a simpler statement.
+        values = {"needs_model": needs_model, "besides": tuple(besides) or ("",)}
+        return self._connection.execute(_next_due(self._jobs), values).scalar()
+
+    def claim(
+        self,
+        *,
+        now_ms: int,
+        until_ms: int,
+        limit: int,
+        needs_model: bool = False,
+        besides: Collection[str] = (),
+    ) -> tuple[Job, ...]:
+        """Take up to so many of a lane that are due and that nobody holds, oldest first.
+
+        A claim that ran out counts as an attempt, or what kills its daemon would go round for ever.
+        """
+        jobs = self._jobs.c
+        due = sa.select(jobs.job_id).where(
+            jobs.needs_model == sa.literal(needs_model), jobs.due_at_ms <= now_ms
+        )
+        if besides:
+            due = due.where(jobs.job_id.not_in(tuple(besides)))
+        due = due.order_by(jobs.due_at_ms, jobs.job_id).limit(limit)
+        job_ids = self._connection.execute(self._dialect.locked_if_free(due)).scalars().all()
+        claim = secrets.token_hex(CLAIM_BYTES)
+        take = (
+            sa.update(self._jobs)
+            .where(jobs.job_id.in_(job_ids))
+            .values(
+                claim=claim,
+                due_at_ms=until_ms,
+                again_at_ms=None,
+                attempts=jobs.attempts + sa.case((jobs.claim.is_(None), 0), else_=1),
+            )
+            .returning(jobs.job_id, jobs.attempts)
+        )
+        attempts = {row.job_id: row.attempts for row in self._connection.execute(take)}
+        return tuple(
+            Job(job_id=job_id, attempts=attempts[job_id], claim=claim, may_ask=needs_model)
+            for job_id in job_ids
+        )
+
+    def holds(self, job: Job) -> bool:
+        """Whether the claim still stands; the row is held until the unit ends."""
+        query = sa.select(self._jobs.c.job_id).where(self._is_held(job))
+        return self._connection.execute(self._dialect.locked(query)).first() is not None
+
+    def extend(self, job: Job, *, until_ms: int) -> bool:
+        """Have the claim stand until then; False when it was lost meanwhile."""
+        return self._hits(
+            sa.update(self._jobs).where(self._is_held(job)).values(due_at_ms=until_ms)
+        )
+
+    def done(self, job: Job) -> bool:
+        """Take it off the queue; False when the claim was lost meanwhile."""
+        jobs = self._jobs.c
+        finished = sa.delete(self._jobs).where(self._is_held(job), jobs.again_at_ms.is_(None))
+        once_more = (
+            sa.update(self._jobs)
+            .where(self._is_held(job))
+            .values(due_at_ms=jobs.again_at_ms, error=None, **ANEW)
+        )
+        return self._hits(finished) or self._hits(once_more)
+
+    def retry(self, job: Job, *, due_at_ms: int, error: str) -> bool:
+        """Put it back with one more attempt; False when the claim was lost meanwhile.
+
+        What was put again meanwhile is due as it was put, with no attempt behind it.
+        """
+        jobs = self._jobs.c
+        return self._put_back(
+            job,
+            {
+                "due_at_ms": due_at_ms,
+                "attempts": jobs.attempts + 1,
+                "needs_model": jobs.needs_model,
+            },
+            {"error": error},
+        )
+
+    def give_back(self, job: Job, *, due_at_ms: int, needs_model: bool | None = None) -> bool:
+        """Put it back as if nobody had taken it, in its lane or another; False when it was lost.
+
+        What was put again meanwhile is due as it was put, with no attempt behind it.
+        """
+        jobs = self._jobs.c
+        lane = jobs.needs_model if needs_model is None else sa.literal(needs_model)
+        values = {"due_at_ms": due_at_ms, "attempts": jobs.attempts, "needs_model": lane}
+        return self._put_back(job, values, {})
+
+    def pull_back(self, *, now_ms: int, waiting_until_ms: int, held_until_ms: int) -> int:
+        """Have those due now that are due later than these; tells how many that were."""
+        jobs = self._jobs.c
+        latest = sa.case((jobs.claim.is_(None), waiting_until_ms), else_=held_until_ms)
+        pulled = sa.update(self._jobs).where(jobs.due_at_ms > latest).values(due_at_ms=now_ms)
+        return self._connection.execute(pulled).rowcount
+
+    def size(self) -> int:
+        """How many there are, held or not."""
+        query = sa.select(sa.func.count()).select_from(self._jobs)
+        return self._connection.execute(query).scalar_one()
+
+    def _put_back(self, job: Job, values: dict[str, Any], noted: dict[str, Any]) -> bool:
+        """Give up a claim; what was put again meanwhile is due as it was put, tried anew."""
+        jobs = self._jobs.c
+        was_put = jobs.again_at_ms.is_not(None)
+        anew = {"due_at_ms": jobs.again_at_ms, "attempts": 0, "needs_model": sa.false()}
+        back = {name: sa.case((was_put, anew[name]), else_=values[name]) for name in anew}
+        statement = sa.update(self._jobs).where(self._is_held(job))
+        return self._hits(statement.values(claim=None, again_at_ms=None, **back, **noted))
+
+    def _is_held(self, job: Job) -> sa.ColumnElement[bool]:
+        return sa.and_(self._jobs.c.job_id == job.job_id, self._jobs.c.claim == job.claim)
+
+    def _hits(self, statement: sa.Update | sa.Delete) -> bool:
+        return self._connection.execute(statement).rowcount == 1
+
+
+def _new(job_ids: Sequence[str], due_at_ms: int) -> list[dict[str, Any]]:
+    # In one order, so that two who put the same do not lock each other out.
+    return [
+        {"job_id": job_id, "due_at_ms": due_at_ms, "attempts": 0}
+        for job_id in sorted(frozenset(job_ids))
+    ]
+
+
+# Asked whenever a run ends, so they are put together only once.
+@cache
+def _put(jobs: sa.Table, dialect: str) -> Any:
+    insert = INSERTS[dialect](jobs)
+    changed = _put_again(jobs, insert.excluded)
+    return insert.on_conflict_do_update(index_elements=["job_id"], set_=changed)
+
+
+@cache
+def _put_missing(jobs: sa.Table, dialect: str) -> Any:
+    return INSERTS[dialect](jobs).on_conflict_do_nothing().returning(jobs.c.job_id)
+
+
+@cache
+def _next_due(jobs: sa.Table) -> Any:
+    return sa.select(sa.func.min(jobs.c.due_at_ms)).where(
+        jobs.c.needs_model == sa.bindparam("needs_model", type_=sa.Boolean),
+        jobs.c.job_id.not_in(sa.bindparam("besides", expanding=True)),
+    )
+
+
+def _put_again(table: sa.Table, put: Any) -> dict[str, Any]:
+    """What becomes of a job that is there already."""
+    jobs, waits = table.c, table.c.claim.is_(None)
+    return {
+        "due_at_ms": sa.case(
+            (sa.and_(waits, put.due_at_ms < jobs.due_at_ms), put.due_at_ms), else_=jobs.due_at_ms
+        ),
+        "attempts": sa.case((waits, 0), else_=jobs.attempts),
+        "needs_model": sa.case((waits, sa.false()), else_=jobs.needs_model),
+        "again_at_ms": sa.case(
+            (waits, None),
+            (jobs.again_at_ms <= put.due_at_ms, jobs.again_at_ms),
+            else_=put.due_at_ms,
+        ),
+    }

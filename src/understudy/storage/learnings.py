@@ -1,0 +1,244 @@
+"""The learning store; what is live is also in the index of terms."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.batches import batches
+from understudy.core.page import Page, PageRequest
+from understudy.learnings.filters import LearningFilter
+from understudy.learnings.indexing import index_scopes
+from understudy.learnings.model import Kind, Learning
+from understudy.learnings.ports import TERM_KIND
+from understudy.retrieval.ports import TermIndex
+from understudy.retrieval.terms import terms_of
+from understudy.sessions.learning_scopes import LearningScope
+from understudy.storage.engine import Dialect
+from understudy.storage.learning_filters import learning_conditions
+from understudy.storage.learning_rows import digest_of, without_search
+from understudy.storage.paging import readable, select_page
+from understudy.storage.published_rows import learning_row, read_learning
+from understudy.storage.rows import replace_version
+from understudy.storage.schema import learnings
+from understudy.storage.schema.learnings import (
+    ACTIVE_WITH_SUBJECT,
+    LIVE,
+    LIVE_WITH_SUBJECT,
+    TAKEN_BACK,
+)
+
+MOST_REVOKED: Final = 50
+
+
+class SqlLearnings:
+    """Learnings in a table; their words in the index of terms."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._terms = terms
+
+    def hold(self, scope: LearningScope) -> None:
+        """Let nobody else publish in this scope until the unit ends."""
+        self._dialect.lock_scope(self._connection, scope.key)
+
+    def get(self, learning_id: str, *, lock: bool = False) -> Learning | None:
+        """One learning; `lock` holds its row until the unit ends."""
+        query = self._dialect.locked(_ONE) if lock else _ONE
+        return self._one(query, learning_id)
+
+    def add(self, learning: Learning) -> None:
+        """Keep a new learning."""
+        self._connection.execute(sa.insert(learnings), learning_row(learning))
+        self._index(learning)
+
+    def update(self, learning: Learning, *, expected_version: int) -> None:
+        """Replace a learning that nobody else changed."""
+        replace_version(
+            self._connection,
+            learnings,
+            learnings.c.learning_id == learning.learning_id,
+            learning_row(learning),
+            expected_version=expected_version,
+        )
+        self._index(learning)
+
+    def page(self, request: PageRequest, *, narrowed: LearningFilter) -> Page[Learning]:
+        """Learnings by id, oldest first."""
+        by = (learnings.c.learning_id,)
+        return select_page(
+            self._connection, self._narrowed(narrowed), request, by=by, read=read_learning
+        )
+
+    def matching(self, narrowed: LearningFilter, *, limit: int) -> tuple[Learning, ...]:
+        """The same without pages."""
+        query = self._narrowed(narrowed).order_by(learnings.c.learning_id).limit(limit)
+        return self._all(query, {})
+
+    def of_candidate(self, candidate_id: str) -> Learning | None:
+        """The learning that was made from a candidate."""
+        return self._one(_OF_CANDIDATE, candidate_id)
+
+    def with_key(self, scope: LearningScope, kind: Kind, semantic_key: str) -> tuple[Learning, ...]:
+        """Live learnings that say this, in this scope and of this kind."""
+        values = {"key": digest_of(semantic_key), "kind": str(kind), "scope": scope.key}
+        return _newest(self._all(_WITH_KEY, values))
+
+    def revoked_by_people(
+        self, scopes: Sequence[LearningScope], kind: Kind, semantic_key: str
+    ) -> tuple[Learning, ...]:
+        """What said this in one of these scopes until a person took it back, newest first; at most fifty."""
+        values = {"key": digest_of(semantic_key), "kind": str(kind)}
+        found = (self._all(_TAKEN_BACK, {**values, "scopes": some}) for some in _keys(scopes))
+        newest = sorted(chain.from_iterable(found), key=_when_revoked, reverse=True)
+        return tuple(newest[:MOST_REVOKED])
+
+    def about(
+        self,
+        kind: Kind,
+        subject_key: str,
+        *,
+        limit: int,
+        scopes: Sequence[LearningScope] | None = None,
+    ) -> tuple[Learning, ...]:
+        """Active learnings of a kind about a subject, of these scopes or of all, newest first."""
+        values: dict[str, Any] = {"subject": digest_of(subject_key), "kind": str(kind)}
+        if scopes is None:
+            return self._all(_ABOUT, {**values, "limit": limit})
+        found = (self._all(_ABOUT_IN, {**values, "scopes": some}) for some in _keys(scopes))
+        return _newest(chain.from_iterable(found))[:limit]
+
+    def on_subjects(
+        self, scopes: Sequence[LearningScope], subject_keys: Sequence[str], *, limit: int
+    ) -> tuple[Learning, ...]:
+        """Live learnings in any of these scopes about any of these subjects, newest first."""
+        digests = [digest_of(key) for key in dict.fromkeys(subject_keys)]
+        found = (
+            self._all(_ON_SUBJECTS, {"subjects": some, "scopes": keys, "limit": limit})
+            for some in batches(digests)
+            for keys in _keys(scopes)
+        )
+        return _newest(chain.from_iterable(found))[:limit]
+
+    def replacing(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
+        """For each of these the newest live learning that names it in `supersedes`, if any."""
+        # They come oldest first, so the newest stays.
+        return {
+            learning.supersedes: learning
+            for some in batches(learning_ids)
+            for learning in self._all(_REPLACING, {"ids": some})
+            if learning.supersedes is not None
+        }
+
+    def readable(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
+        """Those of these that there are and that can be read."""
+        return {
+            learning.learning_id: learning
+            for some in batches(learning_ids)
+            for learning in self._all(_THESE, {"ids": some})
+        }
+
+    def newest_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
+        """Live learnings of each of these scopes, at most `limit` of each, last published first."""
+        # Scope by scope, because only so does the index give the newest without reading all.
+        found = (
+            self._all(_NEWEST, {"limit": limit, "scope": scope.key})
+            for scope in dict.fromkeys(scopes)
+        )
+        return _newest(chain.from_iterable(found))
+
+    def count_by_status(self) -> dict[str, int]:
+        """How many there are of each status."""
+        return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
+
+    def _index(self, learning: Learning) -> None:
+        """Let what may be found be found by its words, and nothing else."""
+        scopes = index_scopes(learning)
+        if not scopes:
+            self._terms.remove(TERM_KIND, [learning.learning_id])
+            return
+        self._terms.put(
+            TERM_KIND,
+            learning.learning_id,
+            scopes=scopes,
+            terms=terms_of(learning.content),
+            at_ms=learning.published_at_ms,
+        )
+
+    def _narrowed(self, narrowed: LearningFilter) -> sa.Select[Any]:
+        return sa.select(*_COLUMNS).where(*learning_conditions(narrowed, self._dialect))
+
+    def _one(self, query: sa.Select[Any], value: str) -> Learning | None:
+        row = self._connection.execute(query, {"of": value}).first()
+        return None if row is None else read_learning(row)
+
+    def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Learning, ...]:
+        return tuple(readable(self._connection.execute(query, values).all(), read_learning))
+
+
+# Asked whenever a prompt is put together or something is published, so they are made only once.
+_COLUMNS: Final = without_search(learnings)
+_IN_SCOPE: Final = learnings.c.scope_key == sa.bindparam("scope")
+_IN_SCOPES: Final = learnings.c.scope_key.in_(sa.bindparam("scopes", expanding=True))
+_LAST_FIRST: Final = (learnings.c.published_at_ms.desc(), learnings.c.learning_id.desc())
+_THESE: Final = sa.select(*_COLUMNS).where(
+    learnings.c.learning_id.in_(sa.bindparam("ids", expanding=True))
+)
+_ONE: Final = sa.select(*_COLUMNS).where(learnings.c.learning_id == sa.bindparam("of"))
+_OF_CANDIDATE: Final = sa.select(*_COLUMNS).where(
+    learnings.c.source_candidate_id == sa.bindparam("of")
+)
+# Without an order, for which SQLite would go through all of the scope, not to the key.
+_WITH_KEY: Final = (
+    sa.select(*_COLUMNS)
+    .where(LIVE, learnings.c.key_digest == sa.bindparam("key"), _IN_SCOPE)
+    .where(learnings.c.kind == sa.bindparam("kind"))
+)
+_TAKEN_BACK: Final = (
+    sa.select(*_COLUMNS)
+    .where(TAKEN_BACK, learnings.c.key_digest == sa.bindparam("key"), _IN_SCOPES)
+    .where(learnings.c.kind == sa.bindparam("kind"))
+)
+_IS_ABOUT: Final = sa.and_(
+    ACTIVE_WITH_SUBJECT,
+    learnings.c.subject_digest == sa.bindparam("subject"),
+    learnings.c.kind == sa.bindparam("kind"),
+)
+_ABOUT: Final = (
+    sa.select(*_COLUMNS).where(_IS_ABOUT).order_by(*_LAST_FIRST).limit(sa.bindparam("limit"))
+)
+_ABOUT_IN: Final = sa.select(*_COLUMNS).where(LIVE_WITH_SUBJECT, _IS_ABOUT, _IN_SCOPES)
+_ON_SUBJECTS: Final = (
+    sa.select(*_COLUMNS)
+    .where(LIVE_WITH_SUBJECT, _IN_SCOPES)
+    .where(learnings.c.subject_digest.in_(sa.bindparam("subjects", expanding=True)))
+    .order_by(*_LAST_FIRST)
+    .limit(sa.bindparam("limit"))
+)
+_REPLACING: Final = (
+    sa.select(*_COLUMNS)
+    .where(LIVE, learnings.c.supersedes.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(learnings.c.published_at_ms, learnings.c.learning_id)
+)
+_NEWEST: Final = (
+    sa.select(*_COLUMNS).where(LIVE, _IN_SCOPE).order_by(*_LAST_FIRST).limit(sa.bindparam("limit"))
+)
+_BY_STATUS: Final = sa.select(learnings.c.status, sa.func.count().label("number")).group_by(
+    learnings.c.status
+)
+
+
+def _newest(found: Iterable[Learning]) -> tuple[Learning, ...]:
+    """The last published first, as the index has them."""
+    return tuple(sorted(found, key=attrgetter("published_at_ms", "learning_id"), reverse=True))
+
+
+def _when_revoked(learning: Learning) -> tuple[int, str]:
+    return learning.revoked_at_ms or 0, learning.learning_id
+
+
+def _keys(scopes: Sequence[LearningScope]) -> Iterator[Sequence[str]]:
+    return batches(list(dict.fromkeys(scope.key for scope in scopes)))

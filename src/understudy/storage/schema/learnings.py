@@ -1,0 +1,202 @@
+"""The learning plane: candidates, what was made of them, learnings, and which runs were told."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.learnings.model import (
+    CandidateState,
+    CapturePath,
+    Kind,
+    LearningStatus,
+    Origin,
+    PolicyDecision,
+    Sensitivity,
+    Tier,
+    Verification,
+)
+from understudy.storage.columns import Json, Ms
+from understudy.storage.schema.metadata import metadata, one_of
+
+# Written out, as a database knows what an index is for only from the words of a query.
+OPEN = sa.text("is_open")
+OPEN_FOR_A_TIME = sa.text("is_open AND expires_at_ms IS NOT NULL")
+DECIDED = sa.text("decided_at_ms IS NOT NULL")
+BY_DAEMON = sa.text("origin = 'daemon'")
+RUN_SUMMARY = sa.text("kind = 'run_summary'")
+LIVE = sa.text("is_live")
+LIVE_WITH_SUBJECT = sa.text("is_live AND subject_digest IS NOT NULL")
+ACTIVE_WITH_SUBJECT = sa.text("is_active AND subject_digest IS NOT NULL")
+REPLACING = sa.text("supersedes IS NOT NULL")
+TAKEN_BACK = sa.text("is_taken_back")
+
+
+def _some(name: str, *columns: str, where: sa.TextClause, **options: Any) -> sa.Index:
+    """An index of some of the rows."""
+    return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where, **options)
+
+
+learning_candidates = sa.Table(
+    "learning_candidates",
+    metadata,
+    sa.Column("candidate_id", sa.Text, primary_key=True),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("scope_key", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("sensitivity", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    # What the state says, told apart so that nobody looks for it in the index of states.
+    sa.Column("is_open", sa.Boolean, nullable=False),
+    sa.Column("capture_path", sa.Text, nullable=False),
+    sa.Column("source_run_id", sa.Text),
+    # Stands for the semantic key, which is too long for an index.
+    sa.Column("key_digest", sa.Text, nullable=False),
+    # The rule that matched: its beginning as it was written, and in one case to be compared.
+    sa.Column("rule_name", sa.Text),
+    sa.Column("rule_folded", sa.Text),
+    # Whether the daemon decided, and whether because nobody had in time.
+    sa.Column("is_automatic", sa.Boolean, nullable=False),
+    sa.Column("is_expired", sa.Boolean, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("expires_at_ms", Ms),
+    sa.Column("decided_at_ms", Ms),
+    # Everything that a query is looked for in.
+    sa.Column("search", sa.Text, nullable=False),
+    # What it says, and what is known of it beyond the columns.
+    sa.Column("body", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    one_of("origin", Origin),
+    one_of("kind", Kind),
+    one_of("sensitivity", Sensitivity),
+    one_of("state", CandidateState),
+    one_of("capture_path", CapturePath),
+    sa.Index("ix_learning_candidates_state", "state", "candidate_id"),
+    sa.Index("ix_learning_candidates_scope", "scope_key", "candidate_id"),
+    sa.Index("ix_learning_candidates_key", "key_digest", "scope_key", "kind", "state"),
+    sa.Index(
+        "ix_learning_candidates_tally",
+        "capture_path",
+        "rule_name",
+        "state",
+        "is_automatic",
+        "is_expired",
+    ),
+    _some("ix_learning_candidates_open", "candidate_id", where=OPEN),
+    _some(
+        "ix_learning_candidates_expiring", "expires_at_ms", "candidate_id", where=OPEN_FOR_A_TIME
+    ),
+    _some("ix_learning_candidates_decided", "decided_at_ms", "candidate_id", where=DECIDED),
+    _some(
+        "uq_learning_candidates_proposal",
+        "source_run_id",
+        "scope_key",
+        "kind",
+        "key_digest",
+        where=BY_DAEMON,
+        unique=True,
+    ),
+    _some("uq_learning_candidates_summary", "source_run_id", where=RUN_SUMMARY, unique=True),
+)
+
+# What automation made of each candidate under each policy, so that nothing is judged twice.
+learning_reviews = sa.Table(
+    "learning_reviews",
+    metadata,
+    sa.Column("candidate_id", sa.Text, primary_key=True),
+    sa.Column("policy_digest", sa.Text, primary_key=True),
+    sa.Column("reviewed_at_ms", Ms, nullable=False),
+    sa.Column("body", Json, nullable=False),
+)
+
+learnings = sa.Table(
+    "learnings",
+    metadata,
+    sa.Column("learning_id", sa.Text, primary_key=True),
+    sa.Column("scope_key", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("sensitivity", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    # What the status says, told apart so that nobody looks for it in the index of statuses.
+    sa.Column("is_live", sa.Boolean, nullable=False),
+    sa.Column("is_active", sa.Boolean, nullable=False),
+    # Revoked, and not by the daemon.
+    sa.Column("is_taken_back", sa.Boolean, nullable=False),
+    sa.Column("publish_tier", sa.Text, nullable=False),
+    sa.Column("verification_status", sa.Text, nullable=False),
+    sa.Column("policy_decision", sa.Text),
+    sa.Column("actor_folded", sa.Text),
+    sa.Column("key_digest", sa.Text, nullable=False),
+    sa.Column("subject_digest", sa.Text),
+    # No candidate becomes two learnings.
+    sa.Column("source_candidate_id", sa.Text, unique=True),
+    sa.Column("supersedes", sa.Text),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("published_at_ms", Ms, nullable=False),
+    sa.Column("expires_at_ms", Ms),
+    sa.Column("search", sa.Text, nullable=False),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    one_of("kind", Kind),
+    one_of("sensitivity", Sensitivity),
+    one_of("status", LearningStatus),
+    one_of("publish_tier", Tier),
+    one_of("verification_status", Verification),
+    one_of("policy_decision", PolicyDecision),
+    sa.Index("ix_learnings_status", "status", "learning_id"),
+    sa.Index("ix_learnings_scope", "scope_key", "learning_id"),
+    _some(
+        "ix_learnings_newest",
+        "scope_key",
+        "published_at_ms",
+        "learning_id",
+        where=LIVE,
+    ),
+    _some("ix_learnings_key", "key_digest", "scope_key", "kind", where=LIVE),
+    _some("ix_learnings_subject", "subject_digest", "scope_key", "kind", where=LIVE_WITH_SUBJECT),
+    _some(
+        "ix_learnings_contradicting",
+        "subject_digest",
+        "kind",
+        "published_at_ms",
+        "learning_id",
+        where=ACTIVE_WITH_SUBJECT,
+    ),
+    _some("ix_learnings_replacing", "supersedes", where=REPLACING),
+    _some("ix_learnings_taken_back", "key_digest", "scope_key", "kind", where=TAKEN_BACK),
+)
+
+learning_uses = sa.Table(
+    "learning_uses",
+    metadata,
+    sa.Column("learning_id", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, primary_key=True),
+    # A run that goes on after a change was told of both.
+    sa.Column("learning_version", sa.Integer, primary_key=True),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+    sa.Index("ix_learning_uses_newest", "learning_id", "at_ms", "run_id", "learning_version"),
+)
+
+
+def _queue(name: str) -> sa.Table:
+    """A table of work by the id of what it is about."""
+    return sa.Table(
+        name,
+        metadata,
+        sa.Column("job_id", sa.Text, primary_key=True),
+        # When it may be taken; of one that is held, when the claim runs out.
+        sa.Column("due_at_ms", Ms, nullable=False),
+        sa.Column("attempts", sa.Integer, nullable=False),
+        # Who holds it; null while it waits.
+        sa.Column("claim", sa.Text),
+        # It was put again while somebody held it: when it is due once they are done.
+        sa.Column("again_at_ms", Ms),
+        # Found to need a model: such a job waits in a lane of its own.
+        sa.Column("needs_model", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("error", Json),
+        sa.Index(f"ix_{name}_due", "needs_model", "due_at_ms", "job_id"),
+    )
+
+
+review_jobs = _queue("review_jobs")
+capture_jobs = _queue("capture_jobs")

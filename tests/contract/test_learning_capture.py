@@ -1,0 +1,359 @@
+"""Learning from runs once they have ended, on both databases."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.contract.conftest import House
+from tests.support.school import OFF, ON, School
+from tests.support.workshop import Probe, arrived, until
+from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
+from understudy.learnings.capture_settings import SemanticCaptureSettings
+from understudy.learnings.claims import LEASE_MS
+from understudy.learnings.making import NewCandidate, make_candidate
+from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin, Source
+from understudy.memory.policy import DAY_MS
+from understudy.memory.record import SemanticCapture
+from understudy.runs.model import RunStatus
+from understudy.sessions.journal import EventKind
+from understudy.sessions.learning_scopes import session_scope
+from understudy.settings import RouteConfig, Settings
+from understudy.testing.answers import Answer, call
+from understudy.testing.fake_model import FakeModel
+
+EXAMPLE = (
+    "For future turns: Preference: Preferred editor is Helix. Fact: Project codename is Atlas. "
+    "Reply exactly OK."
+)
+HELIX = {"kind": "preference", "content": "Preferred editor is Helix."}
+# Assembled, so that no scanner takes it for a real one.
+KEY = "sk-" + "proj-" + "abc123def456ghi789"
+PENDING, COMPLETED, SKIPPED = SemanticCapture
+
+
+@pytest.fixture
+async def school(house: House, settings: Settings) -> AsyncIterator[School]:
+    school = School(house.units, settings, tools=(Probe(),))
+    yield school
+    await school.providers.close()
+
+
+def answer(**candidates: dict[str, Any]) -> str:
+    return json.dumps(candidates)
+
+
+async def ended(school: School, text: str = "I always edit in Helix.") -> str:
+    """A run that has ended and waits to be learned from."""
+    run = (await school.run(text)).run
+    assert school.receipt(run.run_id) is PENDING
+    return run.run_id
+
+
+async def test_labels_become_candidates_without_a_model(school: School, fake: FakeModel) -> None:
+    fake.queue("OK")
+    run_id = await ended(school, EXAMPLE)
+    assert await school.learn() == 1
+    first, second = school.proposed(run_id)
+    assert (first.kind, first.content) == (Kind.PREFERENCE, "Preferred editor is Helix")
+    assert (second.kind, second.content) == (Kind.FACT, "Project codename is Atlas")
+    run = school.stored(run_id)
+    for it in (first, second):
+        assert (it.origin, it.confidence, it.scope) == (Origin.DAEMON, 98, session_scope("s1"))
+        assert it.capture_path is CapturePath.LABELS
+        assert it.source == Source(run_id=run_id, session_id="s1", agent_id=run.agent_id)
+        assert it.evidence_refs == (EvidenceRef(run_id=run_id),)
+        assert it.created_at_ms == run.finished_at_ms
+        assert it.expires_at_ms is None
+        assert not it.derived_from_untrusted
+        assert it.reproposal_of is None
+    assert len(fake.requests) == 1
+    assert school.receipt(run_id) is COMPLETED
+    assert school.waiting() == 0
+    with school.units.read() as unit:
+        assert unit.review_queue.size() == 2
+        told = unit.journal.read(session_id="s1", kinds=[EventKind.LEARNING])
+    assert [event.data["candidate_id"] for event in told] == [
+        first.candidate_id,
+        second.candidate_id,
+    ]
+
+
+async def test_only_the_first_where_one_is_enough(school: School, fake: FakeModel) -> None:
+    one = SemanticCaptureSettings(enabled=True, max_candidates_per_run=1)
+    school.captured = replace(ON, semantic_candidates=one)
+    run_id = await ended(school, EXAMPLE)
+    await school.learn()
+    assert [it.content for it in school.proposed(run_id)] == ["Preferred editor is Helix"]
+
+
+async def test_a_model_finds_what_has_no_label(school: School, fake: FakeModel) -> None:
+    fake.queue(
+        "Noted.",
+        answer(
+            candidate_1={**HELIX, "content": "  Preferred   editor is Helix. ", "confidence": 101},
+            candidate_2={"kind": "preference", "content": "preferred editor: helix"},
+            candidate_3={"kind": "procedure", "content": "Open Helix first."},
+        ),
+    )
+    run_id = await ended(school)
+    await school.learn()
+    (found,) = school.proposed(run_id)
+    assert (found.content, found.confidence) == ("Preferred editor is Helix.", 100)
+    assert found.capture_path is CapturePath.MODEL
+    assert school.receipt(run_id) is COMPLETED
+    asked = json.loads(fake.requests[-1].last_user)
+    assert (asked["request"], asked["outcome"]) == ("I always edit in Helix.", "Noted.")
+
+
+async def test_a_model_may_find_nothing(school: School, fake: FakeModel) -> None:
+    fake.queue("Noted.", "{}")
+    run_id = await ended(school)
+    await school.learn()
+    assert not school.proposed(run_id)
+    assert school.receipt(run_id) is COMPLETED
+
+
+async def test_only_completed_runs_are_learned_from(school: School, fake: FakeModel) -> None:
+    fake.queue(Answer(status=400, error="boom"))
+    run_id = await ended(school, EXAMPLE)
+    assert school.stored(run_id).status is RunStatus.FAILED
+    await school.learn()
+    assert not school.proposed(run_id)
+    assert school.receipt(run_id) is COMPLETED
+    assert len(fake.requests) == 1
+
+
+async def test_what_ended_while_capture_was_off_is_never_learned_from(
+    school: School, fake: FakeModel
+) -> None:
+    school.captured = OFF
+    run = (await school.run(EXAMPLE)).run
+    assert school.receipt(run.run_id) is SKIPPED
+    school.captured = ON
+    school.worker().startup()
+    assert await school.learn() == 0
+    assert school.receipt(run.run_id) is SKIPPED
+
+
+async def test_a_labelled_secret_is_no_candidate(school: School, fake: FakeModel) -> None:
+    fake.queue("OK", "{}")
+    run_id = await ended(school, f"Fact: api-key: {KEY}")
+    await school.learn()
+    assert not school.proposed(run_id)
+    assert school.receipt(run_id) is COMPLETED
+    assert KEY not in fake.requests[-1].last_user
+
+
+async def test_a_fact_late_in_a_long_request_is_found(school: School, fake: FakeModel) -> None:
+    run_id = await ended(school, "word " * 120 + "Fact: Project codename is Atlas.")
+    await school.learn()
+    assert [it.content for it in school.proposed(run_id)] == ["Project codename is Atlas"]
+
+
+async def test_capture_that_was_killed_is_taken_up_and_done_once(
+    school: School, fake: FakeModel
+) -> None:
+    fake.queue("Noted.")
+    run_id = await ended(school)
+    fake.hold()
+    (job,) = school.claimed()
+    killed = asyncio.create_task(school.worker().work(job))
+    await arrived(fake, 2)
+    killed.cancel()
+    await asyncio.gather(killed, return_exceptions=True)
+    assert school.receipt(run_id) is PENDING
+    fake.release()
+    school.worker().startup()
+    assert await school.learn() == 0  # somebody still seems to hold it
+
+    school.clock.advance(LEASE_MS + 1)
+    fake.queue(answer(candidate_1=HELIX))
+    assert await school.learn() == 1
+    assert [it.content for it in school.proposed(run_id)] == ["Preferred editor is Helix."]
+    assert school.receipt(run_id) is COMPLETED
+    school.worker().startup()
+    school.clock.advance(DAY_MS)
+    assert await school.learn() == 0
+    assert len(school.proposed(run_id)) == 1
+
+
+async def test_capture_that_was_half_done_is_settled_without_a_model(
+    school: School, fake: FakeModel
+) -> None:
+    run_id = await ended(school)
+    source = Source(run_id=run_id, session_id="s1")
+    wanted = NewCandidate(
+        scope=session_scope("s1"), kind=Kind.FACT, content="x is y", source=source
+    )
+    with school.units.write() as unit:
+        unit.candidates.add(make_candidate(wanted, origin=Origin.DAEMON, now_ms=1))
+    calls = len(fake.requests)
+    await school.learn()
+    assert school.receipt(run_id) is COMPLETED
+    assert len(school.proposed(run_id)) == 1
+    assert len(fake.requests) == calls
+
+
+async def test_a_provider_that_recovers_is_asked_again(school: School, fake: FakeModel) -> None:
+    run_id = await ended(school)
+    fake.fail(500)
+    await school.learn()
+    assert school.receipt(run_id) is PENDING
+    assert not school.proposed(run_id)
+    assert await school.learn() == 0
+    school.clock.advance(1000)
+    fake.queue(answer(candidate_1=HELIX))
+    assert await school.learn() == 1
+    assert len(school.proposed(run_id)) == 1
+    assert school.receipt(run_id) is COMPLETED
+
+
+async def test_a_provider_that_never_recovers_is_given_up_after_a_day(
+    school: School, fake: FakeModel
+) -> None:
+    run_id = await ended(school)
+    tries, began = 0, school.clock.now_ms()
+    while school.receipt(run_id) is PENDING:
+        fake.fail(500)
+        tries += await school.learn()
+        school.clock.advance(WAITS_MS[min(tries, len(WAITS_MS)) - 1])
+    assert tries >= LEAST_ATTEMPTS
+    assert DAY_MS <= school.clock.now_ms() - began <= DAY_MS + 2 * 3600 * 1000
+    assert not school.proposed(run_id)
+    assert school.waiting() == 0
+
+
+async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
+    school: School, fake: FakeModel
+) -> None:
+    run_id = await ended(school)
+    asked = len(fake.requests)
+    while school.receipt(run_id) is PENDING:
+        fake.queue("I would rather not.")
+        await school.learn()
+        school.clock.advance(DAY_MS)
+    assert len(fake.requests) == asked + SURE_ATTEMPTS
+
+
+async def test_while_capture_is_off_nothing_is_claimed_and_nothing_is_lost(
+    school: School, fake: FakeModel
+) -> None:
+    run_id = await ended(school, EXAMPLE)
+    school.captured = OFF
+    assert await school.learn() == 0
+    assert (school.receipt(run_id), school.waiting()) == (PENDING, 1)
+    school.captured = ON
+    (job,) = school.claimed()
+    school.captured = OFF
+    await school.worker().work(job)
+    assert (school.receipt(run_id), school.waiting()) == (PENDING, 1)
+    school.captured = ON
+    assert await school.learn() == 1
+    assert school.receipt(run_id) is COMPLETED
+
+
+async def test_a_run_that_is_forgotten_meanwhile_leaves_nothing(
+    school: School, fake: FakeModel
+) -> None:
+    first, second = await ended(school, EXAMPLE), await ended(school)
+    with school.units.write() as unit:
+        school.keeper.forget(unit, [first])
+    fake.hold()
+    fake.queue(answer(candidate_1=HELIX))
+    jobs = school.claimed()
+    work = [asyncio.create_task(school.worker().work(job)) for job in jobs]
+    await arrived(fake, 3)
+    with school.units.write() as unit:
+        school.keeper.forget(unit, [second])
+    fake.release()
+    await asyncio.gather(*work)
+    assert not school.proposed(first, second)
+    assert school.waiting() == 0
+
+
+async def test_two_who_work_on_the_same_run_propose_once(school: School, fake: FakeModel) -> None:
+    fake.queue("Noted.", answer(candidate_1=HELIX), answer(candidate_1=HELIX))
+    run_id = await ended(school)
+    (slow,) = school.claimed()
+    school.clock.advance(LEASE_MS + 1)
+    (quick,) = school.claimed()
+    await school.worker().work(quick)
+    await school.worker().work(slow)
+    assert len(school.proposed(run_id)) == 1
+    assert (school.receipt(run_id), school.waiting()) == (COMPLETED, 0)
+
+
+async def test_a_start_queues_what_waits_and_leaves_claims_alone(
+    school: School, fake: FakeModel
+) -> None:
+    lost, held = await ended(school, EXAMPLE), await ended(school, "Fact: The port is 8080")
+    (one, other) = school.claimed()
+    with school.units.write() as unit:
+        unit.capture_queue.done(one if one.job_id == lost else other)
+    school.worker().startup()
+    assert school.waiting() == 2
+    (claimed,) = school.claimed()
+    assert claimed.job_id == lost
+    assert held in {one.job_id, other.job_id}
+
+
+async def test_the_worker_is_woken_by_a_run_that_ends(school: School, fake: FakeModel) -> None:
+    school.bell.attach(asyncio.get_running_loop())
+    working = asyncio.create_task(school.worker().run())
+    run = (await school.run(EXAMPLE)).run
+    await until(lambda: school.waiting() == 0)
+    assert school.receipt(run.run_id) is COMPLETED
+    assert len(school.proposed(run.run_id)) == 2
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+
+
+async def test_on_the_offline_route_only_labels_are_read(
+    house: House, settings: Settings, fake: FakeModel
+) -> None:
+    routes = {**settings.routes, "offline": RouteConfig(provider="scripted")}
+    school = School(house.units, replace(settings, routes=routes))
+    plain, labelled = await ended(school), await ended(school, EXAMPLE)
+    calls = len(fake.requests)
+    await school.learn(school.worker(default_route="offline"))
+    assert [it.source.run_id for it in school.proposed(plain, labelled)] == [labelled] * 2
+    assert school.receipt(plain) is COMPLETED
+    assert len(fake.requests) == calls
+    await school.providers.close()
+
+
+class Talker(Probe):
+    """A tool that says more than fits a prompt."""
+
+    async def call(self, *_: object) -> str:
+        return "x" * 200_000
+
+
+async def test_artifacts_of_the_run_are_its_evidence(
+    house: House, settings: Settings, fake: FakeModel
+) -> None:
+    school = School(house.units, settings, tools=(Talker(),))
+    fake.queue(call("probe"), "OK")
+    run_id = await ended(school, EXAMPLE)
+    await school.learn()
+    refs = school.proposed(run_id)[0].evidence_refs
+    assert {(ref.run_id, ref.note) for ref in refs} == {(run_id, "source run artifact")}
+    with house.units.read() as unit:
+        made = [it.artifact_id for it in unit.artifacts.list(run_id)]
+    assert [ref.artifact_id for ref in refs] == made != []
+    await school.providers.close()
+
+
+async def test_nothing_of_what_was_found_is_logged(school: School, fake: FakeModel) -> None:
+    fake.queue("OK", "Noted.", "Helix, I say")
+    await ended(school, EXAMPLE)
+    await ended(school)
+    with capture_logs() as logs:
+        await school.learn()
+    assert {"capture.done", "capture.failed"} == {entry["event"] for entry in logs}
+    assert "Helix" not in str(logs)

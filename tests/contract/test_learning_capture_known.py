@@ -1,0 +1,297 @@
+"""What is not proposed again, and what is proposed with a mark, on both databases."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.factories import ALICE, make_member, make_project, make_run
+from tests.support.learned import keep, make_learning
+from tests.support.school import School
+from tests.support.workshop import Probe
+from understudy.assets.drafts import draft_of_bytes
+from understudy.core.principal import DAEMON
+from understudy.learnings.candidates import CandidateService
+from understudy.learnings.filters import LearningFilter
+from understudy.learnings.making import NewCandidate
+from understudy.learnings.model import Candidate, CapturePath, Kind, LearningStatus
+from understudy.learnings.service import LearningService
+from understudy.learnings.wanted import Wanted
+from understudy.memory.record import SemanticCapture
+from understudy.runs.model import InputItem, RunKind, RunStatus
+from understudy.sessions.journal import EventKind, NewEvent
+from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind, session_scope
+from understudy.sessions.model import Session
+from understudy.settings import Settings
+from understudy.testing.answers import call
+from understudy.testing.fake_model import FakeModel
+
+ATLAS = "Fact: Project codename is Atlas."
+PORT = json.dumps({"candidate_1": {"kind": "fact", "content": "The port is 8080"}})
+FOUND = json.dumps({"candidate_1": {"kind": "fact", "content": "Project codename is Atlas"}})
+PROJECT = LearningScope(kind=ScopeKind.PROJECT, id="garden")
+
+
+@pytest.fixture
+async def school(house: House, settings: Settings) -> AsyncIterator[School]:
+    school = School(house.units, settings, tools=(Probe(),))
+    yield school
+    await school.providers.close()
+
+
+async def learned(school: School, text: str = ATLAS, **fields: Any) -> list[Candidate]:
+    """What is proposed from a run."""
+    run_id = (await school.run(text, **fields)).run.run_id
+    await school.learn()
+    assert school.receipt(run_id) is SemanticCapture.COMPLETED
+    return school.proposed(run_id)
+
+
+@pytest.mark.parametrize("scope", [session_scope("s1"), PROJECT, WORKSPACE], ids=lambda it: it.key)
+async def test_what_a_session_sees_already_is_not_proposed(
+    school: School, fake: FakeModel, scope: LearningScope
+) -> None:
+    with school.units.write() as unit:
+        unit.projects.add(make_project("garden", members=(make_member("s1"),)))
+    keep(school.units, make_learning("project codename: ATLAS", scope=scope))
+    assert await learned(school) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": "project codename: Hermes"},
+        {"kind": Kind.DECISION},
+        {"scope": session_scope("s2")},
+        {"expires_at_ms": 1},
+        {"status": LearningStatus.REVOKED},
+    ],
+    ids=["other value", "other kind", "other scope", "expired", "revoked"],
+)
+async def test_what_is_not_known_here_and_now_is_proposed(
+    school: School, fake: FakeModel, fields: dict[str, Any]
+) -> None:
+    keep(school.units, make_learning(**{"content": "project codename: ATLAS", **fields}))
+    assert len(await learned(school)) == 1
+
+
+async def test_what_waits_for_a_decision_is_not_proposed_twice(
+    school: School, fake: FakeModel
+) -> None:
+    assert len(await learned(school)) == 1
+    assert await learned(school, f"Once more. {ATLAS}") == []
+    assert len(await learned(school, session_id="s2")) == 1
+
+
+async def test_what_a_person_rejected_comes_back_only_with_new_evidence(
+    school: School, fake: FakeModel
+) -> None:
+    service = CandidateService(school.units, school.clock)
+    (first,) = await learned(school)
+    service.reject(ALICE, first.candidate_id)
+    assert await learned(school) == []
+    assert await learned(school, "fact:   project codename is ATLAS") == []
+    # What is said around it speaks neither for it nor against it.
+    assert await learned(school, f"Please. {ATLAS} Thanks!") == []
+
+    (again,) = await learned(school, f"As of today, {ATLAS}")
+    assert (again.reproposal_of, again.declined_before) == (first.candidate_id, True)
+    assert again.evidence_digest not in (None, first.evidence_digest)
+    service.reject(ALICE, again.candidate_id)
+    assert await learned(school) == []
+    assert await learned(school, f"As of today, {ATLAS}") == []
+    (third,) = await learned(school, f"As of tomorrow, {ATLAS}")
+    assert third.reproposal_of == again.candidate_id
+    assert (first.reproposal_of, first.declined_before) == (None, False)
+
+
+@pytest.mark.parametrize("wanted", [{}, {"scope": WORKSPACE}], ids=["here", "wider"])
+async def test_what_a_person_took_back_comes_back_only_with_new_evidence(
+    school: School, fake: FakeModel, wanted: dict[str, Any]
+) -> None:
+    service = CandidateService(school.units, school.clock)
+    learnings = LearningService(school.units, school.clock)
+    (first,) = await learned(school)
+    learning = service.publish(ALICE, first.candidate_id, Wanted(**wanted)).learning
+    revoked = learnings.revoke_matching(ALICE, LearningFilter(query="codename"), reason="poison")
+    assert [it.revoked_by for it in revoked] == [ALICE.user_id]
+    assert await learned(school) == []
+    assert await learned(school, f"Please. {ATLAS}") == []
+
+    (again,) = await learned(school, f"As of today, {ATLAS}")
+    assert (again.reproposal_of, again.declined_before) == (first.candidate_id, True)
+    item = service.item(again.candidate_id)
+    assert [it.learning_id for it in item.revoked_before] == [learning.learning_id]
+
+
+async def test_what_the_daemon_itself_ended_may_be_proposed_as_before(
+    school: School, fake: FakeModel
+) -> None:
+    ended = make_learning(
+        "project codename: ATLAS", status=LearningStatus.REVOKED, revoked_by=DAEMON.user_id
+    )
+    keep(school.units, ended)
+    (found,) = await learned(school)
+    assert (found.reproposal_of, found.declined_before) == (None, False)
+
+
+async def test_what_an_answer_says_is_judged_by_the_answer(school: School, fake: FakeModel) -> None:
+    service = CandidateService(school.units, school.clock)
+    fake.queue("The project codename is Atlas.", FOUND)
+    (first,) = await learned(school, "What is it called?")
+    service.reject(ALICE, first.candidate_id)
+    fake.queue("The project codename is Atlas.", FOUND)
+    assert await learned(school, "And what is it called?") == []
+    fake.queue("Project codename is Atlas now.", FOUND)
+    (again,) = await learned(school, "And what is it called?")
+    assert again.reproposal_of == first.candidate_id
+
+
+async def test_a_rejection_counts_for_its_own_scope_and_kind(
+    school: School, fake: FakeModel
+) -> None:
+    service = CandidateService(school.units, school.clock)
+    wanted = NewCandidate(scope=WORKSPACE, kind=Kind.FACT, content="Project codename is Atlas")
+    service.reject(ALICE, service.create(ALICE, wanted).candidate_id)
+    (found,) = await learned(school)
+    assert found.reproposal_of is None
+
+
+async def test_a_run_that_used_a_tool_marks_what_is_found_in_it(
+    school: School, fake: FakeModel
+) -> None:
+    assert not (await learned(school))[0].derived_from_untrusted
+    fake.queue(call("probe"), "OK")
+    (found,) = await learned(school, "Fact: The port is 8080")
+    assert found.derived_from_untrusted
+
+
+async def test_a_run_that_was_given_a_file_marks_what_is_found_in_it(
+    school: School, fake: FakeModel
+) -> None:
+    file = draft_of_bytes(b"Fact: x is y", file_name="a.txt")
+    text = InputItem(type="text", text=ATLAS)
+    (found,) = await learned(school, "", input_items=(text, file))
+    assert found.derived_from_untrusted
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_marked"),
+    [(RunKind.SCHEDULED_INPUT, False), (RunKind.CHANNEL_DELIVERY, True)],
+)
+async def test_a_run_that_no_person_typed_marks_what_is_found_in_it(
+    school: School, fake: FakeModel, kind: RunKind, is_marked: bool
+) -> None:
+    (found,) = await learned(school, kind=kind)
+    assert found.derived_from_untrusted is is_marked
+
+
+async def test_a_sidechain_marks_what_is_found_in_it(school: School, fake: FakeModel) -> None:
+    with school.units.write() as unit:
+        parent = unit.sessions.get("s1")
+        assert parent is not None
+        values = {name: getattr(parent, name) for name in ("agent_id", "owner_id")}
+        unit.sessions.add(
+            Session(
+                session_id="below",
+                parent_session_id="s1",
+                created_at_ms=1,
+                updated_at_ms=1,
+                **values,
+            )
+        )
+    (found,) = await learned(school, session_id="below")
+    assert found.derived_from_untrusted
+
+
+ELSEWHERE: dict[str, tuple[dict[str, Any], bool]] = {
+    "a plugin": ({"source_plugin": "email"}, True),
+    "a kind": ({"source_kind": "inbound"}, True),
+    "a stranger": ({"actor_id": "stranger@example.com"}, True),
+    "the user": ({"actor_id": ALICE.user_id}, False),
+    "a schedule": ({"source_plugin": "schedules", "source_kind": "schedule"}, False),
+}
+
+
+@pytest.mark.parametrize(("fields", "is_marked"), ELSEWHERE.values(), ids=ELSEWHERE)
+async def test_words_that_somebody_passed_on_mark_what_is_found_in_them(
+    school: School, fake: FakeModel, fields: dict[str, Any], is_marked: bool
+) -> None:
+    (found,) = await learned(school, **fields)
+    assert found.derived_from_untrusted is is_marked
+
+
+async def test_what_a_request_quotes_is_proposed_with_a_mark(
+    school: School, fake: FakeModel
+) -> None:
+    (quoted,) = await learned(school, f"What is this?\n> {ATLAS}\n> bye")
+    assert (quoted.content, quoted.derived_from_untrusted) == ("Project codename is Atlas", True)
+    fake.queue("It is Atlas.", FOUND)
+    (found,) = await learned(
+        school, "What is this?\n> Project codename is Atlas\n> bye", session_id="s2"
+    )
+    assert (found.capture_path, found.derived_from_untrusted) == (CapturePath.MODEL, True)
+    fake.queue("Noted.", PORT)
+    (own,) = await learned(
+        school, "> What is it?\n\nThe port is surely 8080 there.", session_id="s2"
+    )
+    assert not own.derived_from_untrusted
+
+
+async def test_what_was_read_stays_in_a_session_however_many_runs_follow(
+    school: School, fake: FakeModel
+) -> None:
+    fake.queue(call("probe"), "OK", "{}")
+    await learned(school, "Look at the page.")
+    with school.units.write() as unit:
+        for number in range(150):
+            done: dict[str, Any] = {"status": RunStatus.COMPLETED, "finished_at_ms": 1}
+            unit.runs.add(make_run(accepted_offset=100 + number, **done))
+        unit.journal.append("s1", [NewEvent(kind=EventKind.OUTPUT, data={})] * 300, at_ms=1)
+    fake.queue("The page says so.", FOUND)
+    (found,) = await learned(school, "What is it called?")
+    assert found.derived_from_untrusted
+
+
+@pytest.mark.parametrize(
+    "brought", [{"kind": RunKind.MAILBOX_DELIVERY}, {"actor_id": "stranger"}], ids=str
+)
+async def test_words_that_came_in_long_ago_mark_what_a_model_finds_later(
+    school: School, fake: FakeModel, brought: dict[str, Any]
+) -> None:
+    fake.queue("OK", "{}")
+    await learned(school, "The codename is Atlas.", **brought)
+    fake.queue("It is Atlas.", FOUND)
+    (found,) = await learned(school, "What is it called?")
+    assert found.derived_from_untrusted
+
+
+async def test_what_an_earlier_run_read_while_this_one_waited_counts(
+    school: School, fake: FakeModel
+) -> None:
+    first = school.submit("Look at the page.")
+    second = school.submit("What is it called?")
+    fake.queue(call("probe"), "OK", "It is Atlas.", "{}", FOUND)
+    await school.execute(first)
+    await school.execute(second)
+    await school.learn()
+    (found,) = school.proposed(second)
+    assert found.derived_from_untrusted
+
+
+async def test_what_was_read_earlier_in_a_session_marks_what_a_model_finds_later(
+    school: School, fake: FakeModel
+) -> None:
+    fake.queue(call("probe"), "OK", "{}")
+    await learned(school, "Look at the page.")
+    fake.queue("The page says so.", FOUND)
+    (found,) = await learned(school, "What is it called?")
+    assert found.derived_from_untrusted
+    # A label stands in the person's own words, whatever was read before.
+    (typed,) = await learned(school, "Fact: The port is 8080")
+    assert not typed.derived_from_untrusted
+    fake.queue("Atlas.", FOUND)
+    (elsewhere,) = await learned(school, "What is it called?", session_id="s2")
+    assert not elsewhere.derived_from_untrusted

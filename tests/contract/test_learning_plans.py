@@ -1,0 +1,122 @@
+"""What the learning plane asks often costs no more when there is more."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.contract.conftest import House
+from tests.support.factories import NOW, make_run
+from tests.support.learned import SESSION
+from understudy.core.page import PageRequest
+from understudy.learnings.model import Kind
+from understudy.sessions.learning_scopes import WORKSPACE
+from understudy.storage.unit import SqlUnit
+
+# What is asked again and again, and the index that answers it.
+LOOKS: dict[str, tuple[str, Callable[[SqlUnit], object]]] = {
+    "next open": (
+        "ix_learning_candidates_open",
+        lambda unit: unit.candidates.next_open(after="cand_1", now_ms=NOW),
+    ),
+    "open with key": (
+        "ix_learning_candidates_key",
+        lambda unit: unit.candidates.open_with_key(WORKSPACE, Kind.FACT, "k", now_ms=NOW),
+    ),
+    "rejected": (
+        "ix_learning_candidates_key",
+        lambda unit: unit.candidates.rejected_by_people(WORKSPACE, Kind.FACT, "k"),
+    ),
+    "of run": ("uq_learning_candidates_proposal", lambda unit: unit.candidates.of_run("run_1")),
+    "decided": (
+        "ix_learning_candidates_decided",
+        lambda unit: unit.candidates.decided_since(NOW, limit=9),
+    ),
+    "expired": (
+        "ix_learning_candidates_expiring",
+        lambda unit: unit.candidates.expired(now_ms=NOW, limit=9),
+    ),
+    "tallies": (
+        "COVERING INDEX ix_learning_candidates_tally",
+        lambda unit: unit.candidates.tallies(),
+    ),
+    "pending": (
+        "ix_learning_candidates_state",
+        lambda unit: unit.candidates.queue_pending(due_at_ms=NOW),
+    ),
+    "with key": (
+        "ix_learnings_key",
+        lambda unit: unit.learnings.with_key(WORKSPACE, Kind.FACT, "k"),
+    ),
+    "revoked": (
+        "ix_learnings_taken_back",
+        lambda unit: unit.learnings.revoked_by_people([WORKSPACE, SESSION], Kind.FACT, "k"),
+    ),
+    "about": (
+        "ix_learnings_contradicting",
+        lambda unit: unit.learnings.about(Kind.FACT, "sky", limit=9),
+    ),
+    "about in scopes": (
+        "ix_learnings_subject",
+        lambda unit: unit.learnings.about(Kind.FACT, "sky", limit=9, scopes=[WORKSPACE, SESSION]),
+    ),
+    "on subjects": (
+        "ix_learnings_subject",
+        lambda unit: unit.learnings.on_subjects([WORKSPACE, SESSION], ["sky", "sea"], limit=9),
+    ),
+    "replacing": (
+        "ix_learnings_replacing",
+        lambda unit: unit.learnings.replacing(["lrn_1", "lrn_2"]),
+    ),
+    "newest": ("ix_learnings_newest", lambda unit: unit.learnings.newest_in([WORKSPACE], limit=9)),
+    "statuses": (
+        "COVERING INDEX ix_learnings_status",
+        lambda unit: unit.learnings.count_by_status(),
+    ),
+    "uses": (
+        "ix_learning_uses_newest",
+        lambda unit: unit.learning_uses.of_learning("lrn_1", PageRequest()),
+    ),
+    "next due": ("ix_review_jobs_due", lambda unit: unit.review_queue.next_due_ms()),
+}
+
+
+def test_what_is_asked_often_reads_no_whole_table(empty_house: House) -> None:
+    if empty_house.engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL plans by what is in the table")
+
+    for name, (index, look) in LOOKS.items():
+        reads = read_by(empty_house, look)
+        assert reads, name
+        assert all(index in read for read in reads), (name, reads)
+
+
+def test_whether_a_session_heard_others_is_not_looked_for_event_by_event(
+    empty_house: House,
+) -> None:
+    if empty_house.engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL plans by what is in the table")
+
+    reads = read_by(empty_house, lambda unit: unit.runs.has_heard_others(make_run()))
+    tables = [read for read in reads if read != "SCAN CONSTANT ROW"]
+    indexes = {read.split("INDEX ")[1].split(" ")[0] for read in tables}
+    assert indexes == {"ix_journal_tool_results", "ix_journal_run", "ix_runs_brings_others_in"}
+
+
+def read_by(house: House, look: Callable[[SqlUnit], object]) -> list[str]:
+    """How SQLite reads the tables for a look at them."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        if "SELECT" in statement:
+            asked.append((statement, values))
+
+    sa.event.listen(house.engine, "before_cursor_execute", note)
+    with house.units.write() as unit:
+        look(unit)
+    sa.event.remove(house.engine, "before_cursor_execute", note)
+    [(statement, values)] = asked
+    with house.engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+    return [row.detail for row in plan if row.detail.startswith(("SCAN", "SEARCH"))]

@@ -1,0 +1,114 @@
+"""Several who decide at the same time, as on several daemons."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.support.factories import ALICE
+from tests.support.learned import SESSION
+from tests.support.learning_plane import Plane
+from understudy.core.errors import Conflict, UnderstudyError
+from understudy.learnings.bulk import BulkAction, BulkRequest
+from understudy.learnings.filters import LearningFilter
+from understudy.learnings.model import CandidateState, LearningStatus
+from understudy.storage.unit import SqlUnits
+
+MANY = 6
+
+
+@pytest.fixture
+def plane(units: SqlUnits) -> Plane:
+    return Plane(units)
+
+
+def together(acts: Sequence[Callable[[], object]]) -> list[Any]:
+    """What each comes to, or the conflict that it met, when all begin at once."""
+    start = threading.Barrier(len(acts))
+    answers: list[Any] = [None] * len(acts)
+
+    def run(index: int) -> None:
+        start.wait()
+        try:
+            answers[index] = acts[index]()
+        except UnderstudyError as problem:
+            answers[index] = problem
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(acts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+    return answers
+
+
+def test_one_candidate_published_by_many_at_once_becomes_one_learning(plane: Plane) -> None:
+    candidate = plane.propose("Project codename is Atlas", scope=SESSION)
+    answers = together([partial(plane.publish, candidate)] * MANY)
+    (learning_id,) = {it.learning.learning_id for it in answers}
+    assert [it.learning_id for it in plane.all_learnings()] == [learning_id]
+    assert plane.candidate(candidate).published_learning_id == learning_id
+    assert plane.published() == 1
+
+
+def test_of_candidates_that_contradict_each_other_only_one_is_published(plane: Plane) -> None:
+    proposed = [plane.propose(f"Project codename is Name{number}") for number in range(MANY)]
+    answers = together([partial(plane.publish, it) for it in proposed])
+    refused = [it for it in answers if isinstance(it, Conflict)]
+    assert len(refused) == MANY - 1
+    assert {it.code for it in refused} == {"learning_conflict"}
+    assert len(plane.all_learnings()) == 1
+    states = sorted(plane.candidate(it).state for it in proposed)
+    assert states == [CandidateState.PENDING] * (MANY - 1) + [CandidateState.PUBLISHED]
+
+
+def test_candidates_that_say_the_same_become_one_learning(plane: Plane) -> None:
+    proposed = [plane.propose("Project codename is Atlas") for _ in range(MANY)]
+    answers = together([partial(plane.publish, it) for it in proposed])
+    assert len({it.learning.learning_id for it in answers}) == 1
+    assert len(plane.all_learnings()) == 1
+
+
+def test_a_learning_superseded_by_many_at_once_has_one_replacement(plane: Plane) -> None:
+    first = plane.learn("Project codename is Atlas")
+    said = [f"Project codename is Name{number}" for number in range(MANY)]
+    answers = together([partial(plane.supersede, first, it) for it in said])
+    assert len({it.learning.learning_id for it in answers}) == 1
+    assert len(plane.all_learnings()) == 2
+
+
+def test_publishing_and_rejecting_at_once_ends_in_one_of_both(plane: Plane) -> None:
+    candidate = plane.propose("Project codename is Atlas", scope=SESSION)
+    together(
+        [
+            lambda: plane.publish(candidate),
+            lambda: plane.candidates.reject(ALICE, candidate.candidate_id),
+        ]
+    )
+    is_published = plane.candidate(candidate).state is CandidateState.PUBLISHED
+    assert len(plane.all_learnings()) == int(is_published)
+
+
+def test_those_who_hold_many_records_do_not_lock_each_other_out(plane: Plane) -> None:
+    scopes = [SESSION, plane.learn("The moon is far").scope]
+    proposed = [
+        plane.propose(f"Number {number} is odd", scope=scopes[number % 2]) for number in range(12)
+    ]
+    chosen = tuple(it.candidate_id for it in proposed)
+    preview = BulkRequest(action=BulkAction.PUBLISH, candidate_ids=chosen, dry_run=True)
+    backwards = BulkRequest(action=BulkAction.PUBLISH, candidate_ids=chosen[::-1])
+    answers = together(
+        [
+            lambda: plane.bulk.decide(ALICE, preview),
+            lambda: plane.bulk.decide(ALICE, backwards),
+            lambda: plane.bulk.decide(ALICE, preview),
+            lambda: plane.learnings.revoke_matching(ALICE, LearningFilter(), everything=True),
+        ]
+    )
+    assert not any(isinstance(it, Exception) for it in answers), answers
+    assert all(plane.candidate(it).state is CandidateState.PUBLISHED for it in proposed)
+    plane.learnings.revoke_matching(ALICE, LearningFilter(), everything=True)
+    assert {it.status for it in plane.all_learnings()} == {LearningStatus.REVOKED}

@@ -1,0 +1,206 @@
+"""Working off a queue: stopped in good order, never in one's own way, whatever the clock says."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.contract.test_learning_capture import EXAMPLE, ended, school
+from tests.support.review_desk import ReviewDesk, judging, verdict
+from tests.support.school import School
+from tests.support.workshop import arrived, until
+from understudy.core.errors import DatabaseUnavailable
+from understudy.learnings.claims import LEASE_MS
+from understudy.learnings.model import CandidateState, Kind
+from understudy.learnings.queue_worker import AT_ONCE, AWAY_MS, QueueWorker
+from understudy.memory.record import SemanticCapture
+from understudy.providers.registry import Routes
+from understudy.providers.structured import StructuredModel
+from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS
+from understudy.settings import Settings
+from understudy.storage.unit import SqlUnits
+from understudy.testing.fake_model import FakeModel
+
+pytestmark = pytest.mark.anyio
+
+__all__ = ["school"]
+
+HELIX = "Preferred editor is Helix"
+PROVISIONAL = {"kind": "fact", "action": "publish_provisional"}
+DAY_MS = 24 * 3600 * 1000
+
+
+@pytest.fixture
+async def desk(units: SqlUnits, settings: Settings) -> AsyncIterator[ReviewDesk]:
+    routes = Routes(settings)
+    desk = ReviewDesk(units, routes)
+    desk.bell.attach(asyncio.get_running_loop())
+    yield desk
+    await routes.close()
+
+
+@asynccontextmanager
+async def at_work(worker: QueueWorker) -> AsyncIterator[None]:
+    """A worker that runs until it is told to stop."""
+    running = asyncio.create_task(replace(worker, look_s=60.0).run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_daemon_that_is_stopped_again_and_again_gives_no_candidate_up(
+    desk: ReviewDesk, fake: FakeModel
+) -> None:
+    fake.rule = lambda _: verdict("publish_provisional")
+    desk.set_policy(PROVISIONAL, **judging())
+    candidate = desk.find(HELIX)
+    fake.hold()
+
+    for stops in range(MAX_ATTEMPTS + 1):
+        async with at_work(desk.worker):
+            await arrived(fake, stops + 1)
+    assert desk.plane.candidate(candidate) == candidate
+    fake.release()
+
+    # Given back, it waits for nobody's claim to run out.
+    async with at_work(desk.worker):
+        await until(lambda: desk.plane.candidate(candidate).state is CandidateState.PUBLISHED)
+    assert desk.plane.queued() == 0
+
+
+async def test_a_judge_that_hangs_holds_up_nothing_that_needs_none(
+    desk: ReviewDesk, fake: FakeModel
+) -> None:
+    desk.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
+    for number in range(sum(AT_ONCE.values()) + 2):
+        desk.find(f"Preferred tool {number} is good")
+    plain = desk.find("Decided on tea", kind=Kind.DECISION)
+    fake.hold()
+
+    async with at_work(desk.worker):
+        await until(lambda: desk.plane.candidate(plain).state is CandidateState.ESCALATED)
+        await arrived(fake, AT_ONCE[True])
+    assert len(fake.requests) == AT_ONCE[True]
+    fake.release()
+
+
+async def test_a_model_that_hangs_holds_up_no_run_with_labels(
+    school: School, fake: FakeModel
+) -> None:
+    school.bell.attach(asyncio.get_running_loop())
+    plain = [await ended(school) for _ in range(sum(AT_ONCE.values()) + 1)]
+    labelled = await ended(school, EXAMPLE)
+    fake.hold()
+
+    async with at_work(school.worker()):
+        await until(lambda: len(school.proposed(labelled)) > 1)
+    assert {school.receipt(run_id) for run_id in plain} == {SemanticCapture.PENDING}
+    fake.release()
+
+
+async def test_a_worker_does_not_take_on_again_what_it_has_under_way(
+    desk: ReviewDesk, fake: FakeModel
+) -> None:
+    """As after a database that was away for longer than a claim lasts."""
+    fake.rule = lambda _: verdict("publish_provisional")
+    desk.set_policy(PROVISIONAL, **judging())
+    candidate = desk.find(HELIX)
+    fake.hold()
+
+    async with at_work(desk.worker):
+        await arrived(fake, 1)
+        desk.clock.advance(2 * LEASE_MS)
+        other = desk.find("Decided on tea", kind=Kind.DECISION)
+        await until(lambda: desk.plane.candidate(other).state is CandidateState.ESCALATED)
+        fake.release()
+        await until(lambda: desk.plane.candidate(candidate).state is CandidateState.PUBLISHED)
+    assert len(fake.requests) == 1
+
+
+async def test_what_the_judge_said_is_kept_when_the_claim_is_lost(
+    desk: ReviewDesk, fake: FakeModel
+) -> None:
+    fake.rule = lambda _: verdict("publish_provisional")
+    desk.set_policy(PROVISIONAL, **judging())
+    candidate = desk.find(HELIX)
+    fake.hold()
+    [job] = desk.claimed()
+    reviewing = asyncio.create_task(desk.worker.work(job))
+    await arrived(fake, 1)
+    desk.clock.advance(LEASE_MS)
+    other = desk.restarted()
+    [taken] = other.claimed()
+
+    fake.release()
+    await reviewing
+    assert desk.plane.candidate(candidate) == candidate
+    await other.worker.work(taken)
+
+    assert desk.plane.candidate(candidate).state is CandidateState.PUBLISHED
+    assert len(fake.requests) == 1
+
+
+async def test_a_database_that_was_away_for_a_moment_costs_no_attempt(
+    desk: ReviewDesk, fake: FakeModel
+) -> None:
+    fake.rule = lambda _: verdict("publish_provisional")
+    away = [DatabaseUnavailable("database_unavailable")] * (MAX_ATTEMPTS + 1)
+
+    def default_route() -> str:
+        if away:
+            raise away.pop()
+        return "a"
+
+    judge = replace(desk.reviewer.judge, model=StructuredModel(desk.routes, default_route))
+    desk.worker = desk.worker_for(replace(desk.reviewer, judge=judge))
+    desk.set_policy(PROVISIONAL, **judging())
+    candidate = desk.find(HELIX)
+
+    for _ in range(MAX_ATTEMPTS + 1):
+        assert await desk.work() == 1
+        assert desk.plane.candidate(candidate) == candidate
+        desk.clock.advance(AWAY_MS)
+
+    assert (await desk.review(candidate)).state is CandidateState.PUBLISHED
+
+
+@pytest.mark.parametrize("left", ["waiting", "held"])
+@pytest.mark.parametrize("notices", ["at the start", "while it works"])
+async def test_what_a_clock_that_was_set_back_put_off_is_done_all_the_same(
+    desk: ReviewDesk, left: str, notices: str
+) -> None:
+    desk.set_policy({"action": "reject"})
+    candidate = desk.find(HELIX)
+    desk.clock.advance(DAY_MS)
+    [job] = desk.claimed()
+    if left == "waiting":
+        with desk.units.write() as unit:
+            unit.review_queue.retry(job, due_at_ms=desk.clock.now_ms(), error="odd")
+    desk.clock.advance(-DAY_MS)
+
+    with capture_logs() as logs:
+        if notices == "at the start":
+            assert await desk.restarted().work() == 1
+        else:
+            assert (await desk.work(), await desk.work()) == (0, 1)
+
+    assert desk.plane.candidate(candidate).state is CandidateState.REJECTED
+    assert [it["number"] for it in logs if it["event"] == "review.clock_went_back"] == [1]
+
+
+async def test_a_wait_or_a_claim_of_the_usual_length_is_not_cut_short(desk: ReviewDesk) -> None:
+    first, second = desk.find(HELIX), desk.find("Preferred shell is fish")
+    jobs = {job.job_id: job for job in desk.claimed(2)}
+    due = desk.clock.now_ms() + WAITS_MS[-1]
+    with desk.units.write() as unit:
+        unit.review_queue.retry(jobs[first.candidate_id], due_at_ms=due, error="odd")
+
+    assert await desk.restarted().work() == 0
+
+    with desk.units.write() as unit:
+        assert unit.review_queue.holds(jobs[second.candidate_id])

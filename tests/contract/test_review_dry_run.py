@@ -1,0 +1,135 @@
+"""A policy can be tried on what waits and on what was decided, with nothing stored."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.factories import ALICE
+from tests.support.review_desk import ReviewDesk
+from tests.support.workshop import make_settings
+from understudy.core.errors import Invalid
+from understudy.learnings.model import Action, CandidateState, Kind, Tier
+from understudy.providers.registry import Routes
+from understudy.review.dry_run import DAY_MS, DryRun, dry_run, look
+from understudy.storage.unit import SqlUnits
+
+pytestmark = pytest.mark.anyio
+
+REJECT = {"name": "no", "action": "reject"}
+
+
+@pytest.fixture
+async def desk(units: SqlUnits, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+    routes = Routes(make_settings(tmp_path))
+    yield ReviewDesk(units, routes)
+    await routes.close()
+
+
+def tried(desk: ReviewDesk, *rules: dict[str, Any], mode: str = "enabled", **fields: Any) -> DryRun:
+    document = {"mode": mode, "publication": {"rules": list(rules)}}
+    return desk.policies.dry_run(document, **fields)
+
+
+def changed(result: DryRun) -> dict[str, tuple[Action, Action]]:
+    return {it.candidate_id: (it.before.action, it.after.action) for it in result.changes}
+
+
+async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewDesk) -> None:
+    desk.set_policy({"kind": "fact", "action": "publish_provisional"}, mode="shadow")
+    fact, decision = desk.plane.propose("Team is red"), desk.plane.propose("Go", kind=Kind.DECISION)
+    before = desk.plane.audit()
+
+    result = tried(desk, {"name": "no facts", "kind": "fact", "action": "reject"}, mode="shadow")
+
+    assert changed(result) == {
+        fact.candidate_id: (Action.PUBLISH_PROVISIONAL, Action.REJECT),
+    }
+    [change] = result.changes
+    assert change.after.matched_rule_name == "no facts"
+    assert change.after.reason == "rule 'no facts' says reject"
+    assert (result.pending_count, result.decided_count, result.truncated) == (2, 0, False)
+    assert result.before["publish_provisional"] == result.after["reject"] == 1
+    assert result.before["manual_review"] == result.after["manual_review"] == 1
+    assert desk.plane.audit() == before
+    assert desk.plane.candidate(fact) == fact
+    assert desk.plane.candidate(decision) == decision
+
+
+async def test_what_begins_to_happen_is_a_change(desk: ReviewDesk) -> None:
+    desk.set_policy(REJECT, mode="shadow")
+    waiting = desk.plane.propose("Team is red")
+
+    [change] = tried(desk, REJECT).changes
+
+    assert change.candidate_id == waiting.candidate_id
+    assert (change.before.takes_effect, change.after.takes_effect) == (False, True)
+    assert tried(desk, REJECT, mode="shadow").changes == ()
+
+
+async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewDesk) -> None:
+    active, provisional, rejected, escalated = (
+        desk.plane.propose(f"Team {number} is red") for number in range(4)
+    )
+    desk.plane.publish(active)
+    desk.plane.publish(provisional, publish_tier=Tier.PROVISIONAL)
+    desk.plane.candidates.reject(ALICE, rejected.candidate_id)
+    desk.set_policy()
+    await desk.work()
+    assert desk.plane.candidate(escalated).state is CandidateState.ESCALATED
+
+    result = tried(desk, REJECT)
+
+    assert changed(result) == {
+        active.candidate_id: (Action.PUBLISH_ACTIVE, Action.REJECT),
+        provisional.candidate_id: (Action.PUBLISH_PROVISIONAL, Action.REJECT),
+        escalated.candidate_id: (Action.MANUAL_REVIEW, Action.REJECT),
+    }
+    by = {it.candidate_id: it.before.reason for it in result.changes}
+    assert by[active.candidate_id] == "published by alice"
+    assert (result.pending_count, result.decided_count) == (1, 3)
+
+
+async def test_only_the_last_days_count(desk: ReviewDesk) -> None:
+    desk.plane.learn("Team is red")
+    desk.clock.advance(7 * DAY_MS + 1)
+
+    assert tried(desk, REJECT).decided_count == 0
+    assert tried(desk, REJECT, days=8).decided_count == 1
+    for days in (0, 91):
+        with pytest.raises(Invalid) as refused:
+            tried(desk, REJECT, days=days)
+        assert [it.pointer for it in refused.value.errors] == ["/days"]
+
+
+async def test_a_policy_under_which_people_decide_changes_what_happens_by_itself(
+    desk: ReviewDesk,
+) -> None:
+    desk.set_policy(REJECT)
+    waiting = desk.plane.propose("Team is red")
+
+    assert changed(tried(desk, REJECT, mode="manual_only")) == {
+        waiting.candidate_id: (Action.REJECT, Action.MANUAL_REVIEW)
+    }
+
+
+async def test_a_wrong_policy_is_not_tried(desk: ReviewDesk) -> None:
+    with pytest.raises(Invalid) as refused:
+        tried(desk, {"action": "publish_active"})
+    assert refused.value.code == "invalid_learning_policy"
+
+
+async def test_it_says_when_there_is_more_than_it_looked_at(desk: ReviewDesk) -> None:
+    for number in range(3):
+        desk.plane.propose(f"Team {number} is red")
+    enabled = desk.policies.read({"mode": "enabled"})
+
+    now = desk.clock.now_ms()
+
+    with desk.units.read() as unit:
+        some = dry_run(look(unit, days=7, now_ms=now, most=2), enabled, now_ms=now)
+        all_of_them = dry_run(look(unit, days=7, now_ms=now, most=3), enabled, now_ms=now)
+
+    assert (some.truncated, some.pending_count, len(some.changes)) == (True, 2, 2)
+    assert (all_of_them.truncated, all_of_them.pending_count) == (False, 3)

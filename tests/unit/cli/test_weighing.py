@@ -1,0 +1,298 @@
+"""Asking somebody about candidates, one after the other."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.unit.cli.learning_parts import (
+    WORKSPACE,
+    item,
+    item_document,
+    learning_document,
+    related_document,
+)
+from tests.unit.cli.waiting_parts import FakePerson
+from tests.unit.client.fake_daemon import answers, client_of
+from understudy.cli.review_candidates import chosen, review, upcoming
+from understudy.client import UnreachableError
+from understudy.wire.learnings import ReviewItemView
+
+CONFLICT = {"code": "learning_conflict", "domain": "learnings", "detail": "lrn_9 says otherwise"}
+INVALID = {"code": "secret_content", "domain": "learnings", "detail": "this looks like a secret"}
+GONE = {"code": "candidate_not_found", "domain": "learnings", "detail": "no such candidate"}
+
+
+def ok(document: Any) -> httpx2.Response:
+    return httpx2.Response(200, json=document)
+
+
+def refused(status: int, problem: dict[str, str]) -> httpx2.Response:
+    return httpx2.Response(status, json=problem)
+
+
+def decide(
+    person: FakePerson, items: Sequence[ReviewItemView], *steps: httpx2.Response | Exception
+) -> list[tuple[str, Any]]:
+    """What the daemon was asked to do; it answers with these, in order."""
+    handler, seen = answers(*steps)
+    client, _ = client_of(handler, delays=())
+    review(client, person, items)
+    return [(each.url.path.rpartition("/v1")[2], json.loads(each.content or "{}")) for each in seen]
+
+
+PUBLISH = "/learning-candidates/cand_1/publish"
+REJECT = "/learning-candidates/cand_1/reject"
+
+
+@pytest.mark.parametrize(
+    ("typed", "body"),
+    [("p", {}), ("PUBLISH", {}), ("yes", {}), ("v", {"publish_tier": "provisional"})],
+)
+def test_a_candidate_is_published_as_it_is(typed: str, body: dict[str, str]) -> None:
+    assert decide(FakePerson(typed), [item()], ok(learning_document())) == [(PUBLISH, body)]
+
+
+def test_a_candidate_is_rejected_with_a_reason_or_without() -> None:
+    document = item_document(state="rejected")
+
+    assert decide(FakePerson("r", "not true"), [item()], ok(document)) == [
+        (REJECT, {"reason": "not true"})
+    ]
+    assert decide(FakePerson("no", ""), [item()], ok(document)) == [(REJECT, {})]
+
+
+def test_other_words_are_shown_as_a_difference_and_published() -> None:
+    person = FakePerson("e", "p", edits=["Replies are brief\n"])
+
+    sent = decide(person, [item()], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"content": "Replies are brief"})]
+    assert person.given == ["Replies are short"]
+    assert "- Replies are short" in person.heard
+    assert "+ Replies are brief" in person.heard
+    assert "as edited" in person.prompts[-1]
+
+
+def test_words_that_are_put_back_are_no_change() -> None:
+    person = FakePerson("e", "other words", "e", "Replies are short", "p")
+
+    assert decide(person, [item()], ok(learning_document())) == [(PUBLISH, {})]
+
+
+def test_what_was_edited_outlives_a_refusal() -> None:
+    person = FakePerson("e", "a secret", "p", "e", "p", edits=[None, "Replies are brief"])
+
+    sent = decide(person, [item()], refused(400, INVALID), ok(learning_document()))
+
+    assert [body for _, body in sent] == [
+        {"content": "a secret"},
+        {"content": "Replies are brief"},
+    ]
+    assert person.given == ["Replies are short", "a secret"]
+    assert "this looks like a secret" in person.screen
+
+
+def test_what_is_in_the_way_can_be_superseded() -> None:
+    person = FakePerson("u")
+
+    sent = decide(person, [item(conflicts_with=related_document())], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"supersedes": "lrn_9"})]
+    assert "s[u]persede" in person.prompts[0]
+
+
+def test_nothing_is_superseded_where_nothing_is_in_the_way() -> None:
+    person = FakePerson("u", "s")
+
+    assert decide(person, [item()]) == []
+    assert "it conflicts with nothing" in person.screen
+    assert "s[u]persede" not in person.prompts[0]
+
+
+def test_a_conflict_that_came_up_meanwhile_is_shown_and_asked_about() -> None:
+    person = FakePerson("p", "u")
+    now = item_document(conflicts_with=related_document())
+
+    sent = decide(
+        person, [item()], refused(409, CONFLICT), ok(now), ok(learning_document(supersedes="lrn_9"))
+    )
+
+    assert sent[-1] == (PUBLISH, {"supersedes": "lrn_9"})
+    assert "lrn_9 (workspace:default, active): Replies are long" in person.screen
+    assert "it takes the place of lrn_9" in person.screen
+    assert person.heard[-1] == "1 published"
+
+
+def test_one_that_somebody_else_decided_is_left_alone() -> None:
+    person = FakePerson("p")
+
+    decide(person, [item()], refused(409, CONFLICT), ok(item_document(state="rejected")))
+
+    assert person.heard[-1] == "1 rejected meanwhile"
+
+
+def test_the_end_is_a_tally() -> None:
+    person = FakePerson("p", "s", "r", "", "v", "p")
+    items = [item(f"cand_{number}") for number in range(5)]
+
+    decide(
+        person,
+        items,
+        ok(learning_document()),
+        ok(item_document(state="rejected")),
+        ok(learning_document(status="provisional")),
+        refused(404, GONE),
+    )
+
+    assert person.heard[-1] == (
+        "1 published, 1 skipped, 1 rejected, 1 published as provisional, 1 gone"
+    )
+
+
+@pytest.mark.parametrize("lines", [["q"], [], ["r"]])
+def test_who_leaves_decides_nothing(lines: list[str]) -> None:
+    person = FakePerson(*lines)
+
+    assert decide(person, [item()]) == []
+    assert person.heard[-1] == "nothing decided; the rest goes on waiting"
+
+
+def test_nothing_that_waits_is_said() -> None:
+    person = FakePerson()
+
+    assert decide(person, []) == []
+    assert person.heard == ["nothing waits for a person"]
+
+
+@pytest.mark.parametrize("typed", ["", "?", "please do", "publish it"])
+def test_what_is_not_understood_decides_nothing(typed: str) -> None:
+    person = FakePerson(typed, "s")
+
+    assert decide(person, [item()]) == []
+    assert "p  publish it" in person.screen
+
+
+def test_a_daemon_that_dies_is_told_of_with_what_was_done_before() -> None:
+    person = FakePerson("p", "p")
+
+    with pytest.raises(UnreachableError) as problem:
+        decide(
+            person,
+            [item(), item("cand_2")],
+            ok(learning_document()),
+            httpx2.ConnectError("refused"),
+        )
+
+    assert problem.value.__notes__ == ["before this: 1 published"]
+
+
+def test_everything_that_a_decision_needs_is_shown() -> None:
+    person = FakePerson("s")
+    review_document = {
+        "mode": "shadow",
+        "action": "publish_active",
+        "reviewed_at_ms": 1,
+        "policy_revision": 7,
+        "matched_rule_name": "stated preferences",
+        "reason": "rule 'stated preferences' says publish_active",
+        "judge": {"action": "manual_review", "judged_at_ms": 1, "reason": "too vague"},
+    }
+    rejected = {"candidate_id": "cand_0", "decided_at_ms": 1, "decided_by": "mai", "reason": "no"}
+    revoked = {"learning_id": "lrn_6", "scope": WORKSPACE, "revoked_by": "an", "reason": "wrong"}
+    shown = item(
+        automation_review=review_document,
+        conflicts_with=related_document("lrn_8", "Replies are long"),
+        contradicts=[related_document("lrn_7", "Replies are polite")],
+        rejected_before=[rejected],
+        revoked_before=[revoked],
+        reproposal_of="cand_0",
+        declined_before=True,
+        derived_from_untrusted=True,
+        evidence_refs=[{"run_id": "run_1", "artifact_id": "art_1", "note": "source run artifact"}],
+        sensitivity="sensitive",
+        expired=True,
+    )
+
+    decide(person, [shown])
+
+    for words in (
+        *("Replies are short", "session:demo", "preference", "98", "said with a label"),
+        *("run run_1, session demo", "run run_1, artifact art_1, source run artifact"),
+        *("publish_active (mode shadow, policy revision 7", "stated preferences"),
+        *("manual_review: too vague", "lrn_8", "lrn_7", "Replies are polite"),
+        *(
+            "cand_0, by mai",
+            ": no",
+            "lrn_6, by an",
+            ": wrong",
+            "said the same and was declined",
+            "no rule publishes it",
+        ),
+        *("its run had read what tools", "sensitive", "its time is over"),
+    ):
+        assert words in person.screen, words
+
+
+HOSTILE = "\x1b]0;owned\x07 red\x1b[31m \u202egnp.exe \x00 \u200bzero"
+
+
+def test_nothing_that_could_drive_a_terminal_reaches_it() -> None:
+    person = FakePerson("s")
+    shown = item(
+        content=HOSTILE,
+        scope={"kind": "session", "id": HOSTILE},
+        source={"run_id": HOSTILE},
+        evidence_refs=[{"note": HOSTILE}],
+        conflicts_with=related_document("lrn_8", HOSTILE),
+        contradicts=[related_document("lrn_7", HOSTILE)],
+        rejected_before=[{"candidate_id": "cand_0", "reason": HOSTILE}],
+        revoked_before=[{"learning_id": "lrn_6", "scope": WORKSPACE, "reason": HOSTILE}],
+        automation_review={
+            "mode": "shadow",
+            "action": "reject",
+            "reviewed_at_ms": 1,
+            "policy_revision": 1,
+            "matched_rule_name": HOSTILE,
+            "reason": HOSTILE,
+            "judge": {"action": "reject", "judged_at_ms": 1, "reason": HOSTILE},
+        },
+    )
+
+    decide(person, [shown])
+
+    assert {letter for letter in person.screen if not letter.isprintable()} <= {"\n"}
+    # Nothing is dropped either: who decides sees that it was there.
+    assert person.screen.count("\\x1b[31m") == 11
+
+
+def test_what_waits_is_fetched_one_by_one_after_the_last() -> None:
+    documents = [{"item": item_document("cand_1")}, {"item": item_document("cand_2")}]
+    handler, seen = answers(*map(ok, documents), ok({"item": None}))
+    client, _ = client_of(handler)
+
+    assert [each.candidate_id for each in upcoming(client)] == ["cand_1", "cand_2"]
+    assert [each.url.params.get("after") for each in seen] == [None, "cand_1", "cand_2"]
+
+
+def test_a_filter_chooses_among_all_that_waits_the_longest_first() -> None:
+    lists = {"pending": ["cand_1", "cand_4"], "escalated": ["cand_2", "cand_3"]}
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        name = request.url.path.rpartition("/")[2]
+        if name != "learning-candidates":
+            state = "published" if name == "cand_3" else "pending"
+            return ok(item_document(name, state=state))
+        assert request.url.params["kind"] == "fact"
+        found = lists[request.url.params["state"]]
+        return ok({"items": [item_document(each) for each in found], "next_cursor": None})
+
+    client, _ = client_of(handle)
+
+    assert [each.candidate_id for each in chosen(client, {"kind": "fact"})] == [
+        "cand_1",
+        "cand_2",
+        "cand_4",
+    ]

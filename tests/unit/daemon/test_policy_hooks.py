@@ -1,0 +1,32 @@
+"""What a new revision of the runtime document sets in motion, and in which order."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from understudy.core.bell import Bell
+from understudy.daemon.services import _runtime
+from understudy.memory.policy import SETTING as RUN_MEMORY
+from understudy.review.policy import SETTING as LEARNING
+from understudy.runtime.model import Revision
+from understudy.testing.clock import FrozenClock
+
+
+def test_reviews_are_queued_before_anybody_holds_the_run_memories() -> None:
+    """The other way round, a review that is settled, a run that ends and a rollback wait in a ring."""
+    done: list[str] = []
+    ground = SimpleNamespace(units=None, clock=FrozenClock(), bell=Bell())
+    maintenance = SimpleNamespace(rebuild=lambda *_: done.append("run memories"))
+    unit = SimpleNamespace(
+        candidates=SimpleNamespace(queue_pending=lambda **_: done.append("reviews")),
+        afterwards=lambda _: None,
+    )
+    before = Revision(revision=1, updated_at_ms=0, actor="daemon", setting="initial")
+    document = {LEARNING: {"mode": "enabled"}, RUN_MEMORY: {"enabled": True}}
+    after = Revision(
+        revision=2, updated_at_ms=1, actor="admin", setting="rollback", document=document
+    )
+
+    for hook in _runtime(cast("Any", ground), cast("Any", maintenance)).hooks:
+        hook(unit, before, after)
+
+    assert done == ["reviews", "run memories"]

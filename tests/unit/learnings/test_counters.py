@@ -1,0 +1,38 @@
+"""What the learning plane counts."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from understudy.learnings.counters import LearningCounters
+from understudy.learnings.model import Action, CapturePath, PolicyDecision
+
+
+def test_everything_is_counted_by_its_kind_and_nothing_is_missing() -> None:
+    counters = LearningCounters()
+
+    counters.candidate_proposed(CapturePath.LABELS)
+    counters.candidate_proposed(CapturePath.LABELS)
+    counters.candidate_reviewed(Action.REJECT)
+    counters.judge_failed()
+    counters.learning_published(PolicyDecision.MANUAL)
+
+    assert counters.snapshot() == {
+        "candidates_total": {"api": 0, "run_summary": 0, "labels": 2, "model": 0},
+        "reviews_total": {
+            "manual_review": 0,
+            "reject": 1,
+            "publish_provisional": 0,
+            "publish_active": 0,
+        },
+        "judge_failures_total": {"": 1},
+        "publications_total": {"manual": 1, "automatic": 0, "escalated": 0},
+    }
+
+
+def test_several_threads_lose_no_count() -> None:
+    counters = LearningCounters()
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(400):
+            pool.submit(counters.judge_failed)
+
+    assert counters.snapshot()["judge_failures_total"] == {"": 400}

@@ -1,0 +1,171 @@
+"""What a model is asked about a run, and what is believed of its answer."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.workshop import make_settings
+from understudy.core.errors import Unavailable
+from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
+from understudy.learnings.extraction import Extractor, Material
+from understudy.learnings.model import CapturePath
+from understudy.learnings.proposals import Proposal
+from understudy.providers.registry import Routes
+from understudy.providers.structured import StructuredModel
+from understudy.settings import RouteConfig
+from understudy.testing.answers import Answer
+from understudy.testing.fake_model import FakeModel
+
+HELIX = {"kind": "preference", "content": "Preferred editor is Helix."}
+# Assembled, so that no scanner takes it for a real one.
+KEY = "sk-" + "proj-" + "abc123def456ghi789"
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeModel]:
+    with FakeModel() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def routes(tmp_path: Path, fake: FakeModel) -> AsyncIterator[Routes]:
+    known = make_settings(tmp_path, fake.url, "a", "b").routes
+    offline = RouteConfig(provider="scripted")
+    routes = Routes(make_settings(tmp_path, routes={**known, "offline": offline}))
+    yield routes
+    await routes.close()
+
+
+def material(request: str = "I always edit in Helix.", **fields: Any) -> Material:
+    values: dict[str, Any] = {
+        "run_id": "run_1",
+        "session_id": "s1",
+        "kind": "input",
+        "status": "completed",
+        "outcome": "Noted.",
+    }
+    return Material(request=request, **(values | fields))
+
+
+async def extract(
+    routes: Routes, request: str = "I always edit in Helix.", default: str = "a", **settings: Any
+) -> tuple[Proposal, ...]:
+    values: dict[str, Any] = {"enabled": True, "max_candidates_per_run": 3}
+    extractor = Extractor(StructuredModel(routes, lambda: default))
+    return await extractor.extract(
+        material(request), SemanticCaptureSettings(**(values | settings))
+    )
+
+
+async def answered(routes: Routes, fake: FakeModel, answer: object) -> list[tuple[str, str, int]]:
+    fake.queue(json.dumps(answer))
+    found = await extract(routes)
+    assert all(it.path is CapturePath.MODEL for it in found)
+    return [(str(it.kind), it.content, it.confidence) for it in found]
+
+
+async def test_an_answer_is_collapsed_clamped_and_cleared_of_repeats_and_other_kinds(
+    routes: Routes, fake: FakeModel
+) -> None:
+    answer = {
+        "candidate_1": {
+            "kind": "preference",
+            "content": "  Preferred   editor is Helix. ",
+            "confidence": 101,
+        },
+        "candidate_2": {"kind": "preference", "content": "preferred editor: helix"},
+        "candidate_3": {"kind": "procedure", "content": "Open Helix first."},
+    }
+    assert await answered(routes, fake, answer) == [
+        ("preference", "Preferred editor is Helix.", 100)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "expected"),
+    [(None, 80), (90, 90), (101, 100), (-5, 0), (72.9, 72), (1e300, 100), (True, 80), ("99", 80)],
+)
+async def test_confidence_is_a_whole_number_within_its_bounds(
+    routes: Routes, fake: FakeModel, confidence: object, expected: int
+) -> None:
+    answer = {"candidate_1": {**HELIX, "confidence": confidence}}
+    assert [it[2] for it in await answered(routes, fake, answer)] == [expected]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"candidate_1": None},
+        {"candidate_1": "Preferred editor is Helix."},
+        {"candidate_1": {"kind": "preference"}},
+        {"candidate_1": {"kind": "preference", "content": "  "}},
+        {"candidate_1": {"kind": "preference", "content": 7}},
+        {"candidate_1": {"kind": ["preference"], "content": "x is y"}},
+        {"candidate_1": {"kind": "run_summary", "content": "x is y"}},
+        {"candidate_1": {"kind": "fact", "content": f"The key is {KEY}"}},
+        {"candidate_1": {"kind": "fact", "content": "x" * 1601}},
+        {"candidate_9": HELIX},
+        {"candidates": [HELIX]},
+    ],
+)
+async def test_what_is_not_in_the_agreed_form_is_no_proposal(
+    routes: Routes, fake: FakeModel, answer: object
+) -> None:
+    assert await answered(routes, fake, answer) == []
+
+
+async def test_no_more_are_taken_than_the_settings_allow(routes: Routes, fake: FakeModel) -> None:
+    fake.queue(
+        json.dumps(
+            {f"candidate_{n}": {"kind": "fact", "content": f"port {n} is {n}0"} for n in (1, 2, 3)}
+        )
+    )
+    found = await extract(routes, max_candidates_per_run=2)
+    assert [it.content for it in found] == ["port 1 is 10", "port 2 is 20"]
+
+
+async def test_a_request_with_labels_needs_no_model(routes: Routes, fake: FakeModel) -> None:
+    (found,) = await extract(routes, "Fact: Project codename is Atlas.")
+    assert (found.content, found.confidence) == ("Project codename is Atlas", 98)
+    assert not fake.requests
+
+
+async def test_the_script_is_asked_nothing(routes: Routes) -> None:
+    assert await extract(routes, default="offline") == ()
+    (found,) = await extract(routes, "Fact: Project codename is Atlas.", default="offline")
+    assert found.path is CapturePath.LABELS
+
+
+async def test_the_model_is_told_what_it_may_answer_and_takes_the_chosen_route(
+    routes: Routes, fake: FakeModel
+) -> None:
+    fake.queue("{}")
+    choice = ModelChoice(provider="b", generation={"temperature": 0})
+    await extract(routes, model=choice)
+    (seen,) = fake.requests
+    assert (seen.body["model"], seen.body["temperature"]) == ("model-b", 0)
+    assert json.loads(seen.turns[1].text) == {
+        "run_id": "run_1",
+        "session_id": "s1",
+        "run_kind": "input",
+        "status": "completed",
+        "request": "I always edit in Helix.",
+        "outcome": "Noted.",
+        "failure_markers": [],
+        "allowed_kinds": ["decision", "fact", "preference"],
+        "max_candidates": 3,
+    }
+
+
+async def test_a_model_that_is_late_or_says_something_else_is_an_error(
+    routes: Routes, fake: FakeModel
+) -> None:
+    fake.queue(Answer(text="{}", stall=True), "No.")
+    for code in ("model_timeout", "model_answer_unusable"):
+        with pytest.raises(Unavailable) as failed:
+            await extract(routes, timeout_ms=200)
+        assert failed.value.code == code

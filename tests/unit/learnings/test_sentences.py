@@ -1,0 +1,47 @@
+"""The sentence that carries a statement is found whatever stands around it."""
+
+import pytest
+
+from understudy.learnings.known import evidence_digest
+from understudy.learnings.model import CapturePath, Kind
+from understudy.learnings.proposals import Proposal
+from understudy.learnings.sentences import carrying
+from understudy.memory.record import Evidence
+
+ATLAS = "Project codename is Atlas"
+
+
+def digest(request: str, outcome: str = "OK") -> str:
+    proposal = Proposal(kind=Kind.FACT, content=ATLAS, confidence=1, path=CapturePath.LABELS)
+    evidence = Evidence(run_id="run_1", request=request, outcome=outcome)
+    return evidence_digest(proposal, evidence)
+
+
+def test_the_first_sentence_with_most_of_the_words_carries_it() -> None:
+    text = "A project. The codename is Atlas! The project codename is Atlas; fine"
+    assert carrying(ATLAS, text) == ("the project codename is atlas", 1.0)
+    assert carrying(ATLAS, "nothing here") == ("", 0.0)
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        f"Please. Fact: {ATLAS}.",
+        f"fact:   {ATLAS.upper()}",
+        f"Hello there!\nFact: {ATLAS}\nThanks.",
+        f"Fact: {ATLAS}. Decision: ship it.",
+    ],
+)
+def test_words_in_other_sentences_are_no_new_evidence(request_text: str) -> None:
+    assert digest(request_text) == digest(f"Fact: {ATLAS}.")
+
+
+@pytest.mark.parametrize("request_text", [f"As of today the fact: {ATLAS}", f"My {ATLAS}."])
+def test_other_words_in_the_sentence_itself_are_new_evidence(request_text: str) -> None:
+    assert digest(request_text) != digest(f"Fact: {ATLAS}.")
+
+
+def test_what_only_the_answer_says_is_named_by_the_answer() -> None:
+    said = f"{ATLAS}."
+    assert digest("What is it?", said) == digest("And what is it called?", f"Well. {said}")
+    assert digest("What is it?", said) != digest("What is it?", f"{ATLAS} now.")

@@ -1,0 +1,361 @@
+"""Which learnings are told, in which order, and every reason why others are not."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.factories import NOW
+from tests.support.learned import PERSONA, PROJECT, SESSION, make_learning
+from understudy.learnings.model import Kind, Learning, Sensitivity, Source
+from understudy.retrieval.choice import (
+    MAX_ENTRIES,
+    Judged,
+    Learned,
+    Reason,
+    choose,
+    passed_over,
+)
+from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
+
+ATLAS = make_learning("Atlas project color is vermilion.", learning_id="atlas")
+SNACK = make_learning("Default snack preference is banana.", learning_id="snack", scope=SESSION)
+
+
+def chosen(*learnings: Learning, query: str | None = None, **given: Any) -> Learned:
+    return choose([Judged(learning=it) for it in learnings], query, now_ms=NOW, **given)
+
+
+def told(*learnings: Learning, query: str | None = None) -> list[str]:
+    return [it.learning_id for it in chosen(*learnings, query=query).kept]
+
+
+def reasons(found: Learned) -> dict[str, tuple[str, ...]]:
+    return {it.learning.learning_id: it.reasons for it in found.considered}
+
+
+def test_what_does_not_match_is_left_out() -> None:
+    found = chosen(ATLAS, SNACK, query="What color is Atlas?")
+
+    assert reasons(found) == {"atlas": (), "snack": (Reason.NO_MATCH,)}
+    [match] = found.considered[0].scored.matches if found.considered[0].scored else []
+    assert set(match.terms) == {"color", "atlas"}
+    assert (found.is_ranked, found.is_browsed) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is the deployment status?",
+        # The kind and the scope of a learning are no words of it.
+        "workspace fact",
+        # Nothing but words that questions are made of.
+        "what is it",
+        # Letters within a word, or a day alone, are not enough either.
+        "verm",
+        "a",
+        "hi",
+        "2023-11-14",
+    ],
+)
+def test_where_nothing_matches_nothing_is_told(query: str) -> None:
+    found = chosen(ATLAS, SNACK, query=query)
+
+    assert found.kept == ()
+    assert {it.score for it in found.considered} == {0.0}
+
+
+@pytest.mark.parametrize(
+    "query", ["Use durable memory if it exists.", "Utilise la mémoire", "bạn nhớ gì", "你记得什么"]
+)
+def test_who_asks_for_memory_gets_it_by_scope(query: str) -> None:
+    found = chosen(ATLAS, SNACK, query=query)
+
+    assert [it.learning_id for it in found.kept] == ["snack", "atlas"]
+    assert found.is_browsed
+
+
+def test_a_match_comes_before_what_is_only_remembered() -> None:
+    assert told(ATLAS, SNACK, query="do you remember the Atlas color?") == ["atlas"]
+
+
+def test_all_forms_of_a_word_are_one() -> None:
+    editors = make_learning("Preferred editors are Helix and Vim.", learning_id="editors")
+    prod = make_learning("You can use it in prod", learning_id="prod")
+
+    assert told(editors, prod, query="which editor do I like") == ["editors"]
+    assert told(editors, prod, query="can you do this in staging") == []
+
+
+def test_without_a_query_scope_comes_before_time_and_time_before_id() -> None:
+    at = [
+        make_learning("w old", learning_id="w1"),
+        make_learning("w new", learning_id="w2", published_at_ms=NOW + 1),
+        make_learning("project", learning_id="g", scope=PROJECT),
+        make_learning("persona", learning_id="p", scope=PERSONA),
+        make_learning("session b", learning_id="b", scope=SESSION),
+        make_learning("session a", learning_id="a", scope=SESSION),
+    ]
+
+    assert told(*at) == ["a", "b", "p", "g", "w2", "w1"]
+    assert not chosen(*at).is_ranked
+
+
+def test_with_a_query_the_score_comes_before_the_scope() -> None:
+    both = make_learning("The harbour crane is yellow.", learning_id="both")
+    one = make_learning("A crane needs two people.", learning_id="one", scope=SESSION)
+    twin = make_learning("A crane needs two people.", learning_id="twin")
+
+    assert told(twin, one, both, query="harbour crane") == ["both", "one", "twin"]
+
+
+def test_a_blocked_one_keeps_every_reason() -> None:
+    found = choose(
+        [Judged(learning=ATLAS, blockers=("sensitive", "expired")), Judged(learning=SNACK)],
+        "a banana snack",
+        now_ms=NOW,
+    )
+
+    assert reasons(found) == {"snack": (), "atlas": ("sensitive", "expired", Reason.NO_MATCH)}
+
+
+def test_a_blocked_match_is_no_match() -> None:
+    found = choose(
+        [Judged(learning=ATLAS, blockers=("sensitive",)), Judged(learning=SNACK)],
+        "remember Atlas",
+        now_ms=NOW,
+    )
+
+    assert [it.learning_id for it in found.kept] == ["snack"]
+    assert found.considered[0].score > 0
+
+
+def editor(value: str, scope: LearningScope = WORKSPACE, **fields: Any) -> Learning:
+    return make_learning(
+        f"Preferred editor is {value}.",
+        learning_id=f"{scope.kind}-{value}",
+        scope=scope,
+        **({"kind": Kind.PREFERENCE} | fields),
+    )
+
+
+def test_the_narrower_scope_wins_over_another_value_of_the_same_subject() -> None:
+    found = chosen(editor("Vim"), editor("Helix", SESSION), editor("Nano", PROJECT), query="editor")
+
+    assert reasons(found) == {
+        "session-Helix": (),
+        "project-Nano": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,),
+        "workspace-Vim": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,),
+    }
+
+
+def test_the_narrower_scope_wins_also_where_only_the_wider_one_matches() -> None:
+    found = chosen(editor("Vim"), editor("Helix", SESSION), query="vim")
+
+    assert found.kept == ()
+    assert reasons(found)["workspace-Vim"] == (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,)
+
+
+def test_what_does_not_contradict_stays() -> None:
+    other = LearningScope(kind=ScopeKind.PROJECT, id="other")
+    kept = [
+        # The same value, another kind, and two scopes of the same width.
+        editor("Vim"),
+        editor("Vim", PERSONA),
+        editor("Helix", SESSION, kind=Kind.FACT),
+        make_learning("Codename is Atlas.", scope=PROJECT),
+        make_learning("Codename is Borealis.", scope=other),
+    ]
+
+    assert len(chosen(*kept).kept) == len(kept)
+
+
+def test_a_blocked_one_overrides_nothing() -> None:
+    blocked = Judged(learning=editor("Helix", SESSION), blockers=("expired",))
+
+    found = choose([blocked, Judged(learning=editor("Vim"))], None, now_ms=NOW)
+
+    assert [it.learning_id for it in found.kept] == ["workspace-Vim"]
+
+
+def test_a_rival_overrides_and_is_not_told_itself() -> None:
+    found = chosen(editor("Vim"), query="vim", rivals=[Judged(learning=editor("Helix", SESSION))])
+
+    assert reasons(found) == {"workspace-Vim": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,)}
+
+
+def test_no_more_than_so_many_are_told() -> None:
+    many = [make_learning(f"Crane {number}", learning_id=f"{number:03}") for number in range(40)]
+
+    found = chosen(*many, query="crane")
+
+    assert len(found.kept) == MAX_ENTRIES
+    assert found.omitted == 40 - MAX_ENTRIES
+    assert found.counts == {"included": MAX_ENTRIES, "over_entry_limit": 40 - MAX_ENTRIES}
+
+
+def test_what_does_not_fit_the_prompt_is_over_budget() -> None:
+    found = chosen(ATLAS, SNACK).within(1)
+
+    assert reasons(found) == {"snack": (), "atlas": (Reason.OVER_BUDGET,)}
+    assert found.omitted == 1
+    assert chosen(ATLAS, SNACK).within(5) == chosen(ATLAS, SNACK)
+
+
+def test_what_was_not_among_those_to_choose_from_has_reasons_as_well() -> None:
+    found = chosen(editor("Helix", SESSION), query="editor")
+    others = [
+        Judged(learning=editor("Vim")),
+        Judged(learning=SNACK, blockers=("revoked",)),
+        Judged(learning=make_learning("An editor war", learning_id="war")),
+    ]
+
+    passed = passed_over(others, "editor", found, now_ms=NOW)
+
+    assert {it.learning.learning_id: it.reasons for it in passed} == {
+        "workspace-Vim": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,),
+        "snack": ("revoked", Reason.NO_MATCH),
+        "war": (Reason.OVER_ENTRY_LIMIT,),
+    }
+
+
+def said(content: str, talk: str, at_ms: int = 0, **fields: Any) -> Learning:
+    values = {"learning_id": f"{talk}-{at_ms}", "created_at_ms": at_ms} | fields
+    return make_learning(content, source=Source(session_id=talk), **values)
+
+
+def matched(found: Learned) -> dict[str, set[str]]:
+    return {
+        it.learning.learning_id: {match.field for match in it.scored.matches}
+        for it in found.considered
+        if it.scored
+    }
+
+
+def test_of_two_that_match_alike_the_one_said_beside_more_of_it_comes_first() -> None:
+    near = said("The crane is yellow.", "port", 1)
+    around = said("All of the harbour is closed on Monday.", "port", 2)
+    apart = said("The crane is yellow too.", "zoo", 3)
+
+    assert told(apart, near, around, query="harbour crane") == ["port-1", "port-2", "zoo-3"]
+    assert "neighbours" in matched(chosen(apart, near, around, query="harbour crane"))["port-1"]
+
+
+def test_nothing_is_found_through_what_was_said_beside_it() -> None:
+    crane = said("The harbour crane.", "port", 1)
+    same_moment = said("It is red.", "port", 1, learning_id="red")
+
+    found = chosen(crane, same_moment, query="crane")
+
+    assert reasons(found) == {"port-1": (), "red": (Reason.NO_MATCH,)}
+    assert found.considered[1].score == 0
+
+
+def test_what_may_not_be_told_lends_nothing() -> None:
+    near, around = said("The crane is yellow.", "port", 1), said("The harbour.", "port", 2)
+    blocked = Judged(learning=around, blockers=("expired",))
+
+    beside = choose([Judged(learning=near), blocked], "harbour crane", now_ms=NOW)
+
+    assert matched(beside) == {"port-1": {"content"}, "port-2": {"content"}}
+    assert matched(chosen(near, around, query="harbour crane"))["port-1"] > {"content"}
+
+
+def test_nothing_tells_what_is_in_a_sensitive_one() -> None:
+    secret = make_learning(
+        "Preferred editor is Vim.", learning_id="secret", sensitivity=Sensitivity.SENSITIVE
+    )
+    judged = [
+        Judged(learning=secret, blockers=("sensitive",)),
+        Judged(learning=editor("Helix", SESSION, kind=Kind.FACT)),
+    ]
+
+    for query in ("vim", "editor", "no such thing", None):
+        found = {it.learning.learning_id: it for it in choose(judged, query, now_ms=NOW).considered}
+
+        assert found["secret"].reasons == ("sensitive",)
+        assert found["secret"].scored is None
+
+
+def test_a_question_that_names_a_day_prefers_what_was_said_on_it() -> None:
+    day = 1_699_920_000_000  # 2023-11-14
+    late = said("The crane was painted.", "b", day + 400 * 86_400_000, published_at_ms=day)
+    early = said("The crane was painted.", "a", day + 3_600_000, published_at_ms=day)
+
+    assert told(late, early, query="what about the crane on 2023-11-14") == [
+        early.learning_id,
+        late.learning_id,
+    ]
+
+
+WORDS = (
+    "Mira",
+    "mira",
+    "crane",
+    "Crane",
+    "red",
+    "harbour",
+    "计划",
+    "计算",
+    "the",
+    "GitHub_x",
+    "14",
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), st.sampled_from("ab")),
+        min_size=1,
+        max_size=20,
+    ),
+    st.lists(st.sampled_from((*WORDS, "github", "2023-11-14")), min_size=1, max_size=3),
+)
+def test_what_is_told_depends_on_the_content_alone(
+    given_: list[tuple[list[str], str]], asked: list[str]
+) -> None:
+    everything = [
+        make_learning(" ".join(words), learning_id=f"{at}", source=Source(session_id=talk))
+        for at, (words, talk) in enumerate(given_)
+    ]
+    query = " ".join(asked)
+
+    together = {it.learning_id for it in chosen(*everything, query=query).kept}
+
+    alone = {it.learning_id for it in everything if chosen(it, query=query).kept}
+    assert together == alone
+
+
+CONTENTS = ("Codename is Atlas.", "Codename is Borealis.", "Crane 7 is yellow", "nothing", "色是红")
+SCOPES = (SESSION, PERSONA, PROJECT, WORKSPACE)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(CONTENTS),
+            st.sampled_from(SCOPES),
+            st.sampled_from(((), ("expired",))),
+        ),
+        max_size=12,
+    ),
+    st.sampled_from((None, "codename", "crane", "what do you remember", "色", "no such thing")),
+    st.randoms(),
+)
+def test_the_order_of_what_is_given_does_not_matter(
+    given_: list[tuple[str, LearningScope, tuple[str, ...]]], query: str | None, random: Any
+) -> None:
+    judged = [
+        Judged(learning=make_learning(content, scope=scope, learning_id=f"{at}"), blockers=blockers)
+        for at, (content, scope, blockers) in enumerate(given_)
+    ]
+    shuffled = [*judged]
+    random.shuffle(shuffled)
+
+    found = choose(judged, query, now_ms=NOW)
+
+    assert choose(shuffled, query, now_ms=NOW) == found
+    assert len(found.considered) == len(judged)
+    blocked = {it.learning.learning_id for it in judged if it.blockers}
+    assert blocked.isdisjoint(it.learning_id for it in found.kept)

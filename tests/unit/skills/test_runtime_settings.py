@@ -1,0 +1,58 @@
+"""Runtime settings: how a skill wants to be run."""
+
+import pytest
+
+from understudy.core.errors import Invalid
+from understudy.skills.bundle import Bundle
+from understudy.skills.runtime_settings import (
+    RUNTIME_FILE,
+    RuntimeSettings,
+    SkillContext,
+    parse_settings,
+    settings_of,
+)
+
+
+def test_settings_are_read() -> None:
+    settings = parse_settings(
+        "allowed_tools: [read_file, shell]\nblocked_tools: fetch\ncontext: fork\n"
+        "agent_profile: careful\nprovider: openai\nmodel: 1.10\nfallback_model: small\n"
+    )
+
+    assert settings == RuntimeSettings(
+        allowed_tools=("read_file", "shell"),
+        blocked_tools=("fetch",),
+        context=SkillContext.FORK,
+        agent_profile="careful",
+        provider="openai",
+        model="1.10",
+        fallback_model="small",
+    )
+
+
+def test_a_skill_without_settings_runs_inline() -> None:
+    assert parse_settings("") == settings_of(Bundle({"SKILL.md": b"x"})) == RuntimeSettings()
+    assert RuntimeSettings().context is SkillContext.INLINE
+
+
+@pytest.mark.parametrize("key", ["agent_profile", "provider", "model", "fallback_model"])
+def test_an_inline_skill_carries_nothing_that_is_for_a_child(key: str) -> None:
+    with pytest.raises(Invalid, match=f"line 2: {key}: only for") as refused:
+        parse_settings(f"context: inline\n{key}: x\n")
+
+    assert refused.value.code == "invalid_runtime_settings"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("context: elsewhere", "line 1: context: has to be inline or fork"),
+        ("a: b", "line 1: a: there is no such setting"),
+        ("context: fork\nmodel: [x]", "line 2: model: has to be text"),
+        ("context: fork\ncontext: fork", "line 2: the key 'context' is there twice"),
+        ("- a", "key: value"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, cause: str) -> None:
+    with pytest.raises(Invalid, match=cause):
+        settings_of(Bundle({"SKILL.md": b"x", RUNTIME_FILE: text.encode()}))
