@@ -301,14 +301,18 @@ def test_no_more_than_fifty_rejections_are_remembered(units: SqlUnits) -> None:
     assert [candidate.decided_at_ms for candidate in found] == [NOW + n for n in range(51, 1, -1)]
 
 
-def test_the_oldest_open_one_with_a_key_is_found(units: SqlUnits) -> None:
+def test_the_oldest_open_one_that_the_daemon_proposed_with_a_key_is_found(units: SqlUnits) -> None:
     escalated = make_candidate(state=CandidateState.ESCALATED, created_at_ms=NOW + 1)
     late, oldest = make_candidate(expires_at_ms=NOW), make_candidate()
-    add(units, late, escalated, oldest, rejected("alice", NOW), make_candidate(scope=HERE))
+    by_somebody = make_candidate(origin=Origin.API, created_at_ms=NOW - 1)
+    add(units, late, by_somebody, escalated, oldest, rejected("alice", NOW))
+    add(units, make_candidate(scope=HERE))
 
     def found(kind: Kind = Kind.FACT) -> Candidate | None:
         with units.read() as unit:
-            return unit.candidates.open_with_key(WORKSPACE, kind, oldest.semantic_key, now_ms=NOW)
+            return unit.candidates.proposed_with_key(
+                WORKSPACE, kind, oldest.semantic_key, now_ms=NOW
+            )
 
     assert found() == oldest
     assert found(Kind.PREFERENCE) is None

@@ -405,7 +405,7 @@ def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(plan
 def test_what_a_person_took_back_is_told_to_whoever_decides_on_it_again(plane: Plane) -> None:
     learning = plane.learn(ATLAS)
     plane.learnings.revoke(ALICE, learning.learning_id, reason="a joke")
-    again = plane.propose(ATLAS, scope=SESSION)
+    again = plane.propose(ATLAS)
     elsewhere = plane.propose(ATLAS, kind=Kind.DECISION)
     assert (again.declined_before, elsewhere.declined_before) == (True, False)
     (before,) = plane.candidates.item(again.candidate_id).revoked_before

@@ -16,7 +16,16 @@ from understudy.core.principal import DAEMON
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.making import NewCandidate
-from understudy.learnings.model import Candidate, CapturePath, Kind, LearningStatus
+from understudy.learnings.model import (
+    Candidate,
+    CapturePath,
+    Kind,
+    LearningStatus,
+    PolicyDecision,
+    Sensitivity,
+    Source,
+    Tier,
+)
 from understudy.learnings.service import LearningService
 from understudy.learnings.wanted import Wanted
 from understudy.memory.record import SemanticCapture
@@ -55,7 +64,8 @@ async def test_what_a_session_sees_already_is_not_proposed(
 ) -> None:
     with school.units.write() as unit:
         unit.projects.add(make_project("garden", members=(make_member("s1"),)))
-    keep(school.units, make_learning("project codename: ATLAS", scope=scope))
+    learning = make_learning("project codename: ATLAS", scope=scope, source=Source(run_id="run_1"))
+    keep(school.units, learning)
     assert await learned(school) == []
 
 
@@ -67,14 +77,51 @@ async def test_what_a_session_sees_already_is_not_proposed(
         {"scope": session_scope("s2")},
         {"expires_at_ms": 1},
         {"status": LearningStatus.REVOKED},
+        {"source": Source()},
+        {"sensitivity": Sensitivity.SENSITIVE},
+        {"status": LearningStatus.PROVISIONAL, "publish_tier": Tier.PROVISIONAL},
     ],
-    ids=["other value", "other kind", "other scope", "expired", "revoked"],
+    ids=[
+        "other value",
+        "other kind",
+        "other scope",
+        "expired",
+        "revoked",
+        "wider and not from a run",
+        "never told",
+        "provisional by hand",
+    ],
 )
 async def test_what_is_not_known_here_and_now_is_proposed(
     school: School, fake: FakeModel, fields: dict[str, Any]
 ) -> None:
-    keep(school.units, make_learning(**{"content": "project codename: ATLAS", **fields}))
+    said = {"content": "project codename: ATLAS", "source": Source(run_id="run_1")}
+    keep(school.units, make_learning(**(said | fields)))
     assert len(await learned(school)) == 1
+
+
+async def test_what_somebody_else_proposed_does_not_keep_the_daemon_from_it(
+    school: School, fake: FakeModel
+) -> None:
+    proposed = NewCandidate(
+        scope=session_scope("s1"), kind=Kind.FACT, content="Project codename is Atlas"
+    )
+    CandidateService(school.units, school.clock).create(ALICE, proposed)
+    assert len(await learned(school)) == 1
+
+
+async def test_what_a_rule_left_provisional_is_not_proposed_again(
+    school: School, fake: FakeModel
+) -> None:
+    left = make_learning(
+        "project codename: ATLAS",
+        scope=session_scope("s1"),
+        status=LearningStatus.PROVISIONAL,
+        publish_tier=Tier.PROVISIONAL,
+        policy_decision=PolicyDecision.AUTOMATIC,
+    )
+    keep(school.units, left)
+    assert await learned(school) == []
 
 
 async def test_what_waits_for_a_decision_is_not_proposed_twice(

@@ -22,7 +22,7 @@ LOOKS: dict[str, tuple[str, Callable[[SqlUnit], object]]] = {
     ),
     "open with key": (
         "ix_learning_candidates_key",
-        lambda unit: unit.candidates.open_with_key(WORKSPACE, Kind.FACT, "k", now_ms=NOW),
+        lambda unit: unit.candidates.proposed_with_key(WORKSPACE, Kind.FACT, "k", now_ms=NOW),
     ),
     "rejected": (
         "ix_learning_candidates_key",

@@ -96,6 +96,15 @@ def test_the_envelope_of_the_judge_is_the_one_that_counts() -> None:
         assert CODE.findall(beyond) == [BEYOND[Action(action)]]
 
 
+@pytest.mark.parametrize("page", [LEARNING_PAGE, REVIEW_PAGE], ids=["learning", "review"])
+def test_what_comes_through_the_api_is_not_said_to_wait_for_a_person(page: str) -> None:
+    assert re.search(r"What\s+somebody\s+proposes\s+through\s+the\s+API", page, re.IGNORECASE)
+
+
+def test_a_no_is_said_to_count_in_its_own_scope() -> None:
+    assert "counts in its own scope only" in LEARNING_PAGE
+
+
 def test_every_mode_is_described() -> None:
     assert [CODE.findall(row[0])[0] for row in rows(REVIEW_PAGE, "mode")] == [*Mode]
 

@@ -25,7 +25,9 @@ Pairs = list[tuple[str, object]]
 LISTED_CHARS: Final = 160
 COLUMNS: Final = ("candidate", "state", "kind", "scope", "made", "automation", "content")
 UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
-DECLINED: Final = "yes: a person said no to the same thing, so no rule publishes it"
+DECLINED: Final = "yes: a person said no to the same thing before"
+# Only what the daemon proposes again waits for a person.
+DECLINED_TO_DAEMON: Final = f"{DECLINED}, so no rule publishes it"
 SENSITIVE: Final = "sensitive: no prompt and no search tells of it"
 FOUND: Final = {
     "api": "sent by a caller",
@@ -142,7 +144,7 @@ def _came(view: "CandidateView") -> Pairs:
         ("evidence", evidence_words(view.evidence_refs)),
         ("untrusted", UNTRUSTED if view.derived_from_untrusted else None),
         ("proposed again", _again(view)),
-        ("declined before", DECLINED if view.declined_before else None),
+        ("declined before", _declined(view)),
         ("expires", screen.ahead(view.expires_at_ms)),
     ]
 
@@ -155,6 +157,12 @@ def _again(view: "CandidateView") -> str | None:
     if view.reproposal_of is None:
         return None
     return f"{view.reproposal_of} said the same and was declined; this has evidence of its own"
+
+
+def _declined(view: "CandidateView") -> str | None:
+    if not view.declined_before:
+        return None
+    return DECLINED_TO_DAEMON if view.origin == "daemon" else DECLINED
 
 
 def _review(review: "AutomationReviewView | None") -> Pairs:

@@ -19,11 +19,14 @@ from understudy.cli.weighing import Publish, Reject, Weighing
 
 if TYPE_CHECKING:
     from understudy.client import Client
-    from understudy.wire.learnings import ReviewItemView
+    from understudy.client.errors import ConflictError
+    from understudy.wire.learnings import RelatedLearningView, ReviewItemView
 
 commands = Commands("Review: go through what waits for a person.")
 
 OPEN: Final = ("pending", "escalated")
+# The code of a publication that says otherwise than a learning.
+CONFLICT: Final = "learning_conflict"
 NOTHING: Final = "nothing waits for a person"
 
 
@@ -97,7 +100,7 @@ def decide(client: "Client", person: Person, item: "ReviewItemView") -> str:
             item = client.candidates.get(item.candidate_id)
             if item.state not in OPEN:
                 return f"{item.state} meanwhile"
-            weighing.show(item)
+            weighing.show(item, in_the_way=_in_the_way(client, problem))
 
 
 def upcoming(client: "Client") -> Iterator["ReviewItemView"]:
@@ -130,6 +133,24 @@ def _carry_out(
     published = client.candidates.publish(candidate_id, wanted)
     person.say(published_lines(published))
     return "published as provisional" if published.status == "provisional" else "published"
+
+
+def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearningView | None":
+    """The learning that a publication was refused for; None for other refusals, or if it is gone."""
+    from understudy.client.errors import NotFoundError
+    from understudy.wire.learnings import RelatedLearningView
+
+    params = problem.problem.get("params")
+    learning_id = params.get("learning_id") if isinstance(params, dict) else None
+    if problem.code != CONFLICT or not isinstance(learning_id, str):
+        return None
+    try:
+        found = client.learnings.get(learning_id)
+    except NotFoundError:
+        return None
+    return RelatedLearningView(
+        learning_id=found.learning_id, scope=found.scope, status=found.status, content=found.content
+    )
 
 
 def _counts(tally: Counter[str]) -> str:

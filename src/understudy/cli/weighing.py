@@ -9,7 +9,7 @@ from understudy.cli.person import Left, Person
 from understudy.cli.screen import field_lines, one_line, visible
 
 if TYPE_CHECKING:
-    from understudy.wire.learnings import ReviewItemView
+    from understudy.wire.learnings import RelatedLearningView, ReviewItemView
 
 # Whole words or their letter, so that a sentence typed by mistake decides nothing.
 KEYS: Final = {
@@ -68,11 +68,20 @@ class Weighing:
         self._person = person
         self._item = item
         self._edited: str | None = None
+        self._in_the_way = item.conflicts_with
 
-    def show(self, item: "ReviewItemView") -> None:
-        """Lay a candidate before the person, as it is by now."""
+    def show(
+        self, item: "ReviewItemView", *, in_the_way: "RelatedLearningView | None" = None
+    ) -> None:
+        """Lay a candidate before the person as it is by now, in the words that they gave it.
+
+        `in_the_way` is what those words conflict with, where others than its own do.
+        """
         self._item = item
-        self._person.say(["", *field_lines(item_pairs(item))])
+        self._in_the_way = in_the_way or item.conflicts_with
+        words = item.content if self._edited is None else self._edited
+        card = item.model_copy(update={"content": words, "conflicts_with": self._in_the_way})
+        self._person.say(["", *field_lines(item_pairs(card))])
 
     def ask(self) -> Verdict | None:
         """What the person decides; None to leave it for later. Raises `Left` to stop asking."""
@@ -99,7 +108,7 @@ class Weighing:
 
     def _key(self) -> str:
         publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"
-        supersede = "s[u]persede  " if self._item.conflicts_with else ""
+        supersede = "s[u]persede  " if self._in_the_way else ""
         typed = self._person.ask(
             f"{publish}  pro[v]isional  [e]dit  {supersede}[r]eject  [s]kip  [q]uit  [?] "
         ).lower()
@@ -110,11 +119,10 @@ class Weighing:
         return Publish(changes={**words, **changes})
 
     def _supersede(self) -> Publish | None:
-        conflict = self._item.conflicts_with
-        if conflict is None:
+        if self._in_the_way is None:
             self._person.say(["it conflicts with nothing that it could supersede; p publishes it"])
             return None
-        return self._publish({"supersedes": conflict.learning_id})
+        return self._publish({"supersedes": self._in_the_way.learning_id})
 
     def _edit(self) -> None:
         now = self._item.content if self._edited is None else self._edited
@@ -125,6 +133,9 @@ class Weighing:
         if not edited:
             self._person.say(["nothing changed"])
             return
+        if edited != now:
+            # What other words conflict with is not known before they are tried.
+            self._in_the_way = self._item.conflicts_with
         self._edited = None if edited == self._item.content else edited
         self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
 

@@ -1,17 +1,18 @@
 """What need not be proposed: what is known, what waits already, what a person declined."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.keys import key_of
-from understudy.learnings.model import Candidate, Kind, Learning
+from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
 from understudy.learnings.ports import LearningUnit
 from understudy.learnings.proposals import Proposal
 from understudy.learnings.sentences import carrying, plain_words, sentences
+from understudy.learnings.visibility import prompt_visible
 from understudy.memory.record import Evidence
 from understudy.sessions.learning_scopes import (
     WORKSPACE,
@@ -36,14 +37,19 @@ class Declined:
 def is_known(
     unit: LearningUnit, scope: LearningScope, kind: Kind, key: str, *, now_ms: int
 ) -> bool:
-    """Whether a session sees a live learning that says this, or somebody has yet to decide on it."""
-    if unit.candidates.open_with_key(scope, kind, key, now_ms=now_ms) is not None:
+    """Whether this was learned for where it is said, or the daemon has proposed it already.
+
+    What no prompt may tell does not keep it from being learned, unless a rule left it so.
+    """
+    if unit.candidates.proposed_with_key(scope, kind, key, now_ms=now_ms) is not None:
         return True
-    return any(
-        not learning.is_expired(now_ms)
-        for seen in _seen_from(unit, scope)
-        for learning in unit.learnings.with_key(seen, kind, key)
+    seen = (
+        it for each in _seen_from(unit, scope) for it in unit.learnings.with_key(each, kind, key)
     )
+    live = [it for it in _met(seen, scope) if not it.is_expired(now_ms)]
+    if any(it.policy_decision is PolicyDecision.AUTOMATIC for it in live):
+        return True
+    return bool(prompt_visible(unit.learnings, live, now_ms=now_ms))
 
 
 def declined(
@@ -72,8 +78,9 @@ def declined(
 def taken_back(
     unit: LearningUnit, scope: LearningScope, kind: Kind, key: str
 ) -> tuple[Learning, ...]:
-    """The same thing where a person revoked it, in any scope seen from this one, newest first."""
-    return unit.learnings.revoked_by_people(_seen_from(unit, scope), kind, key)
+    """The same thing where a person revoked it, newest first."""
+    found = unit.learnings.revoked_by_people(_seen_from(unit, scope), kind, key)
+    return tuple(_met(found, scope))
 
 
 def evidence_digest(proposal: Proposal, evidence: Evidence) -> str:
@@ -103,6 +110,11 @@ def _made_of(unit: LearningUnit, learnings: Sequence[Learning]) -> Iterator[Cand
             continue
         if candidate is not None:
             yield candidate
+
+
+def _met(learnings: Iterable[Learning], scope: LearningScope) -> Iterator[Learning]:
+    """Those of this very scope, and of wider ones those that were learned from runs too."""
+    return (it for it in learnings if it.scope == scope or it.source.run_id is not None)
 
 
 def _seen_from(unit: LearningUnit, scope: LearningScope) -> Sequence[LearningScope]:

@@ -176,7 +176,7 @@ class Candidate:
     # A candidate with the same key that a person rejected, or whose learning a person took back; this
     # one has evidence of its own.
     reproposal_of: str | None = None
-    # A person said no to the same thing before, so only a person may say yes.
+    # A person said no to the same thing before; what the daemon found only a person may then publish.
     declined_before: bool = False
     # What it was found in, so that the same words said again are no new evidence.
     evidence_digest: str | None = None

@@ -71,10 +71,10 @@ class CandidateStore(Protocol):
         """The same thing where a person said no, newest first; at most fifty."""
         ...
 
-    def open_with_key(
+    def proposed_with_key(
         self, scope: LearningScope, kind: Kind, semantic_key: str, *, now_ms: int
     ) -> Candidate | None:
-        """The same thing where somebody still has to decide."""
+        """The same thing where the daemon proposed it and somebody has yet to decide."""
         ...
 
     def decided_since(self, since_ms: int, *, limit: int) -> tuple[Candidate, ...]:

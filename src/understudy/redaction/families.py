@@ -23,7 +23,8 @@ _BASE64: Final = r"[A-Za-z0-9_+/=-]"
 _START: Final = r"(?:\b|_|%2[0-9A-F]|\\[nrt])"
 _FIRST: Final = re.compile(r"(\[[^\]]+\]|\\w)(?:\{(\d+)|\+)")
 _ELLIPSIS: Final = re.compile(r"\.\.\.|…|\*\*\*")
-_WORDS_ONLY: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)*|[A-Z]{1,12}(?:[_-][A-Z]+)*")
+# One word alone is nobody's blank to fill in: `sk-proj-abc` is a poor key, and yet one.
+_WORDS_ONLY: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)+|[A-Z]{1,12}(?:[_-][A-Z]+)*")
 
 
 def is_real(body: str) -> bool:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.lifecycle import OPEN as OPEN_STATES
-from understudy.learnings.model import Candidate, CandidateState, Kind
+from understudy.learnings.model import Candidate, CandidateState, Kind, Origin
 from understudy.learnings.ports import Expired, Tally
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.candidate_rows import candidate_row, read_candidate
@@ -86,12 +86,12 @@ class SqlCandidates:
         """The same thing where a person said no, newest first; at most fifty."""
         return self._all(_REJECTED, _same(scope, kind, semantic_key))
 
-    def open_with_key(
+    def proposed_with_key(
         self, scope: LearningScope, kind: Kind, semantic_key: str, *, now_ms: int
     ) -> Candidate | None:
-        """The same thing where somebody still has to decide; the oldest, where there are more."""
+        """The same thing where the daemon proposed it and somebody has yet to decide; the oldest."""
         values = {"now_ms": now_ms, **_same(scope, kind, semantic_key)}
-        return next(iter(self._all(_OPEN_WITH_KEY, values)), None)
+        return next(iter(self._all(_PROPOSED_WITH_KEY, values)), None)
 
     def decided_since(self, since_ms: int, *, limit: int) -> tuple[Candidate, ...]:
         """Candidates that were decided since a time, newest first."""
@@ -181,9 +181,10 @@ _OF_RUN: Final = (
 _IS_SAME: Final = sa.and_(
     *(candidates.c[name] == sa.bindparam(name) for name in ("key_digest", "scope_key", "kind"))
 )
-_OPEN_WITH_KEY: Final = (
+_PROPOSED_WITH_KEY: Final = (
     sa.select(*_COLUMNS)
     .where(_IS_SAME, OPEN, _lasts(sa.bindparam("now_ms")))
+    .where(candidates.c.origin == str(Origin.DAEMON))
     # Not by id alone: SQLite would go through the scope in that order, not to the key.
     .order_by(candidates.c.created_at_ms, candidates.c.candidate_id)
 )

@@ -85,7 +85,7 @@ class CandidateView(View):
     derived_from_untrusted: bool
     # The same thing was rejected or taken back before; this one has evidence of its own.
     reproposal_of: Omitted[str] = None
-    # Whether a person said no to the same thing before; no rule publishes it then.
+    # Whether a person said no to the same thing before; no rule publishes what the daemon found then.
     declined_before: bool
     decided_at_ms: Omitted[int] = None
     decided_by: Omitted[str] = None

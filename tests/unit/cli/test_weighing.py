@@ -29,7 +29,7 @@ def ok(document: Any) -> httpx2.Response:
     return httpx2.Response(200, json=document)
 
 
-def refused(status: int, problem: dict[str, str]) -> httpx2.Response:
+def refused(status: int, problem: dict[str, Any]) -> httpx2.Response:
     return httpx2.Response(status, json=problem)
 
 
@@ -124,6 +124,52 @@ def test_a_conflict_that_came_up_meanwhile_is_shown_and_asked_about() -> None:
     assert "lrn_9 (workspace:default, active): Replies are long" in person.screen
     assert "it takes the place of lrn_9" in person.screen
     assert person.heard[-1] == "1 published"
+
+
+def test_what_edited_words_conflict_with_is_superseded_with_them() -> None:
+    person = FakePerson("e", "p", "u", edits=["The port is 8081"])
+    conflict = CONFLICT | {"params": {"learning_id": "lrn_9"}}
+
+    sent = decide(
+        person,
+        [item()],
+        refused(409, conflict),
+        ok(item_document()),
+        ok(learning_document("lrn_9", content="The port is 8080")),
+        ok(learning_document(supersedes="lrn_9")),
+    )
+
+    assert sent[-1] == (PUBLISH, {"content": "The port is 8081", "supersedes": "lrn_9"})
+    redrawn = person.screen.rpartition("lrn_9 says otherwise")[2]
+    assert "The port is 8081" in redrawn
+    assert "Replies are short" not in redrawn
+    assert "lrn_9 (session:demo, active): The port is 8080" in redrawn
+    assert "s[u]persede" in person.prompts[-1]
+
+
+def test_what_earlier_words_conflicted_with_is_not_superseded_with_later_ones() -> None:
+    person = FakePerson("e", "p", "e", "u", "s", edits=["The port is 8081", "The host is blue"])
+
+    sent = decide(
+        person,
+        [item()],
+        refused(409, CONFLICT | {"params": {"learning_id": "lrn_9"}}),
+        ok(item_document()),
+        ok(learning_document("lrn_9")),
+    )
+
+    assert [path for path, _ in sent].count(PUBLISH) == 1
+    assert "it conflicts with nothing" in person.screen
+
+
+def test_a_learning_that_is_gone_is_no_longer_in_the_way() -> None:
+    person = FakePerson("p", "u", "s")
+    conflict = CONFLICT | {"params": {"learning_id": "lrn_9"}}
+
+    decide(person, [item()], refused(409, conflict), ok(item_document()), refused(404, GONE))
+
+    assert "it conflicts with nothing" in person.screen
+    assert person.heard[-1] == "1 skipped"
 
 
 def test_one_that_somebody_else_decided_is_left_alone() -> None:
@@ -234,6 +280,18 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
         *("its run had read what tools", "sensitive", "its time is over"),
     ):
         assert words in person.screen, words
+
+
+@pytest.mark.parametrize(("origin", "is_limited"), [("daemon", True), ("api", False)])
+def test_only_what_the_daemon_proposes_again_is_kept_from_the_rules(
+    origin: str, is_limited: bool
+) -> None:
+    person = FakePerson("s")
+
+    decide(person, [item(origin=origin, declined_before=True)])
+
+    assert "a person said no to the same thing before" in person.screen
+    assert ("before, so no rule publishes it" in person.screen) is is_limited
 
 
 HOSTILE = "\x1b]0;owned\x07 red\x1b[31m \u202egnp.exe \x00 \u200bzero"
