@@ -32,9 +32,12 @@ def test_a_killed_daemons_runs_go_on_elsewhere_within_five_seconds(
                 label = f"{session}-r{number}"
                 labels[first.submit(session, plan_for(label, delay_s=1.0))] = label
         model.wait_for_requests(8)
+        # However long the second takes to start, no session is done by then.
+        model.hold()
         with DaemonProcess(tmp_path / "two", database_url=url, config=config) as second:
             first.kill()
             killed_at_ms = int(time.time() * 1000)
+            model.release()
             runs = wait_for(lambda: all_ended(second, len(labels)), 90, what="all runs to end")
             journals = {session: journal_of(second, session) for session in sessions}
     assert {run["status"] for run in runs.values()} == {"completed"}

@@ -1,4 +1,4 @@
-"""How much a server may say: a bound on a message, and on a second."""
+"""How much a server may say: a bound on a message, on a second, and on a minute."""
 
 import time
 from collections.abc import Callable
@@ -7,6 +7,8 @@ from typing import Final
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_BYTES_PER_S: Final = 16 * 1024 * 1024
 MAX_LINES_PER_S: Final = 5000
+# Whoever reads slowly is flooded by less.
+MAX_LINES_PER_MINUTE: Final = 60_000
 
 
 class Flooded(Exception):
@@ -27,13 +29,21 @@ class Intake:
         self._second = 0
         self._bytes = 0
         self._lines = 0
+        self._minute = 0
+        self._lines_in_minute = 0
 
     def take(self, piece: bytes) -> None:
         """Count one piece; `Flooded` when it is too much."""
         second = int(self._now())
         if second != self._second:
             self._second, self._bytes, self._lines = second, 0, 0
+        if second - self._minute >= 60:
+            self._minute, self._lines_in_minute = second, 0
+        lines = piece.count(b"\n")
         self._bytes += len(piece)
-        self._lines += piece.count(b"\n")
+        self._lines += lines
+        self._lines_in_minute += lines
         if self._bytes > MAX_BYTES_PER_S or self._lines > self._max_lines:
+            raise Flooded
+        if self._lines_in_minute > MAX_LINES_PER_MINUTE:
             raise Flooded

@@ -3,7 +3,13 @@
 import pytest
 
 from understudy.mcp_client.backoff import LONGEST_S, STEADY_S, Backoff
-from understudy.mcp_client.flood import MAX_BYTES_PER_S, MAX_LINES_PER_S, Flooded, Intake
+from understudy.mcp_client.flood import (
+    MAX_BYTES_PER_S,
+    MAX_LINES_PER_MINUTE,
+    MAX_LINES_PER_S,
+    Flooded,
+    Intake,
+)
 
 
 class Time:
@@ -73,4 +79,22 @@ def test_every_second_counts_for_itself() -> None:
     intake = Intake(now=time)
     for _ in range(10):
         intake.take(b"\n" * MAX_LINES_PER_S)
+        time.now += 1
+
+
+def test_a_steady_stream_that_fills_no_second_is_a_flood_within_a_minute() -> None:
+    time = Time()
+    intake = Intake(now=time)
+    for _ in range(40):
+        intake.take(b"\n" * (MAX_LINES_PER_MINUTE // 40))
+        time.now += 1
+    with pytest.raises(Flooded):
+        intake.take(b"\n")
+
+
+def test_a_minute_that_is_over_counts_no_more() -> None:
+    time = Time()
+    intake = Intake(now=time)
+    for _ in range(200):
+        intake.take(b"\n" * (MAX_LINES_PER_MINUTE // 60))
         time.now += 1
