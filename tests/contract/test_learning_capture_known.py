@@ -95,7 +95,10 @@ async def test_what_a_session_sees_already_is_not_proposed(
 async def test_what_is_not_known_here_and_now_is_proposed(
     school: School, fake: FakeModel, fields: dict[str, Any]
 ) -> None:
-    said = {"content": "project codename: ATLAS", "source": Source(run_id="run_1")}
+    said: dict[str, Any] = {
+        "content": "project codename: ATLAS",
+        "source": Source(run_id="run_1"),
+    }
     keep(school.units, make_learning(**(said | fields)))
     assert len(await learned(school)) == 1
 
