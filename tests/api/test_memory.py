@@ -382,6 +382,7 @@ def test_other_sessions_are_found_only_when_the_policy_says_so(live: Live) -> No
 
 
 def test_the_status_tells_of_run_memory(live: Live) -> None:
+    before = live.ok("GET", "/v1/status")["session_memory"]["metrics"]
     remember(live, "status", "something to remember")
 
     status = live.ok("GET", "/v1/status")
@@ -399,10 +400,9 @@ def test_the_status_tells_of_run_memory(live: Live) -> None:
     assert set(run_memory["metrics"]) == set(METRICS)
     assert run_memory["maintenance"]["source"] in ("startup", "runtime_policy")
     assert run_memory["indexed_record_count"] >= 1
-    assert status["session_memory"]["metrics"] == {
-        "injected_total": 0,
-        "prompt_limit_omitted_total": 0,
-    }
+    assert set(before) == {"injected_total", "prompt_limit_omitted_total"}
+    # Nothing was learned here, so no prompt was told of it.
+    assert status["session_memory"]["metrics"] == before
 
 
 def test_prometheus_reads_the_same_counters(live: Live) -> None:
