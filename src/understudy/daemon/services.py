@@ -103,11 +103,16 @@ class Services:
         self.mcp = mcp_servers(settings, clock, ground.children)
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
-        self.metrics = Metrics(self.tools.names())
-        self.metrics.watch_run_memory(self.keeper.counters.snapshot)
-        self.metrics.watch_session_memory(self.learning.prompts.snapshot)
-        self.metrics.watch_learning(self.learning.counters.snapshot)
+        self.metrics = self._metrics()
         self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
+
+    def _metrics(self) -> Metrics:
+        """What is counted, with the counters that parts keep for themselves."""
+        metrics = Metrics(self.tools.names())
+        metrics.watch_run_memory(self.keeper.counters.snapshot)
+        metrics.watch_session_memory(self.learning.prompts.snapshot)
+        metrics.watch_learning(self.learning.counters.snapshot)
+        return metrics
 
     def _tools(self) -> ToolRegistry:
         """Our own tools, each with the services that it calls."""

@@ -14,6 +14,10 @@ from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session
 
 EXCERPT_CHARS: Final = 180
+TITLE_CHARS: Final = 80
+# How many are ranked where there are more in scope than can all be read. Reading one costs more
+# than finding it; the first ten of 64 are, on average, more than nine of the first ten of 400.
+CANDIDATES: Final = 64
 
 
 class ResultKind(StrEnum):

@@ -9,17 +9,22 @@ from understudy.learnings.ports import TERM_KIND
 from understudy.learnings.visibility import prompt_blockers, replaced_ids, search_blockers
 from understudy.redaction.marker import cut
 from understudy.retrieval.choice import content_of
-from understudy.retrieval.containment import needle
-from understudy.retrieval.hits import Asked, Hits, ResultKind, SearchResult, excerpt
-from understudy.retrieval.learned import is_small, read, statistics_for
+from understudy.retrieval.fitting import Fit, fitting
+from understudy.retrieval.hits import (
+    CANDIDATES,
+    TITLE_CHARS,
+    Asked,
+    Hits,
+    ResultKind,
+    SearchResult,
+    excerpt,
+)
+from understudy.retrieval.learned import is_small, read
 from understudy.retrieval.rarity import SCAN_LIMIT
-from understudy.retrieval.score import Document, Field, rank
+from understudy.retrieval.score import Document, Field
 from understudy.retrieval.terms import query_terms, terms_of
 from understudy.sessions.learning_scopes import ScopeKind
 
-# How many are ranked where there are more in scope than can all be read.
-CANDIDATES: Final = 64
-TITLE_CHARS: Final = 80
 # What is said of every learning of a kind or scope; the index holds only what learnings say.
 LABELS: Final = frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
 
@@ -63,25 +68,12 @@ def _in_sight(asked: Asked) -> list[str]:
 
 
 def _results(asked: Asked, visible: Sequence[Learning]) -> Iterator[SearchResult]:
-    if asked.query is None:
-        yield from (_result(asked, it) for it in visible)
-        return
     by_id = {it.learning_id: it for it in visible}
-    documents = {it.learning_id: document_of(it) for it in visible}
-    statistics = statistics_for(asked.unit, asked.query)
-    ranked = rank(
-        asked.query, tuple(documents.values()), statistics=statistics, now_ms=asked.now_ms
-    )
-    sought = needle(asked.query)
-    for scored in ranked:
-        score, fields = sought.earned(scored, documents[scored.id])
-        if score > 0:
-            yield _result(asked, by_id[scored.id], score=score, matched_fields=fields)
+    for fit in fitting(asked, TERM_KIND, [document_of(it) for it in visible]):
+        yield _result(asked, by_id[fit.id], fit)
 
 
-def _result(
-    asked: Asked, learning: Learning, *, score: float = 0.0, matched_fields: tuple[str, ...] = ()
-) -> SearchResult:
+def _result(asked: Asked, learning: Learning, fit: Fit) -> SearchResult:
     return SearchResult(
         kind=ResultKind.LEARNING,
         source_id=learning.learning_id,
@@ -89,9 +81,9 @@ def _result(
         excerpt=excerpt(learning.content),
         timestamp_ms=learning.published_at_ms,
         prompt_eligible=not prompt_blockers(learning, now_ms=asked.now_ms),
-        score=score,
+        score=fit.score,
         scope=learning.scope,
-        matched_fields=matched_fields,
+        matched_fields=fit.matched_fields,
         learning_status=learning.status,
         publish_tier=learning.publish_tier,
         verification_status=learning.verification_status,

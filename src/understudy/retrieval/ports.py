@@ -76,10 +76,3 @@ class TermIndex(Protocol):
     def statistics(self, kind: str, terms: Sequence[str]) -> TermStatistics:
         """How common these terms are in the whole store."""
         ...
-
-
-class TermUnit(Protocol):
-    """A transaction over the index of terms."""
-
-    @property
-    def term_index(self) -> TermIndex: ...

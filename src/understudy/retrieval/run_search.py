@@ -2,25 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import RunMemory, RunMemoryRecord
 from understudy.redaction.marker import cut
-from understudy.retrieval.containment import needle
-from understudy.retrieval.hits import Asked, Hits, ResultKind, SearchResult, excerpt
+from understudy.retrieval.fitting import Fit, fitting
+from understudy.retrieval.hits import (
+    CANDIDATES,
+    TITLE_CHARS,
+    Asked,
+    Hits,
+    ResultKind,
+    SearchResult,
+    excerpt,
+)
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.recovered import document_of
-from understudy.retrieval.score import rank
 from understudy.retrieval.terms import query_terms
 from understudy.sessions.learning_scopes import LearningScope, session_scope
-
-# How many are ranked where there are more in scope than can all be read. Reading one costs more
-# than finding it; the first ten of 64 are, on average, more than nine of the first ten of 400.
-CANDIDATES: Final = 64
-TITLE_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,25 +103,12 @@ def _keys(asked: Asked) -> tuple[str, ...]:
 
 
 def _results(asked: Asked, seen: Sequence[Seen]) -> Iterator[SearchResult]:
-    if asked.query is None:
-        yield from (_result(asked, each) for each in seen)
-        return
-    documents = {each.record.run_id: document_of(each.record.memory) for each in seen}
     by_run = {each.record.run_id: each for each in seen}
-    statistics = asked.unit.term_index.statistics(TERM_KIND, query_terms(asked.query))
-    ranked = rank(
-        asked.query, tuple(documents.values()), statistics=statistics, now_ms=asked.now_ms
-    )
-    sought = needle(asked.query)
-    for scored in ranked:
-        score, fields = sought.earned(scored, documents[scored.id])
-        if score > 0:
-            yield _result(asked, by_run[scored.id], score=score, matched_fields=fields)
+    for fit in fitting(asked, TERM_KIND, [document_of(each.record.memory) for each in seen]):
+        yield _result(asked, by_run[fit.id], fit)
 
 
-def _result(
-    asked: Asked, seen: Seen, *, score: float = 0.0, matched_fields: tuple[str, ...] = ()
-) -> SearchResult:
+def _result(asked: Asked, seen: Seen, fit: Fit) -> SearchResult:
     record = seen.record
     return SearchResult(
         kind=ResultKind.RECOVERED_RUN,
@@ -130,9 +118,9 @@ def _result(
         timestamp_ms=record.memory.recorded_at_ms,
         # A prompt tells of its own session alone, whatever can be found.
         prompt_eligible=record.session_id == asked.session.session_id,
-        score=score,
+        score=fit.score,
         scope=seen.scope,
-        matched_fields=matched_fields,
+        matched_fields=fit.matched_fields,
     )
 
 

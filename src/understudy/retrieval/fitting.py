@@ -1,0 +1,32 @@
+"""Which of the documents in sight fit a search, best first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from understudy.retrieval.containment import needle
+from understudy.retrieval.hits import Asked
+from understudy.retrieval.score import Document, rank
+from understudy.retrieval.terms import query_terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A document that fits, how well, and through which of its fields."""
+
+    id: str
+    score: float = 0.0
+    matched_fields: tuple[str, ...] = ()
+
+
+def fitting(asked: Asked, kind: str, documents: Sequence[Document]) -> Iterator[Fit]:
+    """Those that earn something; without a query all of them, as they come."""
+    if asked.query is None:
+        yield from (Fit(id=it.id) for it in documents)
+        return
+    by_id = {it.id: it for it in documents}
+    statistics = asked.unit.term_index.statistics(kind, query_terms(asked.query))
+    sought = needle(asked.query)
+    for scored in rank(asked.query, documents, statistics=statistics, now_ms=asked.now_ms):
+        score, fields = sought.earned(scored, by_id[scored.id])
+        if score > 0:
+            yield Fit(id=scored.id, score=score, matched_fields=fields)
