@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
+from understudy.core.linear import has
 from understudy.guard.book import rule_book
 from understudy.guard.detectors import DETECTORS
 from understudy.guard.joins import Reading, joined_findings
 from understudy.guard.places import MANIFEST_NAME, place_of, text_of
 from understudy.guard.reading import views_of
 from understudy.guard.rule import Category, Finding, Place, Rule
-from understudy.guard.search import Matcher, compiled, has
+from understudy.guard.search import Matcher, compiled
 from understudy.guard.typosquats import typosquats
 from understudy.guard.view import View
 

@@ -1,23 +1,21 @@
 """Runs one pattern over a text in linear time and answers where its matches begin."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
 import re2
 
+from understudy.core.linear import Spans, has, options, spans_of
 from understudy.guard.rule import Pattern
 
 _MEMORY: Final = 64 << 20
-_ANYWHERE: Final = re2._Anchor.UNANCHORED  # noqa: SLF001
 # So many matches that are all excused are no accident, and to weigh each would take long.
 MAX_EXCUSED: Final = 2_000
 # A match may run over a whole text; the checks on it read this much.
 MAX_WEIGHED: Final = 20_000
 
 _BLANKS: Final = b" \t\n"
-
-Spans = Sequence[tuple[int, int]]
 
 
 class Matcher:
@@ -57,26 +55,7 @@ class Matcher:
 @cache
 def compiled(regex: str) -> Any:
     """A pattern of RE2; letters match in either case unless it says `(?-i)`."""
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    options.log_errors = False
-    return re2.compile(f"(?im:{regex})", options)
-
-
-def spans_of(regex: Any, text: bytes) -> Iterator[Spans]:
-    """Where the groups of each match stand, one match after the other."""
-    match, at, end = regex._regexp.Match, 0, len(text)  # noqa: SLF001
-    while at <= end:
-        spans = match(_ANYWHERE, text, at, end)
-        if spans[0][0] < 0:
-            return
-        yield spans
-        at = max(spans[0][1], at + 1)
-
-
-def has(regex: Any, text: bytes) -> bool:
-    """Whether the pattern is anywhere in the text."""
-    return bool(regex._regexp.Match(_ANYWHERE, text, 0, len(text))[0][0] >= 0)  # noqa: SLF001
+    return re2.compile(f"(?im:{regex})", options(_MEMORY))
 
 
 def _said_at(text: bytes, start: int, end: int) -> int:

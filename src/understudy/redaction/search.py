@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import re2
 
+from understudy.core.linear import options, spans_of
 from understudy.redaction.rule import Match, Rule, Span
 
 # The sets are run over windows: over a long text they would lose their speed.
@@ -20,7 +21,6 @@ LEAD: Final = 512
 TAIL: Final = 1_024
 BLOCK: Final = 8_192
 _MEMORY: Final = 256 << 20
-_ANYWHERE: Final = re2._Anchor.UNANCHORED  # noqa: SLF001
 
 
 class Searcher:
@@ -88,7 +88,7 @@ class _Compiled:
 
     @cached_property
     def _pattern(self) -> Any:
-        return re2.compile(self._rule.pattern, _options())
+        return re2.compile(self._rule.pattern, options(_MEMORY))
 
     @cached_property
     def _names(self) -> Mapping[str, int]:
@@ -133,18 +133,8 @@ class _Piece:
 
     def matches(self, pattern: Any) -> Iterable[Sequence[Span]]:
         """Where the groups of each match stand."""
-        found = self._in_bytes(pattern)
+        found = spans_of(pattern, self.encoded)
         return found if self._is_plain else self._in_characters(found)
-
-    def _in_bytes(self, pattern: Any) -> Iterator[Sequence[Span]]:
-        # The library's own way through all matches costs more than to search a line.
-        match, text, at, end = pattern._regexp.Match, self.encoded, 0, len(self.encoded)  # noqa: SLF001
-        while at < end:
-            spans = match(_ANYWHERE, text, at, end)
-            if spans[0][0] < 0:
-                return
-            yield spans
-            at = max(spans[0][1], at + 1)
 
     def _in_characters(self, found: Iterable[Sequence[Span]]) -> Iterator[Sequence[Span]]:
         at = characters = 0
@@ -163,15 +153,8 @@ def _reach(match: Span, spans: Iterable[Span]) -> int:
 
 
 def _trigger_set(rules: Iterable[Rule]) -> Any:
-    triggers = re2.Set.SearchSet(_options())
+    triggers = re2.Set.SearchSet(options(_MEMORY))
     for trigger in (*(rule.trigger for rule in rules), ""):
         triggers.Add(trigger)
     triggers.Compile()
     return triggers
-
-
-def _options() -> Any:
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    options.log_errors = False
-    return options

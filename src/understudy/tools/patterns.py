@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import re2
 
+from understudy.core.linear import options
 from understudy.tools.base import ToolError
 
 # Bounds the program a pattern becomes, and so the work per byte.
@@ -42,10 +43,8 @@ def compile_glob(glob: str) -> Any:
 
 
 def _options(**changed: bool) -> Any:
-    options = re2.Options()
-    options.max_mem = _MAX_MEMORY
-    options.log_errors = False
-    options.never_capture = True
+    chosen = options(_MAX_MEMORY)
+    chosen.never_capture = True
     for name, value in changed.items():
-        setattr(options, name, value)
-    return options
+        setattr(chosen, name, value)
+    return chosen

@@ -6,10 +6,11 @@ from collections import Counter
 import pytest
 
 from tests.unit.guard.examples import found_in
+from understudy.core.linear import spans_of
 from understudy.guard.book import rule_book, rules
 from understudy.guard.rule import Category, Rule
 from understudy.guard.scan import scan_text
-from understudy.guard.search import compiled, spans_of
+from understudy.guard.search import compiled
 from understudy.guard.table import rule_table
 
 EACH_RULE = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
