@@ -46,6 +46,7 @@ from understudy.schedules.model import (
 )
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
+from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
 from understudy.storage.schema import metadata
@@ -84,6 +85,9 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("learnings", "publish_tier", Tier),
     ("learnings", "verification_status", Verification),
     ("learnings", "policy_decision", PolicyDecision),
+    ("skills", "origin", SkillOrigin),
+    ("skills", "visibility", Visibility),
+    ("skills", "status", SkillStatus),
 ]
 MIGRATE = """
 import sys

@@ -10,6 +10,8 @@ import psycopg
 import sqlalchemy as sa
 import structlog
 
+from understudy.storage.fnv import signed_fnv1a
+
 log = structlog.get_logger()
 
 CHANNEL: Final = "understudy_events"
@@ -75,6 +77,10 @@ class PostgresDialect:
         digest = sha256(scope_key.encode(errors="surrogatepass")).digest()
         number = int.from_bytes(digest[:4], signed=True)
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCOPE_SPACE, number)))
+
+    def lock_slug(self, connection: sa.Connection, slug: str) -> None:
+        """Let nobody else change the skill of a slug."""
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(signed_fnv1a(slug))))
 
     def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
         """Whether a text is part of another, whatever signs are in it."""

@@ -60,10 +60,11 @@ def replace_version(
     values: Mapping[str, Any],
     *,
     expected_version: int,
+    counter: str = "version",
 ) -> None:
     """Update a row that still has the expected version, or raise `StaleVersion`."""
     statement = (
-        sa.update(table).where(where, table.c.version == expected_version).values(dict(values))
+        sa.update(table).where(where, table.c[counter] == expected_version).values(dict(values))
     )
     if connection.execute(statement).rowcount != 1:
         raise StaleVersion(

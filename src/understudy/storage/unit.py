@@ -13,6 +13,7 @@ from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
+from understudy.skills.ports import BundleStore
 from understudy.storage.agents import SqlAgents
 from understudy.storage.artifacts import SqlArtifacts
 from understudy.storage.assets import SqlAssets
@@ -42,6 +43,9 @@ from understudy.storage.schedules import SqlSchedules
 from understudy.storage.schema import capture_jobs, review_jobs
 from understudy.storage.sessions import SqlSessions
 from understudy.storage.sidechains import SqlSidechains, SqlSignals
+from understudy.storage.skill_bundle_rows import SqlSkillBundles
+from understudy.storage.skill_grants import SqlSkillGrants
+from understudy.storage.skills import SqlSkills
 from understudy.storage.tasks import SqlTasks
 from understudy.storage.term_counts import TermCounts
 from understudy.storage.term_index import SqlTermIndex
@@ -54,6 +58,12 @@ Enqueue = Callable[[sa.Connection, Run], None]
 OpenBlobs = Callable[[sa.Connection], BlobStore]
 # Where run memories are; there as well.
 OpenRunMemories = Callable[[sa.Connection], RunMemoryStore]
+# Where the bundles of skills are; there as well. Files need the unit, to be taken back with it.
+OpenSkillBundles = Callable[["SqlUnit"], BundleStore]
+
+
+def _bundles_as_rows(unit: "SqlUnit") -> BundleStore:
+    return SqlSkillBundles(unit.connection)
 
 
 class SqlUnit:
@@ -67,11 +77,13 @@ class SqlUnit:
         blobs: OpenBlobs = SqlBlobs,
         run_memories: OpenRunMemories = SqlRunMemories,
         term_counts: TermCounts | None = None,
+        skill_bundles: OpenSkillBundles = _bundles_as_rows,
     ) -> None:
         self.connection = connection
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
+        self._skill_bundles = skill_bundles
         self._dialect = dialect
         self._enqueue = enqueue
         # Sessions whose journal grew; those who listen are told after the commit.
@@ -159,6 +171,18 @@ class SqlUnit:
     @cached_property
     def signals(self) -> SqlSignals:
         return SqlSignals(self.connection)
+
+    @cached_property
+    def skills(self) -> SqlSkills:
+        return SqlSkills(self.connection, self._dialect)
+
+    @cached_property
+    def skill_grants(self) -> SqlSkillGrants:
+        return SqlSkillGrants(self.connection)
+
+    @cached_property
+    def skill_bundles(self) -> BundleStore:
+        return self._skill_bundles(self)
 
     @cached_property
     def tasks(self) -> SqlTasks:
@@ -264,10 +288,12 @@ class SqlUnits:
         enqueued: Callable[[], None] = lambda: None,
         blobs: OpenBlobs = SqlBlobs,
         run_memories: OpenRunMemories = SqlRunMemories,
+        skill_bundles: OpenSkillBundles = _bundles_as_rows,
     ) -> None:
         self.engine = engine
         self._blobs = blobs
         self._run_memories = run_memories
+        self._skill_bundles = skill_bundles
         # Tells the engine, after the commit, that there is something in its queue.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
@@ -317,6 +343,7 @@ class SqlUnits:
             self._blobs,
             self._run_memories,
             self._term_counts,
+            self._skill_bundles,
         )
 
     @contextmanager

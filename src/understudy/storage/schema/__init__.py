@@ -33,6 +33,16 @@ from understudy.storage.schema.sessions import (
     sessions,
 )
 from understudy.storage.schema.sidechains import sidechains, signals
+from understudy.storage.schema.skills import (
+    skill_agent_grants,
+    skill_blobs,
+    skill_bundle_files,
+    skill_bundles,
+    skill_trash,
+    skill_user_grants,
+    skill_versions,
+    skills,
+)
 from understudy.storage.schema.tasks import tasks
 from understudy.storage.schema.term_index import term_entries
 from understudy.storage.schema.waiting import artifacts, requests
@@ -76,6 +86,14 @@ __all__ = [
     "sessions",
     "sidechains",
     "signals",
+    "skill_agent_grants",
+    "skill_blobs",
+    "skill_bundle_files",
+    "skill_bundles",
+    "skill_trash",
+    "skill_user_grants",
+    "skill_versions",
+    "skills",
     "tasks",
     "term_entries",
     "tokens",

@@ -1,0 +1,68 @@
+"""Whether an agent that works for a user may use a skill, and why."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from understudy.skills.model import Skill, SkillStatus, Visibility
+
+
+class Reason(StrEnum):
+    """What decided."""
+
+    INACTIVE = "inactive"
+    DISABLED = "disabled"
+    SYSTEM = "system"
+    PUBLIC = "public"
+    OWNER = "owner"
+    AGENT_GRANT = "agent_grant"
+    USER_GRANT = "user_grant"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The decision."""
+
+    allowed: bool
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked: which skill, for whom, and what was granted to them."""
+
+    skill: Skill
+    # Empty where no user is known; nobody owns anything then.
+    user_id: str
+    agent_granted: bool
+    user_granted: bool
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether grants count; those of a private skill are remains of an unfinished change."""
+        return self.skill.visibility is Visibility.INTERNAL
+
+
+# In this order: the first that applies decides, and where none does the answer is no.
+RULES: Final[tuple[tuple[Reason, bool, Callable[[Asked], bool]], ...]] = (
+    (Reason.INACTIVE, False, lambda it: it.skill.status is not SkillStatus.ACTIVE),
+    (Reason.DISABLED, False, lambda it: not it.skill.enabled),
+    (Reason.SYSTEM, True, lambda it: it.skill.is_system),
+    (Reason.PUBLIC, True, lambda it: it.skill.visibility is Visibility.PUBLIC),
+    (Reason.OWNER, True, lambda it: it.user_id != "" and it.skill.owner_id == it.user_id),
+    (Reason.AGENT_GRANT, True, lambda it: it.is_internal and it.agent_granted),
+    (Reason.USER_GRANT, True, lambda it: it.is_internal and it.user_granted),
+)
+
+
+def access(skill: Skill, *, agent_granted: bool, user_granted: bool, user_id: str) -> Access:
+    """Whether they may use it, and what decided."""
+    asked = Asked(
+        skill=skill, user_id=user_id, agent_granted=agent_granted, user_granted=user_granted
+    )
+    for reason, allowed, applies in RULES:
+        if applies(asked):
+            return Access(allowed=allowed, reason=reason)
+    return Access(allowed=False, reason=Reason.NONE)

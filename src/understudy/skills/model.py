@@ -1,0 +1,119 @@
+"""The records of a skill: what it is, each of its versions, and who may use it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Visibility(StrEnum):
+    """Who may use a skill."""
+
+    PRIVATE = "private"  # its owner
+    INTERNAL = "internal"  # whoever it is granted to
+    PUBLIC = "public"  # everybody
+
+
+class SkillStatus(StrEnum):
+    """Whether a skill can be used."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"  # something that it needs is missing
+    DELETED = "deleted"
+
+
+class SkillOrigin(StrEnum):
+    """Where a skill came from."""
+
+    SYSTEM = "system"
+    MANAGED = "managed"
+    PROMOTED = "promoted"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill as it stands; `version` names the bundle that is current."""
+
+    skill_id: str
+    slug: str
+    name: str
+    description: str
+    origin: SkillOrigin
+    owner_id: str
+    version: int
+    digest: str
+    size: int
+    created_at_ms: int
+    updated_at_ms: int
+    visibility: Visibility = Visibility.PRIVATE
+    status: SkillStatus = SkillStatus.ACTIVE
+    # A switch of its own, whatever the status.
+    enabled: bool = True
+    tags: tuple[str, ...] = ()
+    frontmatter: Mapping[str, str] = field(default_factory=dict)
+    missing_deps: tuple[str, ...] = ()
+    # Where its versions lie while it is deleted.
+    trash_name: str | None = None
+    # Counts the changes of this record.
+    revision: int = 1
+
+    @property
+    def is_system(self) -> bool:
+        """Whether it came with the product, and only the product changes it."""
+        return self.origin is SkillOrigin.SYSTEM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillVersion:
+    """One immutable bundle of a skill."""
+
+    skill_id: str
+    number: int
+    digest: str
+    size: int
+    actor: str
+    created_at_ms: int
+    run_id: str | None = None
+    restored_from: int | None = None
+    # Where its bundle lies since the skill was deleted; one that was made anew does not show it.
+    trash_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrashedSkill:
+    """What a deletion left: the skill as it stood, and where its versions lie."""
+
+    trash_name: str
+    skill: Skill
+    deleted_by: str
+    deleted_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentGrant:
+    """An agent that may use a skill, perhaps only in one version."""
+
+    skill_id: str
+    agent_id: str
+    granted_by: str
+    created_at_ms: int
+    pinned_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserGrant:
+    """A user who may use a skill."""
+
+    skill_id: str
+    user_id: str
+    granted_by: str
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A skill with what was granted of it to one agent and one user."""
+
+    skill: Skill
+    agent_grant: AgentGrant | None = None
+    user_grant: UserGrant | None = None

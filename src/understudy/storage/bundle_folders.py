@@ -1,0 +1,149 @@
+"""Bundles as folders: written beside their place, made lasting, and renamed to it all at once.
+
+Every step is made from an open directory to a name in it, and no name that is a link is followed.
+"""
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Final
+
+from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_FILES
+from understudy.skills.paths import is_artifact, refused_by, tidy
+from understudy.skills.ports import BundleFile
+from understudy.storage.files import opened, read_file
+
+# What a crash between writing and renaming leaves behind.
+UNFINISHED: Final = re.compile(r"\.tmp-[0-9a-f]{16}")
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_MODE: Final = 0o755
+_FILE_MODE: Final = 0o644
+
+
+def make(name: str, *, within: int) -> None:
+    """Have a folder, unless it is there."""
+    with suppress(FileExistsError):
+        os.mkdir(name, _FOLDER_MODE, dir_fd=within)
+        os.fsync(within)
+
+
+@contextmanager
+def made(name: str, *, within: int) -> Iterator[int]:
+    """A folder that everybody may read, made unless it is there, and opened."""
+    make(name, within=within)
+    with opened(name, within=within) as folder:
+        # Whatever the process masks.
+        os.fchmod(folder, _FOLDER_MODE)
+        yield folder
+
+
+def is_there(name: str, *, within: int) -> bool:
+    """Whether anything has this name, a link included."""
+    try:
+        os.stat(name, dir_fd=within, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def names_in(folder: int) -> list[str]:
+    """Everything in a folder."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries)
+
+
+def place(folder: int, name: str, files: Mapping[str, bytes]) -> None:
+    """Have these files under a new name, complete or not at all."""
+    staged = f".tmp-{secrets.token_hex(8)}"
+    try:
+        with made(staged, within=folder) as top:
+            for path, data in files.items():
+                _write(top, path, data)
+            _make_lasting(top)
+        os.rename(staged, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            shutil.rmtree(staged, dir_fd=folder)
+        raise
+    os.fsync(folder)
+
+
+def remove(folder: int, name: str) -> None:
+    """Remove a version; it loses its name first, so nobody takes what is left of it for whole."""
+    going = f".tmp-{secrets.token_hex(8)}"
+    with suppress(FileNotFoundError):
+        os.rename(name, going, src_dir_fd=folder, dst_dir_fd=folder)
+        drop(folder, going)
+
+
+def drop(folder: int, name: str) -> None:
+    """Remove what never got its name, or lost it; a link goes, and not what it leads to."""
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISDIR(status.st_mode):
+        shutil.rmtree(name, dir_fd=folder)
+    else:
+        os.unlink(name, dir_fd=folder)
+
+
+def drop_if_empty(folder: int, name: str) -> None:
+    """Remove a folder that holds nothing."""
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=folder)
+
+
+def listed(top: int) -> tuple[BundleFile, ...]:
+    """The plain files below a folder, by path; links, devices and artifacts are none."""
+    found = []
+    for root, folders, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+        folders[:] = sorted(name for name in folders if not is_artifact(name))
+        prefix = root.removeprefix(".").removeprefix("/")
+        for name in names:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode) and not is_artifact(name):
+                path = f"{prefix}/{name}" if prefix else name
+                found.append(BundleFile(path=path, size=status.st_size))
+        if len(found) > MAX_FILES:
+            break
+    return tuple(sorted(found, key=lambda file: file.path))
+
+
+def is_path(path: str) -> bool:
+    """Whether a file of a bundle can have exactly this path."""
+    return refused_by(path) is None and tidy(path) == path and not is_artifact(path)
+
+
+def content(top: int, path: str) -> bytes | None:
+    """One plain file below a folder; None for a link, a device, or a path that no bundle has."""
+    if not is_path(path):
+        return None
+    *folders, name = path.split("/")
+    with suppress(FileNotFoundError, NotADirectoryError), ExitStack() as stack:
+        here = top
+        for folder in folders:
+            here = stack.enter_context(opened(folder, within=here))
+        data = read_file(here, name, limit=MAX_BUNDLE_BYTES + 1)
+        return None if data is None or len(data) > MAX_BUNDLE_BYTES else data
+    return None
+
+
+def _write(top: int, path: str, data: bytes) -> None:
+    *folders, name = path.split("/")
+    with ExitStack() as stack:
+        here = top
+        for folder in folders:
+            here = stack.enter_context(made(folder, within=here))
+        descriptor = os.open(name, _CREATE, _FILE_MODE, dir_fd=here)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, _FILE_MODE)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+
+
+def _make_lasting(top: int) -> None:
+    for _, _, _, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+        os.fsync(folder)

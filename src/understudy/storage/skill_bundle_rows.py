@@ -1,0 +1,149 @@
+"""Bundles as rows, for daemons that share a database; each file is kept once, by its hash."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded, Unavailable
+from understudy.skills.bundle import Bundle
+from understudy.skills.ports import BundleFile, Places, Settled, number_taken, trash_missing
+from understudy.skills.slug import check_slug
+from understudy.storage.bundle_folders import is_path
+from understudy.storage.rows import insert_new, insert_new_of
+from understudy.storage.schema import skill_blobs, skill_bundle_files, skill_bundles, skill_trash
+from understudy.storage.skill_bundle_cache import BundleCache
+
+
+class SqlSkillBundles:
+    """Bundles in tables. The rows of the versions alone say which are in the trash."""
+
+    def __init__(self, connection: sa.Connection, cache: Path | None = None) -> None:
+        self._connection = connection
+        self._cache = None if cache is None else BundleCache(cache)
+
+    def put(self, slug: str, number: int, bundle: Bundle) -> None:
+        """Keep a bundle for good; `Conflict` when the number is in use."""
+        key = {"slug": check_slug(slug), "number": number}
+        if not insert_new(self._connection, skill_bundles, {**key, "digest": bundle.digest}):
+            raise number_taken(slug, number)
+        named = {path: sha256(data).hexdigest() for path, data in bundle.items()}
+        self._keep({named[path]: data for path, data in bundle.items()})
+        self._connection.execute(
+            sa.insert(skill_bundle_files),
+            [
+                {**key, "path": path, "size": len(data), "sha256": named[path]}
+                for path, data in bundle.items()
+            ],
+        )
+
+    def get(self, slug: str, number: int) -> Bundle | None:
+        """The whole bundle; None when there is none."""
+        found = self._connection.execute(_CONTENTS, {"slug": slug, "number": number})
+        files = {path: bytes(content) for path, content in found}
+        try:
+            return Bundle(files) if files else None
+        except (Invalid, LimitExceeded):
+            # No bundle any more.
+            return None
+
+    def files(self, slug: str, number: int) -> tuple[BundleFile, ...] | None:
+        """Its files by path; None when there is no such bundle."""
+        found = self._connection.execute(_FILES, {"slug": slug, "number": number})
+        files = sorted((path, size) for path, size in found)
+        return tuple(BundleFile(path=path, size=size) for path, size in files) or None
+
+    def read(self, slug: str, number: int, path: str) -> bytes | None:
+        """One of its files; None when there is none of that path."""
+        if not is_path(path):
+            # No database takes everything that may be asked for.
+            return None
+        values = {"slug": slug, "number": number, "path": path}
+        content = self._connection.execute(_CONTENT, values).scalar()
+        return None if content is None else bytes(content)
+
+    def folder(self, slug: str, number: int) -> Path | None:
+        """Where a copy of its files can be opened on this machine."""
+        if self._cache is None:
+            raise Unavailable(
+                "skill_storage_unavailable",
+                domain="skills",
+                detail="this daemon has no place for the files of skills",
+            )
+        values = {"slug": slug, "number": number}
+        digest = self._connection.execute(_DIGEST, values).scalar()
+        if digest is None:
+            return None
+        held = self._cache.find(digest)
+        return held or self._cache.keep(self._whole(slug, number, digest))
+
+    def numbers(self, slug: str) -> frozenset[int]:
+        """Every number in use."""
+        return frozenset(self._connection.execute(_NUMBERS, {"slug": slug}).scalars())
+
+    def trash(self, slug: str, *, at_ms: int) -> str:
+        """A name in the trash for the versions of a slug, which stay where they are."""
+        first = f"{check_slug(slug)}.{at_ms // 1000}"
+        others = (f"{first}-{number}" for number in count(1))
+        return next(name for name in chain((first,), others) if not self._is_in_trash(name))
+
+    def restore(self, slug: str, trash_name: str) -> None:
+        """Nothing is to be moved."""
+        if not trash_name.startswith(f"{slug}.") or not self._is_in_trash(trash_name):
+            raise trash_missing(trash_name)
+
+    def settle(self, places: Places) -> Settled:
+        """Nothing is to be done: bundles stand and fall with the rows."""
+        return Settled()
+
+    def _keep(self, blobs: Mapping[str, bytes]) -> None:
+        # In one order, so that two who keep the same files never wait for each other.
+        rows: list[dict[str, Any]] = [
+            {"sha256": name, "content": blobs[name]} for name in sorted(blobs)
+        ]
+        for row in rows:
+            self._connection.execute(_KEEP[self._connection.dialect.name], row)
+
+    def _whole(self, slug: str, number: int, digest: str) -> Bundle:
+        bundle = self.get(slug, number)
+        if bundle is None or bundle.digest != digest:
+            raise DamagedRecord(
+                "skill_bundle_damaged",
+                domain="skills",
+                detail=f"version {number} of skill {slug!r} is not as it was kept",
+            )
+        return bundle
+
+    def _is_in_trash(self, name: str) -> bool:
+        query = sa.select(skill_trash.c.trash_name).where(skill_trash.c.trash_name == name)
+        return self._connection.execute(query).first() is not None
+
+
+_KEEP: Final = insert_new_of(skill_blobs)
+_THIS: Final = (
+    skill_bundle_files.c.slug == sa.bindparam("slug"),
+    skill_bundle_files.c.number == sa.bindparam("number"),
+)
+_WITH_BLOBS: Final = skill_bundle_files.join(
+    skill_blobs, skill_blobs.c.sha256 == skill_bundle_files.c.sha256
+)
+_FILES: Final = sa.select(skill_bundle_files.c.path, skill_bundle_files.c.size).where(*_THIS)
+_CONTENTS: Final = (
+    sa.select(skill_bundle_files.c.path, skill_blobs.c.content)
+    .select_from(_WITH_BLOBS)
+    .where(*_THIS)
+)
+_CONTENT: Final = (
+    sa.select(skill_blobs.c.content)
+    .select_from(_WITH_BLOBS)
+    .where(*_THIS, skill_bundle_files.c.path == sa.bindparam("path"))
+)
+_DIGEST: Final = sa.select(skill_bundles.c.digest).where(
+    skill_bundles.c.slug == sa.bindparam("slug"), skill_bundles.c.number == sa.bindparam("number")
+)
+_NUMBERS: Final = sa.select(skill_bundles.c.number).where(
+    skill_bundles.c.slug == sa.bindparam("slug")
+)

@@ -1,0 +1,265 @@
+"""The skill store: skills, their versions, and what deletions left."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
+from understudy.skills.filters import SkillFilter
+from understudy.skills.model import (
+    Offer,
+    Skill,
+    SkillOrigin,
+    SkillStatus,
+    SkillVersion,
+    TrashedSkill,
+    Visibility,
+)
+from understudy.skills.ports import Places
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import readable, select_page
+from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.schema import (
+    skill_agent_grants,
+    skill_trash,
+    skill_user_grants,
+    skill_versions,
+    skills,
+)
+from understudy.storage.search_text import folded
+from understudy.storage.skill_rows import (
+    OF_AGENT,
+    OF_USER,
+    read_offer,
+    read_skill,
+    read_trashed,
+    read_version,
+    skill_row,
+    trashed_row,
+    version_row,
+)
+
+
+class SqlSkills:
+    """Skills in a table, with a row per version beside them."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def hold(self, slug: str) -> None:
+        """Let nobody else change the skill of this slug until the unit ends."""
+        self._dialect.lock_slug(self._connection, slug)
+
+    def get(self, skill_id: str) -> Skill | None:
+        """One skill."""
+        return self._one(_BY_ID, skill=skill_id)
+
+    def by_slug(self, slug: str) -> Skill | None:
+        """The skill of a slug, deleted or not."""
+        return self._one(_BY_SLUG, slug=slug)
+
+    def add(self, skill: Skill) -> bool:
+        """Keep a new skill; False when the slug is taken."""
+        return insert_new(self._connection, skills, skill_row(skill))
+
+    def update(self, skill: Skill, *, expected_revision: int) -> None:
+        """Replace a skill that nobody else changed."""
+        replace_version(
+            self._connection,
+            skills,
+            skills.c.skill_id == skill.skill_id,
+            skill_row(skill),
+            expected_version=expected_revision,
+            counter="revision",
+        )
+
+    def page(self, request: PageRequest, *, narrowed: SkillFilter) -> Page[Skill]:
+        """Skills by name."""
+        query = sa.select(*_COLUMNS, skills.c.sort_name)
+        return select_page(
+            self._connection,
+            query.where(*_conditions(narrowed, self._dialect)),
+            request,
+            by=(skills.c.sort_name, skills.c.slug),
+            read=read_skill,
+        )
+
+    def offers(self, *, agent_id: str, user_id: str) -> tuple[Offer, ...]:
+        """Every skill that may be open to them, by name."""
+        rows = self._connection.execute(_OFFERS, {"agent": agent_id, "user": user_id}).all()
+        return tuple(readable(rows, read_offer))
+
+    def offer(self, skill_id: str, *, agent_id: str, user_id: str) -> Offer | None:
+        """One skill with what was granted of it to them."""
+        values = {"skill": skill_id, "agent": agent_id, "user": user_id}
+        row = self._connection.execute(_OFFER, values).first()
+        return None if row is None else read_offer(row)
+
+    def add_version(self, version: SkillVersion) -> None:
+        """Note a version; its number is new."""
+        self._connection.execute(sa.insert(skill_versions), version_row(version))
+
+    def version(self, skill_id: str, number: int) -> SkillVersion | None:
+        """One version of the skill as it lives now, or did until it was deleted."""
+        row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
+        return None if row is None else read_version(row)
+
+    def versions(self, skill_id: str, request: PageRequest) -> Page[SkillVersion]:
+        """The same, all of them, newest first."""
+        query = _VERSIONS.where(skill_versions.c.skill_id == skill_id)
+        by = (skill_versions.c.number,)
+        return select_page(
+            self._connection, query, request, by=by, read=read_version, descending=True
+        )
+
+    def last_number(self, slug: str) -> int:
+        """The highest number that any version of this slug ever had; 0 when there was none."""
+        return self._connection.execute(_LAST_NUMBER, {"slug": slug}).scalar() or 0
+
+    def places(self) -> Places:
+        """Where each version belongs, of all skills."""
+        found: dict[str, dict[int, str | None]] = {}
+        for slug, number, trash_name in self._connection.execute(_PLACES):
+            found.setdefault(slug, {})[number] = trash_name
+        return found
+
+    def trash(self, trashed: TrashedSkill) -> None:
+        """Note what a deletion left; the versions that were not in the trash are now."""
+        self._connection.execute(sa.insert(skill_trash), trashed_row(trashed))
+        living = sa.and_(
+            skill_versions.c.skill_id == trashed.skill.skill_id,
+            skill_versions.c.trash_name.is_(None),
+        )
+        self._lay(living, trashed.trash_name)
+
+    def untrash(self, trash_name: str) -> TrashedSkill | None:
+        """Take back what a deletion left, and have its versions be those of the skill again."""
+        found = self.trashed(trash_name)
+        if found is not None:
+            self._lay(skill_versions.c.trash_name == trash_name, None)
+            self._connection.execute(
+                sa.delete(skill_trash).where(skill_trash.c.trash_name == trash_name)
+            )
+        return found
+
+    def trashed(self, trash_name: str) -> TrashedSkill | None:
+        """What one deletion left."""
+        if not trash_name.isprintable():
+            return None
+        query = sa.select(skill_trash).where(skill_trash.c.trash_name == trash_name)
+        row = self._connection.execute(query).first()
+        return None if row is None else read_trashed(row)
+
+    def trash_page(
+        self, request: PageRequest, *, owner_id: str | None = None
+    ) -> Page[TrashedSkill]:
+        """What deletions left of everybody's skills or of one owner's, newest first."""
+        query = sa.select(skill_trash)
+        if owner_id is not None:
+            query = query.where(skill_trash.c.owner_id == owner_id)
+        by = (skill_trash.c.deleted_at_ms, skill_trash.c.trash_name)
+        return select_page(
+            self._connection, query, request, by=by, read=read_trashed, descending=True
+        )
+
+    def _one(self, query: sa.Select[Any], **named: str) -> Skill | None:
+        if not all(map(str.isprintable, named.values())):
+            # Nothing is called that, and no database takes it.
+            return None
+        row = self._connection.execute(query, named).first()
+        return None if row is None else read_skill(row)
+
+    def _lay(self, which: sa.ColumnElement[bool], trash_name: str | None) -> None:
+        statement = sa.update(skill_versions).where(which).values(trash_name=trash_name)
+        self._connection.execute(statement)
+
+
+_COLUMNS: Final = tuple(column for column in skills.c if column.name not in {"search", "sort_name"})
+_BY_ID: Final = sa.select(*_COLUMNS).where(skills.c.skill_id == sa.bindparam("skill"))
+_BY_SLUG: Final = sa.select(*_COLUMNS).where(skills.c.slug == sa.bindparam("slug"))
+
+
+def _open_to(owner: Any) -> tuple[sa.ColumnElement[bool], ...]:
+    """What needs no grant."""
+    return (
+        skills.c.origin == str(SkillOrigin.SYSTEM),
+        skills.c.visibility == str(Visibility.PUBLIC),
+        skills.c.owner_id == owner,
+    )
+
+
+def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnElement[bool]]:
+    equal: tuple[tuple[sa.Column[Any], Any], ...] = (
+        (skills.c.origin, narrowed.origin),
+        (skills.c.visibility, narrowed.visibility),
+        (skills.c.status, narrowed.status),
+        (skills.c.owner_id, narrowed.owner_id),
+    )
+    yield from (column == str(value) for column, value in equal if value is not None)
+    if narrowed.status is None:
+        yield skills.c.status != str(SkillStatus.DELETED)
+    if narrowed.enabled is not None:
+        yield skills.c.enabled == narrowed.enabled
+    if narrowed.seen_by is not None:
+        granted = sa.exists().where(
+            skill_user_grants.c.skill_id == skills.c.skill_id,
+            skill_user_grants.c.user_id == narrowed.seen_by,
+        )
+        yield sa.or_(*_open_to(narrowed.seen_by), granted)
+    if narrowed.query is not None:
+        yield dialect.contains(skills.c.search, folded(narrowed.query))
+
+
+def _with_grants() -> sa.Select[Any]:
+    """Skills, and beside each what one agent and one user were granted of it."""
+    agents, users = skill_agent_grants, skill_user_grants
+    joined = skills.outerjoin(
+        agents,
+        sa.and_(agents.c.skill_id == skills.c.skill_id, agents.c.agent_id == sa.bindparam("agent")),
+    ).outerjoin(
+        users,
+        sa.and_(users.c.skill_id == skills.c.skill_id, users.c.user_id == sa.bindparam("user")),
+    )
+    beside = [
+        column.label(prefix + column.name)
+        for prefix, table in ((OF_AGENT, agents), (OF_USER, users))
+        for column in table.c
+    ]
+    return sa.select(*_COLUMNS, *beside).select_from(joined)
+
+
+_OFFERS: Final = (
+    _with_grants()
+    .where(
+        skills.c.status == str(SkillStatus.ACTIVE),
+        skills.c.enabled,
+        sa.or_(
+            *_open_to(sa.bindparam("user")),
+            skill_agent_grants.c.skill_id.is_not(None),
+            skill_user_grants.c.skill_id.is_not(None),
+        ),
+    )
+    .order_by(skills.c.sort_name, skills.c.slug)
+)
+_OFFER: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("skill"))
+# Of an earlier life are those that lie elsewhere than the skill itself.
+_VERSIONS: Final = (
+    sa.select(skill_versions)
+    .join(skills, skills.c.skill_id == skill_versions.c.skill_id)
+    .where(skill_versions.c.trash_name.is_not_distinct_from(skills.c.trash_name))
+)
+_VERSION: Final = _VERSIONS.where(
+    skill_versions.c.skill_id == sa.bindparam("skill"),
+    skill_versions.c.number == sa.bindparam("number"),
+)
+_BY_SKILL: Final = skill_versions.join(skills, skills.c.skill_id == skill_versions.c.skill_id)
+_LAST_NUMBER: Final = (
+    sa.select(sa.func.max(skill_versions.c.number))
+    .select_from(_BY_SKILL)
+    .where(skills.c.slug == sa.bindparam("slug"))
+)
+_PLACES: Final = sa.select(
+    skills.c.slug, skill_versions.c.number, skill_versions.c.trash_name
+).select_from(_BY_SKILL)
