@@ -5,9 +5,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import guard, redaction, retrieval, runs, steps, waiting
+from bench import catalogue, guard, redaction, retrieval, runs, steps, waiting
 
-BENCHMARKS = {"runs": runs.main, "steps": steps.main, "waiting": waiting.main}
+BENCHMARKS: dict[str, Callable[..., bool | None]] = {
+    "runs": runs.main,
+    "steps": steps.main,
+    "waiting": waiting.main,
+    "catalogue": catalogue.main,
+}
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {
     "guard": guard.main,
@@ -29,7 +34,7 @@ def main() -> None:
     met = True
     for name in options.names or names:
         if name in BENCHMARKS:
-            BENCHMARKS[name](quick=options.quick)
+            met &= BENCHMARKS[name](quick=options.quick) is not False
         else:
             more = {"skills": options.skills} if name == "guard" else {}
             met &= CORPORA_BENCHMARKS[name](quick=options.quick, corpora=options.corpora, **more)

@@ -108,7 +108,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
         routes=ConfiguredRoutes(settings, providers),
         toolbox=Toolbox(Doorkeeper(units, clock, NoRules()), workspace, slots, metrics),
         registry=registry,
-        enabled_tools=lambda _: registry.names(),
+        enabled_tools=lambda *_: registry.names(),
         captures=Captures(units, clock, lambda value: value),
         deltas=DeltaHub(Bell()),
         slots=slots,

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.api.live import Live, live_daemon, settings_at
+from tests.api.skill_desk import Desk, desk_over
 from understudy.api.app import create_app
 from understudy.daemon.wiring import Daemon
 
@@ -55,6 +56,23 @@ def guarded(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
         yield client
     daemon.ground.database.dispose()
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory, fresh_database: Path) -> Iterator[Desk]:
+    """People with tokens, at a daemon that the tests of a module share."""
+    home = tmp_path_factory.mktemp("desk") / "home"
+    daemon = idle_daemon(home, fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
+    with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
+        yield desk_over(client, daemon, ADMIN)
+    daemon.ground.database.dispose()
+
+
+@pytest.fixture
+def desk(furnished: Desk) -> Iterator[Desk]:
+    """The same, with no skill on it before and after."""
+    yield furnished
+    furnished.clear()
 
 
 # Not for the whole session: its threads use `random`, which hypothesis tests cannot bear.

@@ -15,9 +15,11 @@ import uvicorn
 
 from tests.support.daemon import wait_for
 from understudy.api.app import create_app
+from understudy.daemon.web_server import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.settings import Flags, Settings, load_settings
 from understudy.testing.fake_model import FakeModel
+from understudy.ws.endpoint import mount
 
 TERMINAL = frozenset({"completed", "failed", "interrupted", "cancelled"})
 CONFIG = """
@@ -166,8 +168,9 @@ async def _serve(
     daemon: Daemon, listener: socket.socket, ready: threading.Event, stop: asyncio.Event
 ) -> None:
     await daemon.start()
-    config = uvicorn.Config(create_app(daemon.parts()), log_config=None, lifespan="off", ws="none")
-    server = uvicorn.Server(config)
+    app = create_app(daemon.parts())
+    mount(app, daemon.ws_parts())
+    server = uvicorn.Server(server_config(app))
     serving = asyncio.create_task(server._serve([listener]))
     while not server.started:  # noqa: ASYNC110 - uvicorn has a flag, no event
         await asyncio.sleep(0.01)

@@ -179,3 +179,11 @@ def test_a_webhook_needs_a_web_address(api: TestClient, address: str) -> None:
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid_reply_target")
         assert answer.json()["errors"][0]["pointer"] == "/reply_targets/0/address"
         assert "secret" not in answer.text
+
+
+def test_a_parameter_that_is_there_twice_is_refused_unless_it_is_a_list(api: TestClient) -> None:
+    assert api.get("/v1/runs?status=queued&status=running").status_code == 200
+    for query in ("limit=1&limit=2", "session_id=a&session_id=a"):
+        answer = api.get(f"/v1/runs?{query}")
+        assert (answer.status_code, answer.json()["code"]) == (400, "repeated_parameter")
+        assert answer.json()["errors"][0]["pointer"] == "/" + query.partition("=")[0]

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.api.live import Live
+from understudy.skills.shipped import shipped_skills
 
 METRICS = (
     "stored_total",
@@ -81,7 +82,8 @@ def test_the_context_is_what_the_prompt_would_tell(live: Live) -> None:
         {"kind": "session", "id": "ctx"},
         {"kind": "workspace", "id": "default"},
     ]
-    assert asked["visible_skills"] == []
+    assert {one["slug"] for one in asked["visible_skills"]} == set(shipped_skills())
+    assert {one["reason"] for one in asked["visible_skills"]} == {"system"}
     assert set(asked) == {"session_id", "learning_scopes", "recovered_memory", "visible_skills"}
     entry = asked["recovered_memory"]["entries"][0]
     assert set(entry) == {"run_id", "recorded_at_ms", "status", "summary"}

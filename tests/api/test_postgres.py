@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.api.live import Live, joined, live_daemon
+from tests.api.skill_desk import packed
 from tests.support.postgres import MakeDatabase
+from tests.support.skill_service import OK_MD, SLUG
 from understudy.testing.answers import Answer
 
 pytestmark = pytest.mark.postgres
@@ -26,6 +28,7 @@ def test_runs_streams_lists_and_refusals_work_on_postgresql(
         _refuse_odd_things(live)
         _repeat_under_one_key(live)
         _learn_and_take_back(live)
+        _keep_skills(live)
 
 
 def _refuse_odd_things(live: Live) -> None:
@@ -64,4 +67,23 @@ def _learn_and_take_back(live: Live) -> None:
     assert live.ok("POST", "/v1/learnings/revoke-matching", which)["count"] == 1
     assert live.ok("GET", "/v1/status")["learning"]["learnings"]["revoked"] == 1
     for wrong in ("/v1/learnings?cursor=WzFd", "/v1/learning-candidates?query=%00"):
+        assert live.client.get(wrong).status_code == 400
+
+
+def _keep_skills(live: Live) -> None:
+    archive = packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"})
+    uploaded = live.client.post("/v1/skills/upload", files={"file": ("a.zip", archive)})
+    assert uploaded.status_code == 201, uploaded.text
+    path = f"/v1/skills/{SLUG}"
+    live.ok("POST", f"{path}/grants/agent", {"agent_id": "default"})
+    live.ok("POST", f"{path}/patch", {"find": "numbers", "replace": "figures"})
+    assert live.ok("GET", f"{path}/versions")["current"] == 2
+    assert live.ok("GET", f"{path}/files/scripts/a.py?version=2")["content"] == "print(1)\n"
+    assert len(live.ok("GET", f"{path}/diff?from=1&to=2")["files"]) == 1
+    offered = live.ok("GET", "/v1/sessions/s1/skills")["items"]
+    assert SLUG in [skill["slug"] for skill in offered]
+    trash_name = live.ok("DELETE", path)["trash_name"]
+    assert live.client.get(path).status_code == 404
+    assert live.ok("POST", f"/v1/skills/trash/{trash_name}/restore")["visibility"] == "private"
+    for wrong in ("/v1/skills?cursor=WzFd", "/v1/skills?query=%00", f"{path}/files?version=0"):
         assert live.client.get(wrong).status_code == 400

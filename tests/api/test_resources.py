@@ -21,6 +21,9 @@ LISTS = (
     "/v1/learning-candidates",
     "/v1/learnings",
     "/v1/runtime/learning-policy/revisions",
+    "/v1/skills",
+    "/v1/skills/trash",
+    "/v1/agents/default/skills",
 )
 
 

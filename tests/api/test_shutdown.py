@@ -2,12 +2,16 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx2
+import pytest
+from websockets.exceptions import ConnectionClosed
 
 from tests.api.live import Live, live_daemon
 from tests.support.daemon import wait_for
+from tests.support.rpc import rpc
 
 
 def test_streams_and_inline_submits_end_when_the_daemon_stops(tmp_path: Path) -> None:
@@ -28,6 +32,18 @@ def test_streams_and_inline_submits_end_when_the_daemon_stops(tmp_path: Path) ->
             assert lines.result(timeout=10)[0] == "id: 1"
         assert (answer.status_code, answer.json()["code"]) == (503, "daemon_draining")
         assert answer.json()["params"]["run_id"].startswith("run_")
+
+
+def test_sockets_are_closed_when_the_daemon_stops(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        with live_daemon(tmp_path / "home") as live:
+            url = str(live.client.base_url).replace("http:", "ws:").rstrip("/")
+            client = stack.enter_context(rpc(url, log_in=False))
+            assert client.ok("connect")["role"] == "admin"
+        with pytest.raises(ConnectionClosed) as end:
+            client.event()
+    assert end.value.rcvd is not None
+    assert (end.value.rcvd.code, end.value.rcvd.reason) == (1012, "the daemon stops")
 
 
 def _read_all(live: Live, opened: threading.Event) -> list[str]:

@@ -15,6 +15,7 @@ from tests.support.troupe import Troupe, make_troupe
 from tests.support.workshop import Probe, Workshop, make_settings
 from understudy.core.bell import Bell
 from understudy.daemon.run_memories import open_run_memories
+from understudy.daemon.skill_bundles import open_skill_bundles
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
 from understudy.settings import Settings
@@ -81,15 +82,22 @@ def empty(url: str) -> None:
 
 @pytest.fixture
 def empty_house(migrated_url: str, tmp_path: Path) -> Iterator[House]:
-    """Units of work on an empty database; on SQLite run memories are files, as in a daemon."""
+    """Units of work on an empty database; on SQLite run memories and skills are files, as in a
+    daemon."""
     engine, bell = open_engine(migrated_url), Bell()
-    run_memories = open_run_memories(make_settings(tmp_path, database_url=migrated_url))
+    settings = make_settings(tmp_path, database_url=migrated_url)
     queued: list[tuple[str, str]] = []
 
     def enqueue(_: sa.Connection, run: Run) -> None:
         queued.append((run.run_id, run.session_id))
 
-    units = SqlUnits(engine, enqueue=enqueue, bell=bell, run_memories=run_memories)
+    units = SqlUnits(
+        engine,
+        enqueue=enqueue,
+        bell=bell,
+        run_memories=open_run_memories(settings),
+        skill_bundles=open_skill_bundles(settings),
+    )
     yield House(units=units, engine=engine, url=migrated_url, bell=bell, queued=queued)
     engine.dispose()
 

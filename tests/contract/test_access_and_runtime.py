@@ -172,3 +172,32 @@ def test_a_bounded_number_of_revisions_is_kept(runtime: RuntimeService) -> None:
 
     assert len(kept) == MAX_REVISIONS
     assert kept[0].revision == MAX_REVISIONS + 4
+
+
+@pytest.mark.parametrize(
+    ("user_id", "admin_token", "role"),
+    [
+        ("local", None, Role.ADMIN),
+        ("ann", None, Role.OPERATOR),
+        ("admin", "x" * 20, Role.ADMIN),
+        ("ann", "x" * 20, Role.OPERATOR),
+    ],
+)
+def test_a_run_acts_as_an_operator_unless_its_user_runs_the_daemon(
+    units: SqlUnits, user_id: str, admin_token: str | None, role: Role
+) -> None:
+    tokens = service(units, admin_token=admin_token)
+    with units.read() as unit:
+        assert tokens.role_in_runs(unit, user_id) is role
+
+
+def test_a_run_acts_as_an_admin_while_its_user_has_such_a_token(
+    units: SqlUnits, tokens: TokenService
+) -> None:
+    token, _ = tokens.create(ADMIN, "root", Role.ADMIN)
+    with units.read() as unit:
+        assert tokens.role_in_runs(unit, "root") is Role.ADMIN
+        assert tokens.role_in_runs(unit, "local") is Role.OPERATOR
+    tokens.delete(ADMIN, token.token_id)
+    with units.read() as unit:
+        assert tokens.role_in_runs(unit, "root") is Role.OPERATOR

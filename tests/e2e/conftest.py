@@ -1,14 +1,18 @@
 """A daemon over HTTP with a fake model behind three routes, on each database."""
 
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.support import postgres
 from tests.support.daemon import DaemonProcess
 from tests.support.postgres import MakeDatabase
 from tests.support.pupil import Pupil
+from tests.support.skill_house import ADMIN_TOKEN, Cast, SkillHouse
 from understudy.testing.fake_model import FakeModel
 
 
@@ -107,3 +111,59 @@ def fresh_pupil(tmp_path: Path, model: FakeModel) -> Iterator[Pupil]:
         pupil = Pupil(daemon, model)
         yield pupil
         pupil.close()
+
+
+@contextmanager
+def skill_house_at(home: Path, database_url: str | None = None) -> Iterator[SkillHouse]:
+    """A daemon with tokens, whose programs and temporary files a test can see to."""
+    folders = {"programs": home.parent / "programs", "temporary": home.parent / "temporary"}
+    for folder in folders.values():
+        folder.mkdir()
+    env = {
+        "UNDERSTUDY_ADMIN_TOKEN": ADMIN_TOKEN,
+        "PATH": f"{folders['programs']}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(folders["temporary"]),
+    }
+    with (
+        FakeModel() as fake,
+        DaemonProcess(home, database_url, env, routes_to(fake)).start(60) as daemon,
+        daemon.client(timeout=60) as client,
+    ):
+        yield SkillHouse(daemon, fake, client, database_url)
+        fake.release()
+
+
+@pytest.fixture(scope="session")
+def file_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillHouse]:
+    """A daemon on SQLite that keeps skills as files, for all tests of skills."""
+    with skill_house_at(tmp_path_factory.mktemp("skills") / "home") as house:
+        yield house
+
+
+@pytest.fixture(scope="session")
+def database_house(
+    tmp_path_factory: pytest.TempPathFactory, postgres_url: str
+) -> Iterator[SkillHouse]:
+    """A daemon on PostgreSQL that keeps skills there, for all tests of skills."""
+    home = tmp_path_factory.mktemp("skills") / "home"
+    with postgres.databases(postgres_url) as make, skill_house_at(home, make()) as house:
+        yield house
+
+
+@pytest.fixture(params=["file", pytest.param("database", marks=pytest.mark.postgres)])
+def skill_house(request: pytest.FixtureRequest) -> SkillHouse:
+    """Both of them in turn; tests share them, so each has its own people, agents and slugs."""
+    house: SkillHouse = request.getfixturevalue(f"{request.param}_house")
+    return house
+
+
+@pytest.fixture
+def cast(skill_house: SkillHouse) -> Cast:
+    """Who is met in this test, on each database."""
+    return Cast(skill_house)
+
+
+@pytest.fixture
+def file_cast(file_house: SkillHouse) -> Cast:
+    """The same where the database does not matter, or the files do."""
+    return Cast(file_house)

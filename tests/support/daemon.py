@@ -100,7 +100,9 @@ class DaemonProcess:
     def environment(self) -> dict[str, str]:
         """The environment it gets: ours without settings and keys, plus what the test asked for."""
         clean = without_settings(os.environ)
-        return {**clean, "TZ": "UTC", "PYTHONUNBUFFERED": "1", **self._env}
+        # A home of its own, or it would offer the developer's own skills.
+        own = {"HOME": str(self.home), "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+        return {**clean, **own, **self._env}
 
     def wait_until_ready(self, timeout: float = 30) -> None:
         """Wait for a 200 from `/readyz`; fails at once when the process ends."""

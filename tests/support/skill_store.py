@@ -11,6 +11,7 @@ from understudy.core.bell import Bell
 from understudy.skills.bundle import Bundle
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, SkillVersion, UserGrant
 from understudy.skills.ports import BundleStore, SkillUnit, next_number
+from understudy.storage.skill_bundle_cache import BundleCache
 from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.unit import SqlUnit, SqlUnits
@@ -64,11 +65,12 @@ def make_bundle(text: str = "", files: Mapping[str, bytes] | None = None) -> Bun
 
 def skill_units(engine: sa.Engine, home: Path) -> SqlUnits:
     """Units whose bundles are files on SQLite and rows on PostgreSQL."""
+    cache = BundleCache(home / "skills-cache")
 
     def bundles(unit: SqlUnit) -> BundleStore:
         if engine.dialect.name == "sqlite":
             return FileSkillBundles(home / "skills-store", unit)
-        return SqlSkillBundles(unit.connection, home / "skills-cache")
+        return SqlSkillBundles(unit.connection, cache)
 
     return SqlUnits(engine, enqueue=lambda *_: None, bell=Bell(), skill_bundles=bundles)
 

@@ -14,6 +14,8 @@ from understudy.agent.admission import Doorkeeper
 from understudy.agent.capture import Captures
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop, Hook
+from understudy.agent.offers import tools_of
+from understudy.agent.skill_prompt import NoSkills, SkillPrompt
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
@@ -99,6 +101,7 @@ class Workshop:
     settings: Settings
     tools: tuple[Tool, ...] = ()
     hooks: tuple[Hook, ...] = ()
+    skills: SkillPrompt = field(default_factory=NoSkills)
     clock: FrozenClock = field(default_factory=FrozenClock)
     signals: StopSignals = field(default_factory=StopSignals)
 
@@ -143,15 +146,14 @@ class Workshop:
                 metrics,
             ),
             registry=self.registry,
-            enabled_tools=lambda unit: tuple(
-                name for name in self.registry.names() if name not in unit.tool_switches.disabled()
-            ),
+            enabled_tools=partial(tools_of, self.registry),
             captures=Captures(self.units, self.clock, partial(scrub_json, literals=("hunter22",))),
             deltas=DeltaHub(Bell()),
             slots=self.slots,
             observer=metrics,
             hooks=self.hooks,
             memories=Recollector(self.clock, self.keeper),
+            skills=self.skills,
         )
         return RunExecutor(
             self.units,

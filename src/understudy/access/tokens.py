@@ -130,6 +130,14 @@ class TokenService:
             return self.is_loopback
         return any(held.includes(role) for held in unit.tokens.roles_of(user_id))
 
+    def role_in_runs(self, unit: TokenUnit, user_id: str) -> Role:
+        """The role of what a run does for a user: that of an operator, or of an admin who still is
+        one. Whoever runs the daemon is one; others need not be just because nobody has a token."""
+        if user_id in ADMINISTRATORS and self.may_still(unit, user_id, Role.ADMIN):
+            return Role.ADMIN
+        is_admin = Role.ADMIN in unit.tokens.roles_of(user_id)
+        return Role.ADMIN if is_admin else Role.OPERATOR
+
     def authenticate(self, token: str | None, *, act_for: str | None = None) -> Principal:
         """Who is calling; an admin may act for somebody else."""
         principal = self._principal(token)

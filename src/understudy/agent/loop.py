@@ -16,10 +16,12 @@ from understudy.agent.history import message_data, reply_of
 from understudy.agent.memories import Memories, NoMemories
 from understudy.agent.prompt import build_sections, recalled_sections, render
 from understudy.agent.recall import mark_start, recall
+from understudy.agent.skill_prompt import SKILLS_KEY, NoSkills, SkillPrompt
 from understudy.agent.slots import Slots
 from understudy.agent.specs import SpecCosts, specs_of
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
+from understudy.agents.model import Agent
 from understudy.core.errors import UnderstudyError
 from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
@@ -80,7 +82,7 @@ class AgentLoop:
     routes: RouteCatalogue
     toolbox: Toolbox
     registry: ToolRegistry
-    enabled_tools: Callable[[RunUnit], tuple[str, ...]]
+    enabled_tools: Callable[[RunUnit, Agent | None], tuple[str, ...]]
     captures: Captures
     deltas: DeltaHub
     slots: Slots
@@ -89,6 +91,7 @@ class AgentLoop:
     hooks: tuple[Hook, ...] = ()
     sources: tuple[ToolSource, ...] = ()
     memories: Memories = field(default_factory=NoMemories)
+    skills: SkillPrompt = field(default_factory=NoSkills)
     costs: SpecCosts = field(default_factory=SpecCosts)
 
     def prepare(
@@ -97,9 +100,10 @@ class AgentLoop:
         """What the prompt is built from, fixed when the run starts."""
         agent = unit.agents.get(run.agent_id)
         files = unit.agents.files(run.agent_id)
-        tools = self.enabled_tools(unit)
+        tools = self.enabled_tools(unit, agent)
         most = prompt_limit(self._context_window(run))
-        sections = build_sections(session.persona, files)
+        skills = self.skills.section(unit, run, session, tools)
+        sections = build_sections(session.persona, files, skills=skills.text)
         start = mark_start(unit, run, input_offset=input_offset, limit=most)
         fixed = estimate_tokens(render(sections)) + self.costs.of(self.registry, tools)
         budget = Budget(limit=most, base=fixed + start.tokens)
@@ -110,12 +114,13 @@ class AgentLoop:
             "tools": list(tools),
             "max_steps": min(limit for limit in limits if limit is not None),
             SNAPSHOT_KEY: recalled.report,
+            SKILLS_KEY: skills.report,
             **start.marks,
         }
 
     def leftover(self, snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The report on what was recalled; the words of the prompt are no longer needed."""
-        return {name: snapshot[name] for name in (SNAPSHOT_KEY,) if name in snapshot}
+        """The reports on what was recalled and offered; the prompt's words are no longer needed."""
+        return {name: snapshot[name] for name in (SNAPSHOT_KEY, SKILLS_KEY) if name in snapshot}
 
     async def work(self, execution: Execution) -> Ending:
         """Ask and act, step by step, until the model has answered or cannot."""

@@ -1,26 +1,40 @@
 """The tools as people see them: switched on or off, in sight of a session, and under which rule."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from understudy.agent.circumstances import HIDDEN, Circumstances, is_hidden
 from understudy.agent.gate import Gatekeeper
-from understudy.agents.model import DEFAULT_AGENT_ID
+from understudy.agents.model import DEFAULT_AGENT_ID, Agent
+from understudy.agents.switches import hidden_tools
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import NotFound
 from understudy.core.principal import Principal
-from understudy.permissions.model import Verdict
+from understudy.permissions.model import Decision, Level, Verdict
 from understudy.runs.ports import RunUnit
 from understudy.sessions.model import Session
 from understudy.sessions.ports import Units, require_session
 from understudy.tools.base import Tool
+from understudy.tools.registry import ToolRegistry
 
 # The tools there are, for a session or in general.
 ToolList = Callable[[Session | None], Sequence[Tool]]
+
+NOT_OF_THE_AGENT: Final = Verdict(
+    decision=Decision.DENY,
+    level=Level.AGENT,
+    reason="the agent does not have this tool: a switch of its own is off",
+)
+
+
+def tools_of(registry: ToolRegistry, unit: RunUnit, agent: Agent | None) -> tuple[str, ...]:
+    """The names of the tools that a run of an agent is given, fixed when it starts."""
+    without = unit.tool_switches.disabled() | hidden_tools(agent)
+    return tuple(name for name in registry.names() if name not in without)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +84,8 @@ class ToolOffers:
         with self.units.read() as unit:
             session = require_session(unit, session_id)
             circumstances = self.gatekeeper.circumstances(unit, session.agent_id, session)
-        return tuple(_standing(tool, circumstances) for tool in self.tools(session))
+            hidden = hidden_tools(unit.agents.get(session.agent_id))
+        return tuple(_standing(tool, circumstances, hidden) for tool in self.tools(session))
 
     def check(
         self,
@@ -84,21 +99,24 @@ class ToolOffers:
         with self.units.read() as unit:
             session = None if session_id is None else require_session(unit, session_id)
             agent_id = agent_id or (session.agent_id if session else DEFAULT_AGENT_ID)
-            if unit.agents.get(agent_id) is None:
+            agent = unit.agents.get(agent_id)
+            if agent is None:
                 raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
             circumstances = self.gatekeeper.circumstances(unit, agent_id, session)
         # A server whose tools are hidden may never have been asked what it has.
         if is_hidden(name, session):
             return HIDDEN
         tool = _named(self.tools(session), name)
+        if name in hidden_tools(agent):
+            return NOT_OF_THE_AGENT
         return circumstances.verdict(tool, as_called(tool, arguments))
 
 
-def _standing(tool: Tool, circumstances: Circumstances) -> Standing:
+def _standing(tool: Tool, circumstances: Circumstances, hidden: Collection[str]) -> Standing:
     return Standing(
         tool=tool,
         enabled=tool.name not in circumstances.disabled,
-        verdict=circumstances.verdict(tool, {}),
+        verdict=NOT_OF_THE_AGENT if tool.name in hidden else circumstances.verdict(tool, {}),
         depends_on_arguments=circumstances.depend_on_arguments(tool),
     )
 

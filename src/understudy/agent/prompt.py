@@ -36,13 +36,14 @@ def render(sections: Sequence[Section]) -> str:
 
 
 def build_sections(
-    persona: PersonaSnapshot | None, files: Sequence[ContextFile]
+    persona: PersonaSnapshot | None, files: Sequence[ContextFile], *, skills: str = ""
 ) -> tuple[Section, ...]:
-    """Base instructions, the persona's soul, then the agent's context files."""
+    """Base instructions, the persona's soul, the agent's context files, then its skills."""
     return (
         Section(name="Base instructions", body=BASE_INSTRUCTIONS),
         Section(name="Persona", body=persona.soul if persona else ""),
         Section(name="Context files", body=_context_files(files)),
+        Section(name="Skills", body=skills),
     )
 
 

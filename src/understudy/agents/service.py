@@ -1,6 +1,6 @@
 """Use cases of agents and their context files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +44,8 @@ class AgentService:
     units: AgentUnits
     clock: Clock
     route_exists: Callable[[str], bool] = lambda _: True
+    # Hear in the same transaction that an agent goes.
+    deleted: Sequence[Callable[[Any, Principal, str], None]] = ()
 
     def ensure_default(self) -> None:
         """Make the built-in agent when it is not there yet."""
@@ -101,6 +103,8 @@ class AgentService:
                     domain="agents",
                     detail="the built-in agent and agents with sessions cannot be deleted",
                 )
+            for hear in self.deleted:
+                hear(unit, principal, agent_id)
             unit.agents.delete(agent_id)
             self._audit(unit, principal, "agents.delete", agent)
 

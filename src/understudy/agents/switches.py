@@ -1,6 +1,6 @@
 """The switches in an agent's `other_config`: what may be stored, and what counts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,6 +17,18 @@ class Switches:
     self_evolve: bool = False
     skill_evolve: bool = False
     skill_nudge_interval: int = DEFAULT_NUDGE_INTERVAL
+
+
+# Tools that only an agent with a switch has; to others they are like tools that do not exist.
+SWITCHED_TOOLS: Final[Mapping[str, Callable[[Switches], bool]]] = {
+    "skill_manage": lambda switches: switches.skill_evolve,
+}
+
+
+def hidden_tools(agent: Agent | None) -> frozenset[str]:
+    """The tools that an agent does not have; one that is unknown has none of them."""
+    switches = Switches() if agent is None else resolve(agent)
+    return frozenset(name for name, shows in SWITCHED_TOOLS.items() if not shows(switches))
 
 
 def resolve(agent: Agent) -> Switches:

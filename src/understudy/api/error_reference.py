@@ -30,6 +30,10 @@ COMPUTED: Final = (
     ("runtime", "invalid_learning_policy", 400),
     ("learnings", "candidate_state_conflict", 409),
     ("learnings", "learning_state_conflict", 409),
+    *(
+        ("skills", code, 409)
+        for code in ("skill_status_conflict", "skill_visibility_conflict", "stale_version")
+    ),
     *(("learnings", code, 400) for code in ("secret_content", "secret_reason")),
     *(
         ("learnings", f"invalid_{what}", 400)

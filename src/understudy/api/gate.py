@@ -1,8 +1,9 @@
 """The way into every route: who calls, may they, is the body sound, was it asked before."""
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any, Final, get_args, get_origin
 
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -10,7 +11,9 @@ from starlette.responses import Response
 
 from understudy.api.auth import identify
 from understudy.api.idempotency import answer_once, claim_of
+from understudy.api.limits import bounded
 from understudy.api.methods import without_stream
+from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, operation_named
 from understudy.api.parts import AppParts, parts_of
 from understudy.api.strict import StrictRequest, check_text
@@ -18,8 +21,9 @@ from understudy.core.errors import Invalid, Unavailable
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 MAX_PATH_ID_CHARS: Final = 500
-# What is searched for may be as long as an input; who searches says how much they take.
-MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000}
+# What is searched for may be as long as an input; who searches says how much they take. The path of
+# a file may be as long as a skill's may be.
+MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 DOMAIN_READINESS: Final = "readiness"
 
 
@@ -30,13 +34,15 @@ class GatedRoute(APIRoute):
         inner = super().get_route_handler()
         operation_id = self.operation_id or ""
         operation = operation_named(operation_id, frozenset(self.methods or ()))
+        single = _single_parameters(self)
 
         async def handle(request: Request) -> Response:
             parts = parts_of(request)
             await _admit(request, parts, operation)
-            strict = StrictRequest(request.scope, request.receive)
-            _check_address(strict)
-            await _read_body(strict)
+            receive = bounded(request.scope, request.receive, operation.max_body_bytes)
+            strict = StrictRequest(request.scope, receive)
+            _check_address(strict, single)
+            await _read_body(strict, operation)
             claim = claim_of(strict, operation_id)
             if claim is None:
                 return without_stream(request.scope, await inner(strict))
@@ -65,8 +71,30 @@ def require_ready(parts: AppParts) -> None:
         )
 
 
-def _check_address(request: Request) -> None:
+def _single_parameters(route: APIRoute) -> frozenset[str]:
+    """What a query may say once; of two values, nobody could tell which one is meant."""
+    return frozenset(name for name, kind in _query(route.dependant) if not _is_list(kind))
+
+
+def _query(dependant: Dependant) -> Iterator[tuple[str, object]]:
+    """Each parameter of a query and its type, also where a dependency reads it."""
+    for each in dependant.query_params:
+        yield each.alias, each.field_info.annotation
+    for part in dependant.dependencies:
+        yield from _query(part)
+
+
+def _is_list(kind: object) -> bool:
+    return any(get_origin(one) is list for one in (kind, *get_args(kind)))
+
+
+def _check_address(request: Request, single: frozenset[str]) -> None:
     """Refuse ids and queries that nothing could have been stored under."""
+    for name in single:
+        if len(request.query_params.getlist(name)) > 1:
+            raise Invalid(
+                "repeated_parameter", domain="api", pointer=f"/{name}", detail="say it once"
+            )
     for name, value in (*request.path_params.items(), *request.query_params.multi_items()):
         check_text(name, (name,))
         check_text(str(value), (name,))
@@ -74,16 +102,19 @@ def _check_address(request: Request) -> None:
             raise Invalid("value_too_long", domain="api", pointer=f"/{name}", detail="too long")
 
 
-async def _read_body(request: StrictRequest) -> None:
+async def _read_body(request: StrictRequest, operation: Operation) -> None:
     if request.method in SAFE_METHODS:
         return
     body = await request.body()
-    if not body:
-        return
-    if not request.has_json:
+    if operation.form:
+        kind = request.headers.get("content-type", "")
+        form = await run_in_threadpool(read_form, kind, body, operation.form)
+        request.state.form, request.state.body = form, form.digests
+    elif body and not request.has_json:
         raise Invalid(
             "unsupported_media_type",
             domain="api",
             detail="send JSON, with Content-Type: application/json",
         )
-    request.state.body = await request.json()
+    elif body:
+        request.state.body = await request.json()

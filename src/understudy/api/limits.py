@@ -22,35 +22,41 @@ class BodyLimit:
         self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        announced = _announced(scope)
-        seen = 0
+        if scope["type"] == "http":
+            receive = bounded(scope, receive, self._max_bytes)
+        await self._app(scope, receive, send)
 
-        async def bounded() -> Message:
-            nonlocal seen
-            if announced > self._max_bytes:
-                await self._refuse(receive, more=True)
-            message = await receive()
-            if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
-                if seen > self._max_bytes:
-                    await self._refuse(receive, more=message.get("more_body", False))
-            return message
 
-        await self._app(scope, bounded, send)
+def bounded(scope: Scope, receive: Receive, max_bytes: int) -> Receive:
+    """What arrives, until it is more than may arrive."""
+    announced = _announced(scope)
+    seen = 0
 
-    async def _refuse(self, receive: Receive, *, more: bool) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S):
-                await _discard(receive, LINGER_BYTES if more else 0)
-        raise LimitExceeded(
-            "payload_too_large",
-            domain="api",
-            detail=f"a body may have at most {self._max_bytes} bytes",
-            params={"limit_bytes": self._max_bytes},
-        )
+    async def counted() -> Message:
+        nonlocal seen
+        if announced > max_bytes:
+            await _refuse(receive, max_bytes, more=True)
+        message = await receive()
+        if message["type"] == "http.request":
+            seen += len(message.get("body", b""))
+            if seen > max_bytes:
+                await _refuse(receive, max_bytes, more=message.get("more_body", False))
+        return message
+
+    return counted
+
+
+async def _refuse(receive: Receive, max_bytes: int, *, more: bool) -> None:
+    # A wider limit around this one may be reached on the way; this one is what counts.
+    with suppress(TimeoutError, LimitExceeded):
+        async with asyncio.timeout(LINGER_S):
+            await _discard(receive, LINGER_BYTES if more else 0)
+    raise LimitExceeded(
+        "payload_too_large",
+        domain="api",
+        detail=f"a body may have at most {max_bytes} bytes",
+        params={"limit_bytes": max_bytes},
+    )
 
 
 async def _discard(receive: Receive, max_bytes: int) -> None:

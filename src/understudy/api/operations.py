@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
+from understudy.skills.archive import MAX_ARCHIVE_BYTES
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # POST does the same as PUT on these paths; the operation id tells them apart.
@@ -25,6 +27,9 @@ class Operation:
     own_receipts: bool = False
     # Parts of the answer that must not be stored for a repeat.
     secret: tuple[str, ...] = ()
+    # The fields of the form that the body is; JSON where there are none.
+    form: frozenset[str] = frozenset()
+    max_body_bytes: int = MAX_BODY_BYTES
 
 
 _VIEW: Final = Operation(role=Role.VIEWER)
@@ -105,6 +110,41 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "learnings.revoke": _WORK,
     # With `all` only an admin may.
     "learnings.revoke_matching": Operation(role=Role.OPERATOR, action="learnings.revoke"),
+    "skills.list": _VIEW,
+    "skills.get": _VIEW,
+    "skills.versions": _VIEW,
+    "skills.diff": _VIEW,
+    "skills.files": _VIEW,
+    "skills.file": _VIEW,
+    "skills.export": _VIEW,
+    "skills.access": _VIEW,
+    "skills.grants": _VIEW,
+    "skills.trash": _VIEW,
+    "skills.create": Operation(role=Role.OPERATOR, body_id="slug"),
+    "skills.upload": Operation(
+        role=Role.OPERATOR,
+        form=frozenset({"file", "slug", "acknowledged"}),
+        max_body_bytes=MAX_ARCHIVE_BYTES,
+    ),
+    # Whose skill it is, the service knows.
+    "skills.patch": _WORK,
+    "skills.update": _WORK,
+    "skills.toggle": _WORK,
+    "skills.restore": _WORK,
+    "skills.delete": _WORK,
+    "skills.undelete": _WORK,
+    "skills.grant_agent": Operation(role=Role.OPERATOR, action="skills.grant"),
+    "skills.grant_user": Operation(role=Role.OPERATOR, action="skills.grant"),
+    "skills.revoke_agent": Operation(role=Role.OPERATOR, action="skills.revoke"),
+    "skills.revoke_user": Operation(role=Role.OPERATOR, action="skills.revoke"),
+    "skills.revoke_named_agent": Operation(role=Role.OPERATOR, action="skills.revoke"),
+    "skills.revoke_named_user": Operation(role=Role.OPERATOR, action="skills.revoke"),
+    "skills.runtimes": _RULE,
+    "skills.rescan": _RULE,
+    "skills.install": _RULE,
+    "skills.install_one": Operation(role=Role.ADMIN, action="skills.install", body_id="dep"),
+    "sessions.skills": _VIEW,
+    "agents.skills": _VIEW,
     "approvals.list": _VIEW,
     "approvals.get": _VIEW,
     "approvals.resolve": Operation(role=Role.OPERATOR, own_receipts=True),

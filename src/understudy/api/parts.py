@@ -40,6 +40,10 @@ from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
 from understudy.settings import Settings
+from understudy.skills.catalogue import Catalogue
+from understudy.skills.dependency_service import DependencyService
+from understudy.skills.library import SkillLibrary
+from understudy.skills.service import SkillService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,10 @@ class AppParts:
     bulk_decisions: BulkService
     learnings: LearningService
     learning_policy: LearningPolicyService
+    skills: SkillService
+    skill_library: SkillLibrary
+    skill_catalogue: Catalogue
+    skill_dependencies: DependencyService
     tokens: TokenService
     routes: RouteCatalogue
     tools: ToolRegistry

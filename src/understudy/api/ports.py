@@ -77,7 +77,9 @@ class Metrics(Protocol):
 class Status(Protocol):
     """What the daemon is and does, as a JSON object with at least `status` and `ready`."""
 
-    def __call__(self) -> Mapping[str, Any]: ...
+    def __call__(self, *, in_full: bool = False) -> Mapping[str, Any]:
+        """`in_full` is for admins: it tells of folders of the machine."""
+        ...
 
 
 class Readiness(Protocol):

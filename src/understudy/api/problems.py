@@ -21,6 +21,7 @@ from understudy.core.errors import (
     Unauthenticated,
     Unavailable,
     UnderstudyError,
+    Unsafe,
 )
 from understudy.core.pointer import pointer
 from understudy.core.request import current_request_id
@@ -32,6 +33,7 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {
     Rejected: 403,
     Unauthenticated: 401,
     Invalid: 400,
+    Unsafe: 422,
     LimitExceeded: 413,
     Unavailable: 503,
     UnderstudyError: 500,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 import structlog
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,7 +20,10 @@ from understudy.core.request import current_request_id
 log = structlog.get_logger()
 
 METHOD_NOT_ALLOWED: Final = 405
-AUDITED: Final = frozenset({400, 401, 403, 409, 413, 429})
+AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
+# What the caller may not know of looks like something that is not there.
+HIDING: Final = frozenset({"skills/skill_not_found", "skills/skill_trash_not_found"})
+UNKNOWN_FIELD: Final = "extra_forbidden"
 NOBODY: Final = "anonymous"
 MAX_ID_CHARS: Final = 400
 
@@ -30,21 +34,17 @@ async def answer_error(request: Request, error: Exception) -> Response:
     if refusal.status == METHOD_NOT_ALLOWED:
         allowed = allow_header(request.app.router, request.scope) or ""
         refusal = replace(refusal, headers={**refusal.headers, "Allow": allowed})
-    entry = refused_entry(request, error, refusal)
+    entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
     if entry is not None:
         await run_in_threadpool(_record, parts_of(request), entry)
     return refusal.response()
 
 
-def refused_entry(request: Request, error: Exception, refusal: Refusal) -> AuditEntry | None:
-    """What the audit should know of a refusal; None for reads and mere mistakes."""
+def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:
+    """What the audit should know of a refusal; None for reads and for what is not there."""
     operation_id = getattr(request.scope.get("route"), "operation_id", None)
-    if (
-        operation_id is None
-        or request.method in SAFE_METHODS
-        or refusal.status not in AUDITED
-        or not isinstance(error, UnderstudyError)
-    ):
+    is_kept = refusal.status in AUDITED or refusal.reason in HIDING
+    if operation_id is None or request.method in SAFE_METHODS or not is_kept:
         return None
     principal = getattr(request.state, "principal", None)
     action = action_of(operation_id)
@@ -58,6 +58,14 @@ def refused_entry(request: Request, error: Exception, refusal: Refusal) -> Audit
         reason=refusal.reason,
         request_id=current_request_id.get(),
     )
+
+
+def _is_typing_mistake(error: Exception) -> bool:
+    """Whether only values were wrong; a field that nobody may set is more than that."""
+    if isinstance(error, UnderstudyError):
+        return False
+    found = error.errors() if isinstance(error, RequestValidationError) else ()
+    return all(each["type"] != UNKNOWN_FIELD for each in found)
 
 
 def _resource_id(request: Request, operation_id: str) -> str:

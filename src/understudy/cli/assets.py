@@ -101,7 +101,7 @@ def download(
             return
         if daemon.as_json:
             daemon.client.assets.get(asset_id)
-        _write_new(file, data)
+        inputs.write_new(file, data)
         daemon.show(lambda: note(f"{file}: {len(data)} bytes"))
 
 
@@ -131,14 +131,6 @@ def collect(
     with connect(ctx) as daemon:
         done = daemon.client.assets.collect(older_than_ms=age, dry_run=dry_run)
         daemon.show(lambda: _show_collected(done))
-
-
-def _write_new(file: Path, data: bytes) -> None:
-    try:
-        with file.open("xb") as target:
-            target.write(data)
-    except OSError as problem:
-        raise typer.BadParameter(f"{file} cannot be written: {inputs.why(problem)}") from None
 
 
 def _show_collected(done: "CollectedView") -> None:

@@ -1,6 +1,6 @@
 """`understudy config`: what `serve` would start with here, and why."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -60,16 +60,33 @@ def setting_rows(settings: "Settings") -> list[dict[str, Any]]:
         "approval_expires_s": settings.approval_expires_s,
         "question_expires_s": settings.question_expires_s,
         "fetch": f"allow {', '.join(settings.fetch_allow) or 'nothing private'}",
+        "skills": _skills(settings),
+        "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
         "admin_token": "set" if settings.admin_token else "not set",
         "webhook_secret": "set" if settings.webhook_secret else "not set",
     }
     sources = {"admin_token": "environment" if settings.admin_token else "default"}
-    sources |= {"fetch": "file"} if settings.fetch_allow else {}
+    sources |= dict.fromkeys(_from_file(settings), "file")
     sources |= settings.sources
     return [
         {"name": name, "value": value, "source": sources.get(name, "default")}
         for name, value in values.items()
     ]
+
+
+def _from_file(settings: "Settings") -> Iterator[str]:
+    """The tables of the config file that say something other than the default."""
+    if settings.fetch_allow:
+        yield "fetch"
+    if settings.skill_roots or not settings.local_skills:
+        yield "skills"
+    if settings.guard_allow_acknowledged:
+        yield "guard"
+
+
+def _skills(settings: "Settings") -> str:
+    roots = ", ".join(map(str, settings.skill_roots)) or "none"
+    return f"roots {roots}; local {str(settings.local_skills).lower()}"
 
 
 def route_rows(settings: "Settings") -> list[dict[str, Any]]:

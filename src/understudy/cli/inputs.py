@@ -64,6 +64,15 @@ def read_bytes(file: Path) -> bytes:
     return data
 
 
+def write_new(file: Path, data: bytes) -> None:
+    """Write a file that is not there yet."""
+    try:
+        with file.open("xb") as target:
+            target.write(data)
+    except OSError as problem:
+        raise typer.BadParameter(f"{file} cannot be written: {why(problem)}") from None
+
+
 def name_of(file: Path) -> str:
     """What a file is called where its path means nothing."""
     return "stdin" if str(file) == STDIN else file.name

@@ -14,12 +14,12 @@ def guard() -> None:
 
 def _judged(line: Line) -> Line:
     from understudy.guard.places import MANIFEST_NAME
-    from understudy.guard.scan import scan_bundle
+    from understudy.skills.scanning import scan_skill
 
     files = {MANIFEST_NAME: line["text"]} if "text" in line else line.get("files")
     if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
         raise TypeError("`files` must hold texts by their paths, or `text` one text")
-    found = scan_bundle({path: text.encode("utf-8", "replace") for path, text in files.items()})
+    found = scan_skill({path: text.encode("utf-8", "replace") for path, text in files.items()})
     return {
         "verdict": "reject" if found else "allow",
         "rules": sorted({finding.rule_id for finding in found}),

@@ -32,7 +32,7 @@ BY_STATUS: Final[Mapping[int, ExitCode]] = {
     409: ExitCode.REFUSED,
     412: ExitCode.REFUSED,
     413: ExitCode.USAGE,
-    422: ExitCode.USAGE,
+    422: ExitCode.REFUSED,
     429: ExitCode.UNREACHABLE,
     503: ExitCode.UNREACHABLE,
     504: ExitCode.UNREACHABLE,
@@ -51,9 +51,19 @@ HINTS: Final[Mapping[str, str]] = {
     "candidate_not_found": "see what there is with `{understudy} candidates list`",
     "learning_not_found": "see what is known with `{understudy} learnings list`",
     "learning_conflict": "`{understudy} candidates publish CANDIDATE --supersedes LEARNING` replaces it",
+    "skill_not_found": "see what there is with `{understudy} skills list`",
+    "skill_text_not_found": "`{understudy} skills files SKILL SKILL.md` prints what stands there",
+    "skill_text_ambiguous": "give more of the text around it, or --all for every place",
+    "skill_changed": "`{understudy} skills diff SKILL` tells what changed",
+    "skill_has_grants": "`{understudy} skills grants SKILL` lists them, `skills revoke` ends one",
+    "skill_unsafe": "change these lines; `{understudy} skills scan PATH` finds the same in files here",
+    "skill_trash_not_found": "see what there is with `{understudy} skills trash`",
     "session_not_idle": "wait until its runs have ended, or stop them with"
     " `{understudy} sessions interrupt`",
 }
+
+# Problems whose errors say it all, each named by its code: what stands above them.
+LISTED: Final[Mapping[str, str]] = {"skill_unsafe": "the content guard refuses this"}
 
 
 def exit_code(error: "ClientError") -> ExitCode:
@@ -135,12 +145,14 @@ def error_lines(error: "ClientError", *, has_token: bool = False) -> list[str]:
 def problem_lines(problem: Mapping[str, Any], hint_for: str | None = None) -> list[str]:
     """A problem in words: what, where, and what to do about it."""
     code, domain = problem.get("code"), problem.get("domain")
-    detail = problem.get("detail") or problem.get("title") or "the daemon refused"
+    errors = problem.get("errors") or ()
+    heading = LISTED.get(str(code)) if errors else None
+    detail = heading or problem.get("detail") or problem.get("title") or "the daemon refused"
     lines = [f"error: {detail}" + (f" ({domain}/{code})" if code and domain else "")]
-    for field in problem.get("errors") or ():
+    for field in errors:
         words = field.get("detail", "")
         if words and words != detail:
-            lines.append(f"  {field.get('pointer', '')}: {words}")
+            lines.append(f"  {field.get('code' if heading else 'pointer', '')}: {words}")
     if hint := HINTS.get(hint_for or str(code)):
         lines.append(f"  {hint.format(understudy=understudy())}")
     return lines

@@ -100,6 +100,18 @@ SETTINGS: Final = (
         default="none",
     ),
     Setting(
+        name="skills",
+        meaning='`[skills] roots = ["/srv/skills"]`: folders whose skills come before all others; '
+        "`local = false`: no skills from the workspace, the folders above it and the user's home",
+        default="no roots; `local = true`",
+    ),
+    Setting(
+        name="guard",
+        meaning="`[guard] allow_acknowledged = true`: an admin may keep a skill that the guard "
+        "refuses, naming each finding with a reason",
+        default="`false`",
+    ),
+    Setting(
         name="admin_token",
         meaning="a token of the role admin, for user `admin`",
         variable="UNDERSTUDY_ADMIN_TOKEN",

@@ -11,5 +11,6 @@ from understudy.client.errors import RefusedError as RefusedError
 from understudy.client.errors import UnauthorizedError as UnauthorizedError
 from understudy.client.errors import UnavailableError as UnavailableError
 from understudy.client.errors import UnreachableError as UnreachableError
+from understudy.client.errors import UnsafeError as UnsafeError
 from understudy.client.streams import StreamEvent as StreamEvent
 from understudy.client.transport import Retries as Retries

@@ -1,5 +1,6 @@
 """One call to the daemon as data: what is sent, and how the answer is read."""
 
+import hashlib
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,21 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A file in a form, with text beside it."""
+
+    file_name: str
+    content: bytes
+    media_type: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def boundary(self) -> str:
+        """What stands between the parts; the same file makes the same body, so it can be repeated."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T]):
     """What is sent; `read` turns the JSON of the answer into what the caller gets."""
 
@@ -22,6 +38,7 @@ class Call(Generic[T]):
     read: Callable[[Json], T]
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    upload: Upload | None = None
     idempotency_key: str | None = None
 
     @property
@@ -48,8 +65,15 @@ def post(
         path=path,
         read=read,
         body=body or {},
-        idempotency_key=key or f"sdk_{secrets.token_hex(16)}",
+        idempotency_key=key or _key(),
     )
+
+
+def send_file(
+    path: str, read: Callable[[Json], T], upload: Upload, *, key: str | None = None
+) -> Call[T]:
+    """A call that sends a file; it carries a key, so that a repeat acts once."""
+    return Call(method="POST", path=path, read=read, upload=upload, idempotency_key=key or _key())
 
 
 def put(path: str, read: Callable[[Json], T], body: Mapping[str, Any]) -> Call[T]:
@@ -62,9 +86,9 @@ def patch(path: str, read: Callable[[Json], T], body: Mapping[str, Any]) -> Call
     return Call(method="PATCH", path=path, read=read, body=body)
 
 
-def delete(path: str, read: Callable[[Json], T]) -> Call[T]:
-    """A call that removes something."""
-    return Call(method="DELETE", path=path, read=read)
+def delete(path: str, read: Callable[[Json], T], **query: str | int | None) -> Call[T]:
+    """A call that removes something; parts of the query that are None are left out."""
+    return Call(method="DELETE", path=path, read=read, query=_query(query))
 
 
 def at(*parts: str) -> str:
@@ -75,6 +99,10 @@ def at(*parts: str) -> str:
 def given(**fields: Any) -> dict[str, Any]:
     """The fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _key() -> str:
+    return f"sdk_{secrets.token_hex(16)}"
 
 
 def _segment(part: str) -> str:

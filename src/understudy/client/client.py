@@ -25,6 +25,9 @@ from understudy.client.groups.runs import Runs
 from understudy.client.groups.runtime import Daemon, Routes, Runtime, Tools
 from understudy.client.groups.schedules import Schedules
 from understudy.client.groups.sessions import Sessions
+from understudy.client.groups.skill_dependencies import SkillDependencies
+from understudy.client.groups.skill_grants import SkillGrants
+from understudy.client.groups.skills import Skills, SkillTrash
 from understudy.client.groups.tasks import Tasks
 from understudy.client.groups.waiting import Approvals, Questions
 from understudy.client.groups.webhooks import Deliveries, Webhooks
@@ -81,6 +84,10 @@ class Client:
         self.candidates = Candidates(self._transport)
         self.learnings = Learnings(self._transport)
         self.learning_policy = LearningPolicy(self._transport)
+        self.skills = Skills(self._transport)
+        self.skill_grants = SkillGrants(self._transport)
+        self.skill_trash = SkillTrash(self._transport)
+        self.skill_dependencies = SkillDependencies(self._transport)
         self.permissions = Permissions(self._transport)
         self.tools = Tools(self._transport)
         self.mcp_servers = McpServers(self._transport)

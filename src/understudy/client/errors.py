@@ -6,12 +6,13 @@ ClientError
 ├── AnswerError              the answer is not what this client understands
 ├── WaitTimeout              what was waited for did not happen in time
 └── ProblemError             the daemon said no: status, code, domain, detail, errors
-    ├── InvalidError         400, 413, 422: a value is wrong
+    ├── InvalidError         400, 413: a value is wrong
     ├── NotFoundError        404
     ├── RefusedError         somebody or something forbids it
     │   ├── UnauthorizedError    401
     │   ├── ForbiddenError       403
-    │   └── ConflictError        409, 412
+    │   ├── ConflictError        409, 412
+    │   └── UnsafeError          422
     └── UnavailableError     429, 503, 504: trying again may help
 """
 
@@ -95,6 +96,10 @@ class ConflictError(RefusedError):
     """The thing is in a state that does not allow this."""
 
 
+class UnsafeError(RefusedError):
+    """The content guard found something; `errors` lists what and where."""
+
+
 class UnavailableError(ProblemError):
     """The daemon cannot do it now; trying again may help."""
 
@@ -107,7 +112,7 @@ BY_STATUS: Final[Mapping[int, type[ProblemError]]] = {
     409: ConflictError,
     412: ConflictError,
     413: InvalidError,
-    422: InvalidError,
+    422: UnsafeError,
     429: UnavailableError,
     503: UnavailableError,
     504: UnavailableError,

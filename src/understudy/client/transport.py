@@ -65,10 +65,10 @@ class Transport:
         with self._reaching():
             return self.http.get(path, timeout=CONNECT_TIMEOUT_S).is_success
 
-    def fetch(self, path: str) -> bytes:
+    def fetch(self, path: str, **query: str | int) -> bytes:
         """The bytes at a path."""
         with self._reaching():
-            response = self.http.get(path)
+            response = self.http.get(path, params=query)
         if not response.is_success:
             raise problem_of(response.status_code, response.content)
         return response.content
@@ -93,10 +93,12 @@ class Transport:
             yield response.iter_bytes()
 
     def _send_once(self, call: Call[T]) -> T:
-        headers = {"Idempotency-Key": call.idempotency_key} if call.idempotency_key else {}
+        content, headers = _content(call)
+        if call.idempotency_key:
+            headers["Idempotency-Key"] = call.idempotency_key
         with self._reaching():
             response = self.http.request(
-                call.method, call.path, params=call.query, json=call.body, headers=headers
+                call.method, call.path, params=call.query, headers=headers, **content
             )
         if not response.is_success:
             problem = problem_of(response.status_code, response.content)
@@ -129,6 +131,16 @@ class Transport:
         except httpx2.TransportError as problem:
             reason = str(problem) or type(problem).__name__
             raise UnreachableError(str(self.http.base_url).rstrip("/"), reason) from problem
+
+
+def _content(call: Call[T]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a call sends, as httpx takes it, and the headers that belong to it."""
+    upload = call.upload
+    if upload is None:
+        return {"json": call.body}, {}
+    file = (upload.file_name, upload.content, upload.media_type)
+    form = f"multipart/form-data; boundary={upload.boundary}"
+    return {"data": dict(upload.fields), "files": {"file": file}}, {"Content-Type": form}
 
 
 def _may_help(problem: ClientError) -> bool:

@@ -8,6 +8,7 @@ UnderstudyError              code, domain, params; no HTTP status
 ├── Rejected                 policy, role or guard says no
 ├── Unauthenticated          nobody we know is calling
 ├── Invalid                  a value is wrong; carries a JSON pointer
+│   └── Unsafe               the guard found something in it; carries every finding
 ├── LimitExceeded            size, budget, rate
 └── Unavailable              provider, tool; retrying may help
     ├── DatabaseUnavailable  gone, full or locked: nothing was changed
@@ -101,3 +102,7 @@ class Invalid(UnderstudyError):
         if pointer is not None and not errors:
             errors = (FieldError(pointer=pointer, code=code, detail=self.detail),)
         self.errors = errors
+
+
+class Unsafe(Invalid):
+    """What was sent holds something that the guard lets nobody keep; each finding is an error."""

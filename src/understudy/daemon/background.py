@@ -27,6 +27,7 @@ EXPIRY_LOOK_S: Final = 1.0
 NEWS_LOOK_S: Final = 1.0
 MEMORY_LOOK_S: Final = 10.0
 CANDIDATES_LOOK_S: Final = 30.0
+LOCAL_SKILLS_LOOK_S: Final = 2.0
 SWEEP_EVERY_S: Final = 3600.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
@@ -77,6 +78,9 @@ class Background:
             "candidates": partial(services.learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
             "captures": services.learning.capture_worker(services.metrics).run,
             "reviews": services.learning.review_worker(services.metrics).run,
+            "local-skills": partial(
+                _now_and_then, services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S, at_once=True
+            ),
             "deliveries": self._delivering().run,
             "schedules": self._firing().run,
             "mail": self._mailing().run,

@@ -13,6 +13,7 @@ from understudy.core.ids import new_id
 from understudy.daemon.blobs import open_blobs
 from understudy.daemon.routes import ConfiguredRoutes
 from understudy.daemon.run_memories import open_run_memories
+from understudy.daemon.skill_bundles import open_skill_bundles
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat
 from understudy.providers.registry import Routes
@@ -52,6 +53,7 @@ class Ground:
             bell=self.bell,
             blobs=open_blobs(settings),
             run_memories=open_run_memories(settings),
+            skill_bundles=open_skill_bundles(settings),
         )
 
     def listeners(self) -> tuple[EventListener | Heartbeat, ...]:

@@ -19,16 +19,17 @@ import uvicorn
 from understudy.api.app import create_app
 from understudy.core.errors import UnderstudyError
 from understudy.daemon.banner import banner, program_name
+from understudy.daemon.web_server import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
 from understudy.settings import Settings
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
+from understudy.ws.endpoint import mount
 
 log = structlog.get_logger()
 
-STREAM_GRACE_S: Final = 3
 LISTEN_BACKLOG: Final = 2048
 DATABASE_ERRORS: Final = (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error)
 
@@ -61,15 +62,8 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         daemon.ground.children.adopt()
         await _start(daemon)
         app = create_app(daemon.parts())
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=STREAM_GRACE_S,
-            ws="none",
-        )
-        server = _Server(config)
+        mount(app, daemon.ws_parts())
+        server = _Server(server_config(app))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -121,6 +115,8 @@ async def _start(daemon: Daemon) -> None:
     try:
         await daemon.start()
     except (UnderstudyError, TimeoutError, *DATABASE_ERRORS) as problem:
+        if getattr(problem, "code", None) == "skill_storage_unavailable":
+            raise CannotServe(f"the skills cannot be used: {scrub(str(problem))}") from None
         raise CannotServe(f"the database cannot be used: {_reason(problem)}") from None
 
 

@@ -16,6 +16,7 @@ from understudy.daemon.ground import Ground
 from understudy.daemon.known_tools import KnownTools
 from understudy.daemon.learning import LearningPlane
 from understudy.daemon.mcp import mcp_servers, session_mcp
+from understudy.daemon.skills import SkillPlane
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
@@ -64,15 +65,18 @@ class Services:
         self.run_memories = RunMemoryService(units, clock, self.runtime, self.keeper, maintenance)
         self.learning = LearningPlane(ground, self.runtime, self.default_route)
         self.daemon_rules = DaemonRules(self.runtime)
-        self.agents = AgentService(units, clock, ground.route_exists)
         self.tokens = _tokens(ground)
+        self.skills = SkillPlane(ground, self.tokens)
+        self.agents = AgentService(
+            units, clock, ground.route_exists, (self.skills.service.agent_deleted,)
+        )
         self.personas = PersonaService(units, clock)
         self.projects = ProjectService(units, clock)
         self.sessions = SessionService(units, clock, ground.route_exists)
         self.tasks = TaskService(units, clock)
         self.assets = AssetService(units, clock)
         self.intake = RunIntake(clock, ground.routes, self.defaults)
-        self.inspection = MemoryInspection(units, clock, self.keeper)
+        self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
         self.capture = Capture(
             units,
             clock,
@@ -129,6 +133,9 @@ class Services:
                 may_go_on=Onward(ground.units, Gatekeeper()),
                 environment=settings.environment,
                 children=ground.children,
+                skills=self.skills.service,
+                skill_catalogue=self.skills.catalogue,
+                role_of=self.skills.role_of,
             )
         )
 

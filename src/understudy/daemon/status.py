@@ -11,6 +11,7 @@ from understudy.core.clock import Clock
 from understudy.daemon.health import warning
 from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
+from understudy.daemon.skill_status import SkillStatus, skill_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
 from understudy.runs.intake import RuntimeDefaults
 from understudy.runs.model import RunStatus
@@ -35,9 +36,10 @@ class StatusReport:
     run_memory: Callable[[int], Mapping[str, Any]]
     session_memory: Callable[[], Mapping[str, int]]
     learning: Callable[[int], Mapping[str, Any]]
+    skills: SkillStatus
 
-    def __call__(self) -> dict[str, Any]:
-        """The snapshot as a JSON object."""
+    def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
+        """The snapshot as a JSON object; `in_full` with what only an admin is told."""
         began = self.clock.now_ms()
         with self.units.read() as unit:
             sessions = unit.sessions.count()
@@ -45,11 +47,13 @@ class StatusReport:
             last_sequence = unit.journal.last_sequence()
             defaults = self.defaults(unit)
         run_memory, learning = self.run_memory(began), self.learning(began)
+        skills = self.skills(in_full=in_full)
         warnings = [
             *self._route_warnings(),
             *self._mcp_warnings(),
             *memory_warnings(run_memory),
             *learning_warnings(learning),
+            *skill_warnings(skills),
             *self._disk_warnings(),
         ]
         return {
@@ -72,6 +76,7 @@ class StatusReport:
             "runs": {str(status): runs.get(status, 0) for status in RunStatus},
             **memory_sections(run_memory, self.session_memory()),
             "learning": dict(learning),
+            "skills": dict(skills),
             "health": {
                 "ok": all(each["severity"] != "error" for each in warnings),
                 "warnings": warnings,

@@ -1,6 +1,7 @@
 """The tools every daemon has, each given the services it works with."""
 
 from collections.abc import Collection, Mapping
+from typing import Protocol
 
 from understudy.core.clock import Clock
 from understudy.mailboxes.sending import RunMail
@@ -18,6 +19,15 @@ from understudy.runs.sidechains import SidechainService
 from understudy.sessions.ports import Units
 from understudy.sessions.task_service import TaskService
 from understudy.sessions.task_tools import Tasks
+from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue_tools import ListSkills, SkillSearch
+from understudy.skills.change_desk import ChangeDesk, RoleOf
+from understudy.skills.fork import Forks
+from understudy.skills.manage_tool import SkillManage
+from understudy.skills.ports import SkillUnit
+from understudy.skills.publish_tool import PublishSkill
+from understudy.skills.service import SkillService
+from understudy.skills.use_tool import UseSkill
 from understudy.tools.base import Tool
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
@@ -27,9 +37,13 @@ from understudy.tools.shell import Shell
 from understudy.tools.web import FetchUrl, MayGoOn
 
 
+class ToolUnit(RunUnit, SkillUnit, Protocol):
+    """One transaction over everything tools touch."""
+
+
 def toolkit(
     *,
-    units: Units[RunUnit],
+    units: Units[ToolUnit],
     clock: Clock,
     question_expires_s: int | None,
     tasks: TaskService,
@@ -39,9 +53,14 @@ def toolkit(
     may_go_on: MayGoOn,
     environment: Mapping[str, str],
     children: Children,
+    skills: SkillService,
+    skill_catalogue: Catalogue,
+    role_of: RoleOf,
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
-    return [
+    desk = ChangeDesk(service=skills, units=units, clock=clock, role_of=role_of)
+    forks = Forks(sidechains=sidechains, tool_names=lambda: [tool.name for tool in tools])
+    tools: list[Tool] = [
         ReadFile(),
         WriteFile(),
         EditFile(),
@@ -57,4 +76,10 @@ def toolkit(
         SendMail(mail),
         AskUser(units, clock, question_expires_s),
         ReadArtifact(units),
+        ListSkills(skill_catalogue),
+        SkillSearch(skill_catalogue),
+        UseSkill(skill_catalogue, units, clock, forks),
+        SkillManage(desk),
+        PublishSkill(desk),
     ]
+    return tools

@@ -6,6 +6,7 @@ from typing import Final
 
 import structlog
 
+from understudy import __version__
 from understudy.api.parts import AppParts
 from understudy.daemon.background import Background
 from understudy.daemon.ground import Ground
@@ -15,6 +16,7 @@ from understudy.daemon.warm_up import warm_up
 from understudy.daemon.work import run_executor
 from understudy.settings import Settings
 from understudy.storage.migrate import migrate
+from understudy.ws.parts import WsParts
 
 log = structlog.get_logger()
 
@@ -46,6 +48,7 @@ class Daemon:
         await asyncio.to_thread(services.agents.ensure_default)
         # Before any run goes on: what it is told of others must be in order.
         await asyncio.to_thread(services.run_memories.startup)
+        await asyncio.to_thread(services.skills.startup)
         await ground.engine.start(run_executor(ground, services).execute)
         await asyncio.to_thread(services.upkeep.requeue_lost)
         self._background.start()
@@ -67,6 +70,7 @@ class Daemon:
         """Stop everything; the database keeps what is needed to go on."""
         self.state = "stopped"
         self.shutting_down.set()
+        self.services.skills.stop()
         await self._background.stop()
         await self.ground.engine.stop()
         await self.ground.providers.close()
@@ -104,6 +108,10 @@ class Daemon:
             bulk_decisions=services.learning.bulk_decisions,
             learnings=services.learning.learnings,
             learning_policy=services.learning.policy,
+            skills=services.skills.service,
+            skill_library=services.skills.library,
+            skill_catalogue=services.skills.catalogue,
+            skill_dependencies=services.skills.dependencies,
             tokens=services.tokens,
             routes=ground.routes,
             tools=services.known_tools,
@@ -114,10 +122,29 @@ class Daemon:
             metrics=services.metrics,
             bell=ground.bell,
             deltas=ground.deltas,
-            readiness=lambda: None if self.state == "ready" else self.state,
+            readiness=self._readiness,
             status=self._status(),
             shutting_down=self.shutting_down,
         )
+
+    def ws_parts(self) -> WsParts:
+        """What the WebSocket works with."""
+        ground, skills = self.ground, self.services.skills
+        return WsParts(
+            tokens=self.services.tokens,
+            skills=skills.service,
+            library=skills.library,
+            events=skills.events,
+            units=ground.units,
+            clock=ground.clock,
+            version=__version__,
+            is_loopback=self.settings.is_loopback,
+            readiness=self._readiness,
+            shutting_down=self.shutting_down,
+        )
+
+    def _readiness(self) -> str | None:
+        return None if self.state == "ready" else self.state
 
     def _is_draining(self) -> bool:
         return self.state == "draining"
@@ -134,4 +161,5 @@ class Daemon:
             self.services.run_memories.status,
             self.services.learning.prompts.snapshot,
             self.services.learning.status,
+            self.services.skills.status,
         )

@@ -7,6 +7,8 @@ from understudy.agent.capture import Captures
 from understudy.agent.compaction import Compactor
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
+from understudy.agent.offers import tools_of
+from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
@@ -15,8 +17,6 @@ from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_json
 from understudy.retrieval.recollect import Recollector
 from understudy.runs.execute import RunExecutor
-from understudy.runs.ports import RunUnit
-from understudy.tools.registry import ToolRegistry
 
 
 def run_executor(ground: Ground, services: Services) -> RunExecutor:
@@ -30,6 +30,7 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
         ground.slots.enter_unless_draining,
         services.runs.ending_hooks,
         asking_hooks=(services.family.asked,),
+        ready=services.skills.catalogue.refresh,
         foresee=services.capture.foresee,
     )
 
@@ -44,13 +45,14 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         routes=ground.routes,
         toolbox=Toolbox(doorkeeper, settings.workspace, ground.slots, services.metrics),
         registry=services.tools,
-        enabled_tools=partial(_enabled, services.tools),
+        enabled_tools=partial(tools_of, services.tools),
         captures=Captures(units, clock, partial(_scrub_captured, ground)),
         deltas=ground.deltas,
         slots=ground.slots,
         observer=services.metrics,
         compactor=Compactor(scrub=ground.scrub),
         sources=(mcp,),
+        skills=CatalogueSkills(services.skills.catalogue),
         memories=Recollector(clock, services.keeper, services.learning.prompts),
     )
 
@@ -60,8 +62,3 @@ def _scrub_captured(ground: Ground, captured: Json) -> Json:
     with ground.units.read() as unit:
         pii = policy_in(unit).redact_pii
     return scrub_json(captured, literals=ground.settings.secrets, pii=pii)
-
-
-def _enabled(tools: ToolRegistry, unit: RunUnit) -> tuple[str, ...]:
-    disabled = unit.tool_switches.disabled()
-    return tuple(name for name in tools.names() if name not in disabled)

@@ -1,7 +1,11 @@
 """Follows what is read through the variables and files it is kept in, to where it goes."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 # Names that take a value: `x =`, `x :=`, `as x`, `for x in`, `> file`, `read x`.
@@ -40,52 +44,102 @@ _COMMON: Final = frozenset(
 )
 
 
-def kept(lines: Sequence[str], sources: Collection[int]) -> frozenset[str]:
-    """The files, by their paths, that what is read at the sources is kept in."""
-    held: set[str] = set()
-    for _ in _followed(lines, sources, held, _functions(lines)):
-        pass
-    return frozenset(name for name in held if name.startswith(("/", "~")))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The lines that a value got to, and the names and files that held it by then."""
+
+    lines: Collection[int]
+    held: Collection[str]
 
 
-def reached(
-    lines: Sequence[str],
-    sources: Collection[int],
-    sinks: Collection[int],
-    held: Collection[str] = (),
-) -> Iterable[int]:
-    """The lines among `sinks` (or calls of a function that holds one) that a source's value gets to."""
-    owners = _functions(lines)
-    senders = {owners[index] for index in sinks if owners[index]}
-    found = {
-        index
-        for index, words in _followed(lines, sources, set(held), owners)
-        if index in sinks or (index not in sources and _calls(words, senders, owners[index]))
-    }
-    return sorted(found)
+class Flow:
+    """The lines of one file, and what can be worked out of them once."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._known: dict[frozenset[int], Followed] = {}
+
+    @cached_property
+    def _owners(self) -> Sequence[str]:
+        return _functions(self._lines)
+
+    @cached_property
+    def _lines_of(self) -> Mapping[str, Sequence[int]]:
+        """For each word the lines it is on."""
+        found: dict[str, list[int]] = {}
+        for index, line in enumerate(self._lines):
+            for word in _TOKENS.findall(line):
+                on = found.setdefault(word, [])
+                if not on or on[-1] != index:
+                    on.append(index)
+        return found
+
+    def files_of(self, keepers: Collection[str]) -> frozenset[str]:
+        """Those of the files that are named here by their paths."""
+        return frozenset(name for name in self._lines_of if name in keepers)
+
+    def kept(self, sources: frozenset[int]) -> frozenset[str]:
+        """The files, by their paths, that what is read at the sources is kept in."""
+        return frozenset(filter(_is_file, self._from(sources).held)) if sources else frozenset()
+
+    def reached(
+        self, sources: frozenset[int], sinks: Collection[int], held: Collection[str] = ()
+    ) -> Iterable[int]:
+        """The lines among `sinks` (or calls of a function that holds one) that a value gets to."""
+        if not sources and not held:
+            return ()
+        owners = self._owners
+        senders = {owners[index] for index in sinks if owners[index]}
+        followed = self._follow(sources, held) if held else self._from(sources)
+        return sorted(
+            index
+            for index in followed.lines
+            if index in sinks or (senders and index not in sources and self._calls(index, senders))
+        )
+
+    def _from(self, sources: frozenset[int]) -> Followed:
+        """What becomes of a value of this file's own, worked out once."""
+        if sources not in self._known:
+            self._known[sources] = self._follow(sources, ())
+        return self._known[sources]
+
+    def _follow(self, sources: Collection[int], held: Collection[str]) -> Followed:
+        """Go through the lines that hold a value, from above, and note the names that take it."""
+        holding, seen = set(held), set[int]()
+        # The second time round, what a function below answers is known above.
+        for _ in range(2):
+            ahead = [index for name in holding for index in self._lines_of.get(name, ())]
+            ahead = [index for index in {*sources, *ahead} if index not in seen]
+            heapify(ahead)
+            while ahead:
+                index = heappop(ahead)
+                if index in seen:
+                    continue
+                seen.add(index)
+                taken = self._taken_at(index) - holding
+                holding |= taken
+                for later in self._below(index, taken):
+                    heappush(ahead, later)
+        return Followed(lines=seen, held=holding)
+
+    def _taken_at(self, index: int) -> set[str]:
+        """The names that take what is on a line."""
+        line, owner = self._lines[index], self._owners[index]
+        taken = {name for found in _TAKES.findall(line) for name in found if name} - _COMMON
+        return taken | {owner} if owner and _RETURNS.search(line) else taken
+
+    def _below(self, index: int, names: Iterable[str]) -> Iterator[int]:
+        for name in names:
+            on = self._lines_of.get(name, ())
+            yield from on[bisect_right(on, index) :]
+
+    def _calls(self, index: int, senders: Collection[str]) -> bool:
+        words = _TOKENS.findall(self._lines[index])
+        return any(word in senders and word != self._owners[index] for word in words)
 
 
-def _followed(
-    lines: Sequence[str], sources: Collection[int], held: set[str], owners: Sequence[str]
-) -> Iterator[tuple[int, Collection[str]]]:
-    """Each line that a value from the sources is on, with its words; names that take it are held."""
-    # The second time round, what a function below answers is known above.
-    for _ in range(2):
-        for index, line in enumerate(lines):
-            words = set(_TOKENS.findall(line))
-            if index in sources or not held.isdisjoint(words):
-                yield index, words
-                held |= _taken(line) - _COMMON
-                if owners[index] and _RETURNS.search(line):
-                    held.add(owners[index])
-
-
-def _calls(words: Collection[str], senders: Collection[str], owner: str) -> bool:
-    return any(name in words for name in senders if name != owner)
-
-
-def _taken(line: str) -> set[str]:
-    return {name for found in _TAKES.findall(line) for name in found if name}
+def _is_file(name: str) -> bool:
+    return name.startswith(("/", "~"))
 
 
 def _functions(lines: Sequence[str]) -> Sequence[str]:
@@ -93,6 +147,9 @@ def _functions(lines: Sequence[str]) -> Sequence[str]:
     owners: list[str] = []
     name, depth = "", 0
     for line in lines:
+        if not line:
+            owners.append(name)
+            continue
         started = _FUNCTION.match(line)
         if started:
             indent, name = next(

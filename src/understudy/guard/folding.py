@@ -33,7 +33,12 @@ def folded(line: str) -> str:
     if "&" in line:
         # Twice: an entity may spell the sign that begins another.
         line = _ENTITY.sub(_decoded, _ENTITY.sub(_decoded, line))
-    return _ODD_BLANKS.sub(" ", line)
+    return without_odd_blanks(line)
+
+
+def without_odd_blanks(text: str) -> str:
+    """A text with blanks in place of what some take for the end of a line, and others do not."""
+    return _ODD_BLANKS.sub(" ", text)
 
 
 def _composed(line: str) -> str:

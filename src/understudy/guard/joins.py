@@ -1,11 +1,13 @@
 """Joins what a bundle reads to where it puts it: neither is telling without the other."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Final
 
 from understudy.guard.book import rule_book
-from understudy.guard.flow import kept, reached
+from understudy.guard.flow import Flow
 from understudy.guard.regions import regions_of
 from understudy.guard.rule import Finding, Join, Place, Within
 from understudy.guard.search import Matcher
@@ -46,52 +48,77 @@ class Reading:
         """The lines of code, not of prose, that hold one of these signals."""
         return frozenset(index for index in self.at(signals) if self.regions[index] >= 0)
 
+    @cached_property
+    def flow(self) -> Flow:
+        """What is kept where, line by line."""
+        return Flow(self.views[0].lines)
+
     def kept(self, sources: Collection[str]) -> frozenset[str]:
         """The files that what is read here is kept in."""
-        found = self.code_at(sources)
-        return kept(self.views[0].lines, found) if found else frozenset()
+        return self.flow.kept(self.code_at(sources))
 
     def number(self, index: int) -> int:
         """The line of the file."""
         return self.views[0].numbers[index]
 
 
-def joined_findings(readings: Sequence[Reading]) -> Iterator[Finding]:
+# A line of a file, by the number it has in the views.
+_Line = tuple[Reading, int]
+
+
+def joined_findings(readings: Sequence[Reading], pause: Callable[[], None]) -> Iterator[Finding]:
     """What the files say together."""
     code = [reading for reading in readings if reading.place is not Place.DATA]
     for join in rule_book().joins:
-        for reading in code:
-            for index in _JOINED[join.within](join, reading, code):
-                rule = join.rule
-                yield Finding(
-                    rule_id=rule.id,
-                    category=rule.category,
-                    path=reading.path,
-                    line=reading.number(index),
-                    reason=rule.reason,
-                )
+        pause()
+        rule = join.rule
+        for reading, index in _JOINED[join.within](join, code):
+            yield Finding(
+                rule_id=rule.id,
+                category=rule.category,
+                path=reading.path,
+                line=reading.number(index),
+                reason=rule.reason,
+            )
 
 
-def _in_region(join: Join, reading: Reading, _: Sequence[Reading]) -> Iterable[int]:
-    sinks = {reading.regions[index] for index in reading.at(join.sinks)}
-    return {index for index in reading.at(join.sources) if reading.regions[index] in sinks}
+def _in_region(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
+    for reading in readings:
+        sinks = {reading.regions[index] for index in reading.at(join.sinks)}
+        for index in reading.at(join.sources):
+            if reading.regions[index] in sinks:
+                yield reading, index
 
 
-def _by_flow(join: Join, reading: Reading, readings: Sequence[Reading]) -> Iterable[int]:
-    sinks = reading.code_at(join.sinks)
-    if not sinks:
+def _by_flow(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
+    if not any(reading.code_at(join.sinks) for reading in readings):
+        return
+    kept = [reading.kept(join.sources) for reading in readings]
+    keepers = Counter(path for paths in kept for path in paths)
+    for reading, own in zip(readings, kept, strict=True):
+        if sinks := reading.code_at(join.sinks):
+            held = _from_others(reading, own, keepers)
+            sources = reading.code_at(join.sources)
+            yield from ((reading, index) for index in reading.flow.reached(sources, sinks, held))
+
+
+def _from_others(
+    reading: Reading, own: Collection[str], keepers: Mapping[str, int]
+) -> Collection[str]:
+    """The files named here that another file of the bundle put something into."""
+    if not keepers:
         return ()
-    # What another file of the bundle put into a file.
-    held = {path for other in readings if other is not reading for path in other.kept(join.sources)}
-    return reached(reading.views[0].lines, reading.code_at(join.sources), sinks, held)
+    named = reading.flow.files_of(keepers.keys())
+    return {path for path in named if keepers[path] > (path in own)}
 
 
-def _over_bundle(join: Join, reading: Reading, readings: Sequence[Reading]) -> Iterable[int]:
-    sources = reading.at(join.sources)
-    return sources if sources and any(other.at(join.sinks) for other in readings) else ()
+def _over_bundle(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
+    if any(reading.at(join.sinks) for reading in readings):
+        for reading in readings:
+            yield from ((reading, index) for index in reading.at(join.sources))
 
 
-_JOINED = {
+_JOINED: Final[Mapping[Within, Callable[[Join, Sequence[Reading]], Iterable[_Line]]]] = {
     Within.REGION: _in_region,
     Within.FLOW: _by_flow,
     Within.BUNDLE: _over_bundle,

@@ -1,15 +1,17 @@
 """Makes of a file the views that the rules read: as it says, without its quotes, and decoded."""
 
 import re
+from array import array
 from collections.abc import Sequence
 from typing import Final
 
 from understudy.guard.decoding import decoded
-from understudy.guard.folding import folded
+from understudy.guard.folding import folded, without_odd_blanks
 from understudy.guard.view import View
 
-_BREAKS: Final = re.compile(r"\r\n|\r|\n")
 _GOES_ON: Final = re.compile(r"(?:(?<!\\)(?:\\\\)*\\|(?<=\s)[`^])[ \t]*$")
+# A line without any of these ends where it ends, and begins where it begins.
+_MAY_GO_ON: Final = re.compile(r"[|\\`^]")
 # What begins with a pipe goes on with the line before, but not below a row of a table.
 _PIPED: Final = re.compile(r"\s{0,40}\|(?!\|)")
 _ENDS_IN_PIPE: Final = re.compile(r"[^|\s]\s{0,40}\|\s{0,40}$")
@@ -21,16 +23,13 @@ _EMPTY: Final = re.compile(r"''|\"\"|\$@|\$\*|\$\{[@*]\}|\$\{\w{1,20}:\d{1,3}:0\
 _QUOTES: Final = re.compile(r"['\"]|\\(?=[\w\-./~$\s'\"])|(?<=\w)\^(?=\w)")
 
 
-def views_of(text: str) -> Sequence[View]:
-    """The text as it says, and each other reading that differs from it."""
-    plain = joined(physical(text))
+def views_of(physical: View) -> Sequence[View]:
+    """The lines as they say, and each other reading that differs from it."""
+    plain = joined(physical)
     opened = plain.changed(decoded)
-    others = (
-        plain.changed(bare, is_bare=True),
-        opened,
-        # What a decoded text hides in turn.
-        opened.changed(decoded).changed(bare, is_bare=True),
-    )
+    # What a decoded text hides in turn.
+    twice = opened if opened is plain else opened.changed(decoded)
+    others = (plain.changed(bare, is_bare=True), opened, twice.changed(bare, is_bare=True))
     views = [plain]
     for other in others:
         if all(other.lines != view.lines for view in views):
@@ -38,27 +37,39 @@ def views_of(text: str) -> Sequence[View]:
     return views
 
 
-def physical(text: str) -> View:
-    """The lines of the file, each folded."""
-    lines = [folded(line) for line in _BREAKS.split(text)]
-    return View(lines=lines, numbers=range(1, len(lines) + 1))
+def physical(text: str, numbers: Sequence[int] | None = None) -> View:
+    """The lines of a text, each folded; they count from 1 unless they have numbers of their own."""
+    if text.isascii() and "&" not in text:
+        lines = lines_of(without_odd_blanks(text))
+    else:
+        lines = [folded(line) for line in lines_of(text)]
+    return View(lines=lines, numbers=numbers or range(1, len(lines) + 1))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, whatever ends them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def joined(view: View) -> View:
     """What a shell reads as one line, under the number of the first."""
-    pieces: list[list[str]] = []
-    numbers: list[int] = []
-    goes_on = False
-    before = ""
+    if not _MAY_GO_ON.search("\n".join(view.lines)):
+        return view
+    lines: list[str] = []
+    numbers = array("L")
+    parts: list[str] = []
+    goes_on, before = False, ""
     for line, number in zip(view.lines, view.numbers, strict=True):
-        if goes_on or _is_piped(line, before):
-            pieces[-1].append(_GOES_ON.sub(" ", line))
-        else:
-            pieces.append([_GOES_ON.sub(" ", line)])
+        if parts and not (goes_on or _is_piped(line, before)):
+            lines.append(" ".join(parts))
+            parts = []
+        if not parts:
             numbers.append(number)
-        goes_on = bool(_GOES_ON.search(line)) or _leads_on(line)
+        may_go_on = bool(_MAY_GO_ON.search(line))
+        parts.append(_GOES_ON.sub(" ", line) if may_go_on else line)
+        goes_on = may_go_on and (bool(_GOES_ON.search(line)) or _leads_on(line))
         before = line
-    return View(lines=[" ".join(parts) for parts in pieces], numbers=numbers)
+    return View(lines=[*lines, " ".join(parts)], numbers=numbers)
 
 
 def bare(text: str) -> str:
@@ -69,6 +80,8 @@ def bare(text: str) -> str:
 
 
 def _is_piped(line: str, before: str) -> bool:
+    if "|" not in line:
+        return False
     above = before.strip()
     return bool(above) and not above.startswith("|") and bool(_PIPED.match(line))
 

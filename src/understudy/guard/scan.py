@@ -1,42 +1,31 @@
 """Scans what a skill says and holds; nothing of it is ever run."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from understudy.core.linear import has
 from understudy.guard.book import rule_book
 from understudy.guard.detectors import DETECTORS
 from understudy.guard.joins import Reading, joined_findings
-from understudy.guard.places import MANIFEST_NAME, place_of, text_of
-from understudy.guard.reading import views_of
-from understudy.guard.rule import Category, Finding, Place, Rule
+from understudy.guard.opaque import OPAQUE
+from understudy.guard.places import MANIFEST_NAME
+from understudy.guard.rule import Category, Finding, Rule
 from understudy.guard.search import Matcher, compiled
+from understudy.guard.source import Said, Source, source_of_names, source_of_values, sources_of
 from understudy.guard.typosquats import typosquats
-from understudy.guard.view import View
 
-# How compiled programs begin: Linux, Windows, macOS (four orders), Java and WebAssembly.
-_PROGRAMS: Final = (
-    b"\x7fELF", b"MZ\x90", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"\0asm",
-)  # fmt: skip
+# All texts of a skill together, but for SKILL.md, which is always read: more takes too long.
+MAX_TEXT_CHARS: Final = 2 * 1024 * 1024
+# Nobody reads more of them; one that goes beyond says that there are more.
+MAX_FINDINGS: Final = 300
+
+Pause = Callable[[], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _File:
-    """One file of the bundle that holds text."""
-
-    path: str
-    text: str
-
-    @cached_property
-    def place(self) -> Place:
-        return place_of(self.path, self.text)
-
-    @cached_property
-    def views(self) -> Sequence[View]:
-        return views_of(self.text)
+def go_on() -> None:
+    """The scan is in nobody's way."""
 
 
 def scan_text(text: str, path: str = MANIFEST_NAME) -> tuple[Finding, ...]:
@@ -44,48 +33,85 @@ def scan_text(text: str, path: str = MANIFEST_NAME) -> tuple[Finding, ...]:
     return scan_bundle({path: text.encode("utf-8", "replace")})
 
 
-def scan_bundle(files: Mapping[str, bytes]) -> tuple[Finding, ...]:
-    """Every line of a skill's files that may not be there, alone or with what another one says."""
+def scan_bundle(
+    files: Mapping[str, bytes], *, said: Iterable[Said] = (), pause: Pause = go_on
+) -> tuple[Finding, ...]:
+    """Every line of a skill's files that may not be there, alone or with what another one says.
+
+    `said` is what the files say once they are parsed. `pause` is called now and then, and may raise.
+    """
     found: set[Finding] = set()
-    readings: list[Reading] = []
-    for path, content in sorted(files.items()):
-        found |= set(_odd_files(path, content))
-        text = text_of(path, content)
-        if text is None:
-            continue
-        file = _File(path=path, text=text)
-        found |= set(_in_file(file))
-        readings.append(Reading(path=path, place=file.place, views=file.views))
-    found |= set(joined_findings(readings))
+    for one in _findings(files, said, pause):
+        found.add(one)
+        if len(found) > MAX_FINDINGS:
+            break
     return tuple(sorted(found, key=lambda one: (one.path, one.line, one.rule_id)))
 
 
-def _in_file(file: _File) -> Iterator[Finding]:
+def is_whole(found: Sequence[Finding]) -> bool:
+    """Whether these are all there are, or the scan ended because there were too many."""
+    return len(found) <= MAX_FINDINGS
+
+
+def _findings(files: Mapping[str, bytes], said: Iterable[Said], pause: Pause) -> Iterator[Finding]:
+    names, owners = source_of_names(files)
+    for rule, line in _in_source(names, pause):
+        yield finding(rule, owners[line - 1], 1)
+    for source in _parsed(said):
+        yield from (finding(rule, source.path, at) for rule, at in _in_source(source, pause))
+    readings: list[Reading] = []
+    left = MAX_TEXT_CHARS
+    # SKILL.md first: whatever else there is, it is read.
+    for path in sorted(files, key=lambda path: (path != MANIFEST_NAME, path)):
+        yield from _odd_files(path, files[path])
+        sources = sources_of(path, files[path])
+        size = sum(len(source.text) for source in sources) if path != MANIFEST_NAME else 0
+        if size > left:
+            yield from (finding(rule, path, 1) for rule in _detecting("unread"))
+            continue
+        left -= size
+        for source in sources:
+            yield from (finding(rule, path, at) for rule, at in _in_source(source, pause))
+            readings.append(Reading(path=path, place=source.place, views=source.views))
+    yield from joined_findings(readings, pause)
+
+
+def _parsed(said: Iterable[Said]) -> Iterator[Source]:
+    by_path: dict[str, list[Said]] = defaultdict(list)
+    for one in said:
+        by_path[one.path].append(one)
+    return (source_of_values(path, values) for path, values in sorted(by_path.items()))
+
+
+def _in_source(source: Source, pause: Pause) -> Iterator[tuple[Rule, int]]:
+    """Each rule that finds something, with the line in the file, once."""
     for rule in rule_book().rules:
-        if file.place in rule.places and _reads(rule, file.path):
-            for line in sorted(set(_lines(rule, file))):
-                yield finding(rule, file.path, line)
+        pause()
+        if source.place in rule.places and _reads(rule, source.path):
+            seen: set[int] = set()
+            for line in _lines(rule, source):
+                if line not in seen:
+                    seen.add(line)
+                    yield rule, line
 
 
-def _lines(rule: Rule, file: _File) -> Iterable[int]:
+def _lines(rule: Rule, source: Source) -> Iterable[int]:
     if rule.detector == "typosquat":
-        yield from typosquats(file.views[0], file.path)
+        yield from typosquats(source.views[0], source.path)
     elif detect := DETECTORS.get(rule.detector or ""):
-        yield from detect(file.text)
+        yield from map(source.number, detect(source.text))
     for matcher in matchers(rule.id):
-        for view in file.views:
+        for view in source.views:
             if not (view.is_bare and rule.category is Category.PROMPT_INJECTION):
                 yield from map(view.number_at, matcher.starts(view.text))
 
 
 def _odd_files(path: str, content: bytes) -> Iterator[Finding]:
     """What a file is, whatever it says."""
-    for rule in rule_book().rules:
-        is_odd = (rule.detector == "program" and content.startswith(_PROGRAMS)) or (
-            rule.detector == "path" and _reads(rule, path)
-        )
-        if is_odd:
-            yield finding(rule, path, 1)
+    for name, is_opaque in OPAQUE.items():
+        if is_opaque(path, content):
+            yield from (finding(rule, path, 1) for rule in _detecting(name))
+    yield from (finding(rule, path, 1) for rule in _detecting("path") if _reads(rule, path))
 
 
 def _reads(rule: Rule, path: str) -> bool:
@@ -100,11 +126,13 @@ def finding(rule: Rule, path: str, line: int) -> Finding:
 
 
 @cache
+def _detecting(detector: str) -> Sequence[Rule]:
+    return [rule for rule in rule_book().rules if rule.detector == detector]
+
+
+@cache
 def _all_matchers() -> Mapping[str, Sequence[Matcher]]:
-    made: dict[str, list[Matcher]] = defaultdict(list)
-    for rule in rule_book().rules:
-        made[rule.id] = [Matcher(pattern) for pattern in rule.patterns]
-    return made
+    return {rule.id: [Matcher(pattern) for pattern in rule.patterns] for rule in rule_book().rules}
 
 
 def matchers(rule_id: str) -> Sequence[Matcher]:

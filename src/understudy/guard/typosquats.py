@@ -1,13 +1,17 @@
 """Finds packages to be installed whose names are one slip away from a well-known one."""
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Final
 
+from understudy.core.linear import spans_of
+from understudy.guard.search import compiled
 from understudy.guard.view import View
 from understudy.guard.words import word_lists
 
+_INSTALLERS: Final = r"\b(?:pip|uv|poetry|pdm|npm|pnpm|yarn|bun|npx)"
 # What installs packages of which kind, and the part that names them.
 _INSTALLS: Final = (
     (
@@ -30,7 +34,6 @@ _REQUIREMENT: Final = re.compile(
 )
 _DEPENDENCY: Final = re.compile(r"^\s{0,16}\"([A-Za-z][\w.-]{3,40})\"\s{0,4}:\s{0,4}\"[\^~]?\d")
 
-
 _LISTS: Final = (
     ("requirements.txt", "python", _REQUIREMENT),
     ("package.json", "node", _DEPENDENCY),
@@ -39,9 +42,17 @@ _LISTS: Final = (
 
 def typosquats(view: View, path: str) -> Iterator[int]:
     """The lines of the file that install such a package."""
-    for line, number in zip(view.lines, view.numbers, strict=True):
-        if any(_is_slip(name, kind) for kind, name in _installed(line, path)):
-            yield number
+    is_list = path.endswith(tuple(ending for ending, _, _ in _LISTS))
+    indexes = range(len(view.lines)) if is_list else _with_installers(view)
+    for index in indexes:
+        if any(_is_slip(name, kind) for kind, name in _installed(view.lines[index], path)):
+            yield view.numbers[index]
+
+
+def _with_installers(view: View) -> Iterable[int]:
+    """The lines that name a program which installs packages; few do."""
+    found = spans_of(compiled(_INSTALLERS), view.text)
+    return dict.fromkeys(view.index_at(spans[0][0]) for spans in found)
 
 
 def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
@@ -55,12 +66,31 @@ def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
             yield kind, named[1]
 
 
+# The same few names are on many lines.
+@lru_cache(maxsize=4096)
 def _is_slip(name: str, kind: str) -> bool:
     name = name.lower().replace("_", "-")
     if any(name in _packages(known) for known in ("python", "node", "real")):
         return False
-    near = (right for right in _packages(kind) if abs(len(right) - len(name)) <= 1)
+    near = {right for short in _shortened(name) for right in _near(kind).get(short, ())}
     return any(_is_one_slip(name, right) for right in near)
+
+
+def _shortened(name: str) -> Iterator[str]:
+    """A name, and it without each of its letters: names one slip apart have one of these in common."""
+    yield name
+    for at in range(len(name)):
+        yield name[:at] + name[at + 1 :]
+
+
+@cache
+def _near(kind: str) -> Mapping[str, Collection[str]]:
+    """The packages by each way to shorten their names."""
+    near: dict[str, set[str]] = defaultdict(set)
+    for right in _packages(kind):
+        for short in _shortened(right):
+            near[short].add(right)
+    return near
 
 
 @cache

@@ -1,10 +1,14 @@
 """A text as the rules read it, which knows the line of the file that each place came from."""
 
+import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from typing import Final
+
+_END: Final = re.compile(b"\n")
 
 
 # Not slotted: what is worked out from the lines is kept.
@@ -24,8 +28,9 @@ class View:
 
     @cached_property
     def _starts(self) -> Sequence[int]:
-        sizes = (len(line) + 1 for line in self.text.split(b"\n"))
-        return list(accumulate(sizes, initial=0))[:-1]
+        starts = array("L", (0,))
+        starts.extend(found.end() for found in _END.finditer(self.text))
+        return starts
 
     def index_at(self, offset: int) -> int:
         """Which line of this view holds the byte."""
@@ -37,5 +42,8 @@ class View:
 
     def changed(self, change: Callable[[str], str], *, is_bare: bool = False) -> "View":
         """The same lines, read in another way, which neither makes a line nor ends one."""
-        lines = change("\n".join(self.lines)).split("\n")
-        return View(lines=lines, numbers=self.numbers, is_bare=self.is_bare or is_bare)
+        text = "\n".join(self.lines)
+        other = change(text)
+        if other == text:
+            return self
+        return View(lines=other.split("\n"), numbers=self.numbers, is_bare=self.is_bare or is_bare)

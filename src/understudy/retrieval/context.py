@@ -9,6 +9,7 @@ from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recovered import Recovered, recover
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
+from understudy.skills.offered import Offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class MemoryContext:
     policy: RunMemoryPolicy
     learned: Learned
     recovered: Recovered
+    skills: tuple[Offered, ...] = ()
 
 
 def memory_context(
@@ -30,6 +32,7 @@ def memory_context(
     query: str | None,
     policy: RunMemoryPolicy,
     now_ms: int,
+    skills: tuple[Offered, ...] = (),
 ) -> MemoryContext:
     """Look, and change nothing: no counter, no record."""
     return MemoryContext(
@@ -39,4 +42,5 @@ def memory_context(
         policy=policy,
         learned=learn_context(unit, session, query, now_ms),
         recovered=recover(unit, session.session_id, query, policy, now_ms),
+        skills=skills,
     )

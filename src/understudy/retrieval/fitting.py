@@ -18,13 +18,16 @@ class Fit:
     matched_fields: tuple[str, ...] = ()
 
 
-def fitting(asked: Asked, kind: str, documents: Sequence[Document]) -> Iterator[Fit]:
-    """Those that earn something; without a query all of them, as they come."""
+def fitting(asked: Asked, kind: str | None, documents: Sequence[Document]) -> Iterator[Fit]:
+    """Those that earn something; without a query all of them, as they come.
+
+    How common a term is, the index knows for its kinds; of others the documents tell themselves.
+    """
     if asked.query is None:
         yield from (Fit(id=it.id) for it in documents)
         return
     by_id = {it.id: it for it in documents}
-    statistics = asked.unit.term_index.statistics(kind, query_terms(asked.query))
+    statistics = asked.unit.term_index.statistics(kind, query_terms(asked.query)) if kind else None
     sought = needle(asked.query)
     for scored in rank(asked.query, documents, statistics=statistics, now_ms=asked.now_ms):
         score, fields = sought.earned(scored, by_id[scored.id])

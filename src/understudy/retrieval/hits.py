@@ -12,6 +12,8 @@ from understudy.redaction.marker import cut
 from understudy.retrieval.ports import TermIndex
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session
+from understudy.skills.offered import Offered
+from understudy.skills.ports import SkillUnit
 
 EXCERPT_CHARS: Final = 180
 TITLE_CHARS: Final = 80
@@ -28,7 +30,7 @@ class ResultKind(StrEnum):
     SKILL = "skill"
 
 
-class SearchUnit(LearningUnit, Protocol):
+class SearchUnit(LearningUnit, SkillUnit, Protocol):
     """One transaction over everything a search looks at."""
 
     @property
@@ -48,6 +50,8 @@ class Asked:
     limit: int
     policy: RunMemoryPolicy
     now_ms: int
+    # What the session's agent may use for whoever asks.
+    skills: tuple[Offered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Looking at what sessions remember: what a prompt would get, what can be found, and why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from understudy.core.clock import Clock
@@ -15,9 +15,12 @@ from understudy.retrieval.explain import Explanation, explain
 from understudy.retrieval.hits import SearchUnit
 from understudy.retrieval.report import injection_report
 from understudy.retrieval.search import SearchAnswer, checked_query, search
+from understudy.retrieval.skill_search import NoSkills, Skills
 from understudy.runs.model import Run
 from understudy.runs.ports import require_run
+from understudy.sessions.model import Session
 from understudy.sessions.ports import Units, require_session
+from understudy.skills.offered import Offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,17 +46,22 @@ class MemoryInspection:
     units: Units[SearchUnit]
     clock: Clock
     keeper: Keeper
+    skills: Skills = field(default_factory=NoSkills)
 
-    def context(self, session_id: str, query: str | None) -> MemoryContext:
-        """What the next run would be given, were this its input; also what it would not, and why."""
+    def context(self, session_id: str, query: str | None, *, user_id: str = "") -> MemoryContext:
+        """What the next run of this user would be given, were this its input; also what it would
+        not, and why."""
         asked = checked_query(query)
+        self.skills.refresh()
         with self.units.read() as unit:
+            session = require_session(unit, session_id)
             return memory_context(
                 unit,
-                require_session(unit, session_id),
+                session,
                 query=asked,
                 policy=policy_in(unit),
                 now_ms=self.clock.now_ms(),
+                skills=self._offered(unit, session, user_id),
             )
 
     def explain(self, session_id: str, query: str | None) -> Explanation:
@@ -68,16 +76,23 @@ class MemoryInspection:
                 now_ms=self.clock.now_ms(),
             )
 
-    def search(self, session_id: str, query: str | None, limit: int | None) -> SearchAnswer:
-        """What the session can find."""
+    def search(
+        self, session_id: str, query: str | None, limit: int | None, *, user_id: str = ""
+    ) -> SearchAnswer:
+        """What the session can find for this user."""
+        asked = checked_query(query)
+        self.skills.refresh()
         with self.units.read() as unit:
+            session = require_session(unit, session_id)
             answer = search(
                 unit,
-                require_session(unit, session_id),
-                query=query,
+                session,
+                query=asked,
                 limit=limit,
                 policy=policy_in(unit),
                 now_ms=self.clock.now_ms(),
+                # Who only browses is shown none.
+                skills=() if asked is None else self._offered(unit, session, user_id),
             )
         if answer.unreadable:
             self.keeper.counters.add(skipped_unreadable_total=answer.unreadable)
@@ -101,6 +116,11 @@ class MemoryInspection:
         return Page(
             items=tuple(self._listed(it, readable.get(it.run_id)) for it in page.items),
             next_cursor=page.next_cursor,
+        )
+
+    def _offered(self, unit: SearchUnit, session: Session, user_id: str) -> tuple[Offered, ...]:
+        return self.skills.offered(
+            unit, agent_id=session.agent_id, user_id=user_id, session=session
         )
 
     def _listed(self, pointer: Pointer, record: RunMemoryRecord | None) -> Listed:

@@ -8,8 +8,10 @@ from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.hits import Asked, SearchResult, SearchUnit, Source
 from understudy.retrieval.learning_search import visible_learnings
 from understudy.retrieval.run_search import recovered_runs
+from understudy.retrieval.skill_search import visible_skills
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
+from understudy.skills.offered import Offered
 
 DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
@@ -18,6 +20,7 @@ MAX_QUERY_CHARS: Final = 4096
 SOURCES: Final[tuple[Source, ...]] = (
     Source(find=visible_learnings, is_browsed=True),
     Source(find=recovered_runs, is_browsed=True),
+    Source(find=visible_skills, is_browsed=False),
 )
 
 
@@ -42,6 +45,7 @@ def search(
     limit: int | None,
     policy: RunMemoryPolicy,
     now_ms: int,
+    skills: tuple[Offered, ...] = (),
 ) -> SearchAnswer:
     """Rank what the session sees against the query; without one, the newest come first."""
     asked = Asked(
@@ -52,6 +56,7 @@ def search(
         limit=clamped(limit),
         policy=policy,
         now_ms=now_ms,
+        skills=skills,
     )
     hits = [
         source.find(asked) for source in SOURCES if source.is_browsed or asked.query is not None

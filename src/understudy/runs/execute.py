@@ -90,6 +90,8 @@ class RunExecutor:
     ending_hooks: tuple[EndingHook, ...] = ()
     # And in the one that keeps a question to the session above.
     asking_hooks: tuple[EndingHook, ...] = ()
+    # What is done before a run begins, when nothing is held yet: looks at a disk, for one.
+    ready: Callable[[], None] = lambda: None
     # What is done before the first of them, given the last words of the run: nothing is held yet.
     foresee: Callable[[Run, str], None] = lambda _, __: None
 
@@ -156,6 +158,7 @@ class RunExecutor:
         log.info("run.ended", run_id=run.run_id, status=str(run.status), seconds=seconds)
 
     def _begin(self, run_id: str) -> Begun | None:
+        self.ready()
         with self.units.write() as unit:
             run = unit.runs.get(run_id, lock=True)
             if run is None or run.status in TERMINAL or run.asleep:

@@ -60,6 +60,7 @@ class RunIntake:
             session_id=session.session_id,
             agent_id=session.agent_id,
             user_id=principal.user_id,
+            role=principal.role,
             kind=submission.kind,
             status=RunStatus.QUEUED,
             submitted_at_ms=now,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
+from understudy.core.principal import Role
 from understudy.sessions.model import ReplyTarget
 
 
@@ -153,6 +154,8 @@ class Run:
     accepted_offset: int = 0
     started_at_ms: int | None = None
     finished_at_ms: int | None = None
+    # What whoever submitted it could do then.
+    role: Role = Role.OPERATOR
     max_tool_iterations: int | None = None
     debug_level: DebugLevel = DebugLevel.OFF
     reply_targets: tuple[ReplyTarget, ...] = ()

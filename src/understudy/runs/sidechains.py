@@ -10,6 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
+from understudy.permissions.model import Rule
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
@@ -36,6 +37,10 @@ class Wish:
     capability_scope: Mapping[str, object] | None = None
     max_tool_iterations: int | None = None
     label: str | None = None
+    # A route and a model of its own, and what it is denied beside all that the run is.
+    provider: str | None = None
+    model: str | None = None
+    denied: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +164,7 @@ class SidechainService:
             agent_id=wish.agent_id,
             parent_session_id=run.session_id,
             capability_scope=wish.capability_scope,
+            denied=wish.denied,
         )
         child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
         if child is None:
@@ -193,10 +199,11 @@ def _submission(run: Run, child: Session, wish: Wish) -> Submission:
         max_tool_iterations=wish.max_tool_iterations,
         debug_level=run.debug_level,
     )
-    if child.agent_id != run.agent_id:
-        return submission
+    named = {} if wish.model is None else {"model": wish.model}
+    if wish.provider is not None or child.agent_id != run.agent_id:
+        return replace(submission, provider=wish.provider, generation=named)
     # The same agent goes on with the model it has.
-    generation = {**run.route.generation, "model": run.route.model}
+    generation = {**run.route.generation, "model": run.route.model, **named}
     return replace(submission, provider=run.route.route_id, generation=generation)
 
 

@@ -44,6 +44,8 @@ class NewSession:
     persona_id: str | None = None
     capability_scope: FlatScope | None = None
     credential_scope: FlatScope | None = None
+    # What a sidechain is denied beside all that its parent is.
+    denied: tuple[Rule, ...] = ()
 
     @property
     def capabilities(self) -> Scope | None:
@@ -82,7 +84,7 @@ def new_session(
         persona=_persona(unit, wanted, parent, now_ms=now_ms),
         capability_scope=None if capabilities is None else capabilities.to_json(),
         credential_scope=None if credentials is None else credentials.to_json(),
-        permissions=_inherited_rules(unit, parent, agent_id),
+        permissions=_inherited_rules(unit, parent, agent_id, wanted.denied),
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )
@@ -159,12 +161,16 @@ def _persona(
     return parent.persona
 
 
-def _inherited_rules(unit: SessionUnit, parent: Session | None, agent_id: str) -> JsonObject | None:
+def _inherited_rules(
+    unit: SessionUnit, parent: Session | None, agent_id: str, denied: tuple[Rule, ...]
+) -> JsonObject | None:
     if parent is None:
         return None
     lost: tuple[Rule, ...] = ()
     if agent_id != parent.agent_id:
         lost = _rules_of_agent(unit, parent.agent_id)
+    # Kept as inherited: whoever changes the rules of the sidechain cannot drop them.
+    lost = (*lost, *denied)
     return rules_for_sidechain(parent.permissions, of_parents_agent=lost).to_json()
 
 

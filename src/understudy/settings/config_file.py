@@ -78,6 +78,26 @@ class FetchConfig(BaseModel):
     allow: tuple[Annotated[str, AfterValidator(_checked_allowance)], ...] = ()
 
 
+class SkillsConfig(BaseModel):
+    """Where skills are looked for beside the store."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Folders whose skills everybody is offered, before all others.
+    roots: tuple[Path, ...] = ()
+    # Whether to look into the skill folders of the workspace, those above it, and the user's home.
+    local: bool = True
+
+
+class GuardConfig(BaseModel):
+    """How strict the content guard is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Whether an admin may keep a skill that it refuses, naming each finding with a reason.
+    allow_acknowledged: bool = False
+
+
 class FileConfig(BaseModel):
     """The shape of `config.toml`."""
 
@@ -97,6 +117,8 @@ class FileConfig(BaseModel):
     routes: dict[str, RouteConfig] = Field(default_factory=dict)
     mcp: McpConfig = Field(default_factory=McpConfig)
     fetch: FetchConfig = Field(default_factory=FetchConfig)
+    skills: SkillsConfig = Field(default_factory=SkillsConfig)
+    guard: GuardConfig = Field(default_factory=GuardConfig)
 
 
 def read_config(path: Path, *, must_exist: bool) -> FileConfig:
@@ -125,6 +147,8 @@ def _not_a_setting(key: str) -> str:
         "routes.": RouteConfig,
         "mcp.servers.": McpServerConfig,
         "fetch.": FetchConfig,
+        "skills.": SkillsConfig,
+        "guard.": GuardConfig,
         "": FileConfig,
     }
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))

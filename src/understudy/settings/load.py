@@ -65,6 +65,9 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         question_expires_s=file.question_expires_s,
         mcp_servers=file.mcp.servers,
         fetch_allow=file.fetch.allow,
+        skill_roots=tuple(root.expanduser().absolute() for root in file.skills.roots),
+        local_skills=file.skills.local,
+        guard_allow_acknowledged=file.guard.allow_acknowledged,
         environment=env,
         sources=dict(pick.sources),
     )

@@ -36,6 +36,12 @@ class Settings:
     mcp_servers: Mapping[str, McpServerConfig] = field(default_factory=dict)
     # Hosts, addresses and networks that `fetch_url` may reach though they are not public.
     fetch_allow: tuple[str, ...] = ()
+    # Folders whose skills come before all others.
+    skill_roots: tuple[Path, ...] = ()
+    # Whether skills are looked for in the workspace, above it, and in the user's home.
+    local_skills: bool = True
+    # Whether an admin may keep a skill that the guard refuses.
+    guard_allow_acknowledged: bool = False
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     # Where each value came from: `flag`, `environment`, `file` or `default`.
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +65,12 @@ class Settings:
     def is_sqlite(self) -> bool:
         """Whether the embedded database is in use."""
         return self.database_url.startswith("sqlite")
+
+    @property
+    def user_home(self) -> Path | None:
+        """The home of whoever runs the daemon; None where the environment names none."""
+        home = self.environment.get("HOME") or self.environment.get("USERPROFILE")
+        return Path(home) if home else None
 
     @property
     def secrets(self) -> tuple[str, ...]:

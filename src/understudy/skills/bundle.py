@@ -9,43 +9,6 @@ from understudy.skills import refusals
 from understudy.skills.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_FILES, MAX_MANIFEST_BYTES
 from understudy.skills.paths import is_artifact, refused_by, tidy, twin
 
-# What is text by its name, even if a byte of it is not.
-_TEXT_ENDINGS: Final = (
-    *(".md", ".markdown", ".txt", ".rst", ".html", ".htm", ".css", ".csv", ".tsv", ".xml", ".svg"),
-    *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".sql"),
-    *(".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".sh", ".bash"),
-    *(
-        ".zsh",
-        ".fish",
-        ".ps1",
-        ".psm1",
-        ".bat",
-        ".cmd",
-        ".rb",
-        ".pl",
-        ".php",
-        ".go",
-        ".rs",
-        ".java",
-    ),
-    *(
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".hpp",
-        ".cs",
-        ".kt",
-        ".swift",
-        ".lua",
-        ".r",
-        ".jl",
-        ".awk",
-        ".tcl",
-    ),
-)
-_LOOKED_AT: Final = 65_536
-
 
 class Bundle(Mapping[str, bytes]):
     """Relative POSIX paths and their bytes, SKILL.md among them; artifacts are left out."""
@@ -110,21 +73,6 @@ def decode(path: str, data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise refusals.not_text(path) from None
-
-
-def is_text(path: str, data: bytes) -> bool:
-    """Whether a person or a model could read the file: by its name, else by its bytes."""
-    start = data[:_LOOKED_AT]
-    if path.lower().endswith(_TEXT_ENDINGS) or start.startswith(b"#!"):
-        return True
-    if b"\0" in start:
-        return False
-    try:
-        start.decode()
-    except UnicodeDecodeError as error:
-        # The look may end within a character.
-        return error.start >= len(start) - 3 and len(start) == _LOOKED_AT
-    return True
 
 
 def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -5,13 +5,15 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-from understudy.skills.bundle import Bundle, is_text
+from understudy.guard.texts import is_text
+from understudy.skills.bundle import Bundle
 from understudy.skills.line_diff import Effort, unified
 
 # For all files together: about a second of looking, and what a person would still read.
 MAX_STEPS: Final = 1_500_000
 MAX_DIFF_LINES: Final = 5_000
 MAX_DIFF_CHARS: Final = 400_000
+_UNENDED: Final = "\n\\ No newline at end of file"
 
 
 class FileChange(StrEnum):
@@ -104,4 +106,6 @@ def _shown(
 
 
 def _lines(data: bytes | None) -> list[str]:
-    return data.decode(errors="replace").split("\n") if data else []
+    """The lines of a text; a last one that nothing ends says so, as `patch` needs it."""
+    *lines, last = (data or b"").decode(errors="replace").split("\n")
+    return [*lines, last + _UNENDED] if last else lines

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.text import preview
 from understudy.core.unseen import hidden_in
 from understudy.skills.document import Value
 from understudy.skills.names import dependency_refused
@@ -14,6 +15,8 @@ MAX_TEXT_CHARS: Final = 8_192
 MAX_ITEMS: Final = 200
 # A tool may carry a pattern in parentheses, with blanks in it: Bash(git add:*).
 _TOOL: Final = re.compile(r"[^\s,()]+(?:\([^()\n]*\))?|\([^()\n]*\)")
+MAX_TOOL_CHARS: Final = 128
+_TOOL_NAME: Final = re.compile(rf"[A-Za-z0-9_.:/*-]{{1,{MAX_TOOL_CHARS}}}")
 _COMMA: Final = re.compile(r"\s*,\s*")
 
 
@@ -61,7 +64,21 @@ def words(value: Value) -> tuple[str, ...]:
 def tools(value: Value) -> tuple[str, ...]:
     """Tools as one line with blanks or commas between them, or as a list."""
     given = _TOOL.findall(text(value)) if isinstance(value, str) else _texts(value)
+    if any(len(item.splitlines()) > 1 for item in given):
+        raise WrongValue("names a tool over several lines")
     return _unique(given)
+
+
+def tool_names(value: Value) -> tuple[str, ...]:
+    """Tools by their names alone: a run is told them, so they are names and nothing else."""
+    found = tools(value)
+    for name in found:
+        if not _TOOL_NAME.fullmatch(name):
+            raise WrongValue(
+                f"{preview(name, 80)!r} is no name of a tool: up to {MAX_TOOL_CHARS} letters, digits"
+                " and any of _ - . : / * are"
+            )
+    return found
 
 
 def dependencies(value: Value) -> tuple[str, ...]:

@@ -22,16 +22,33 @@ def read_folder(path: Path) -> Bundle:
 
     A file that cannot be read fails the whole: nothing vanishes on the way.
     """
+    return Bundle(files_in(path))
+
+
+def files_in(path: Path) -> dict[str, bytes]:
+    """The files of a folder by their paths within it, whether or not they make a skill."""
     try:
         top = os.open(path, _AS_FOLDER)
     except OSError:
         raise refusals.no_manifest("this is not a folder that can be read") from None
     try:
-        return Bundle(dict(_Walk(top).files()))
+        return dict(_Walk(top).files())
     except OSError as error:
         raise refusals.bad_path(path.name, f"cannot be read ({error.strerror})") from None
     finally:
         os.close(top)
+
+
+def read_open_folder(top: int, name: str) -> tuple[Bundle, tuple[str, ...]]:
+    """The bundle in a folder that somebody else can write to, and the links and devices left out.
+
+    A file with another name elsewhere is refused, for it may be anybody's.
+    """
+    walk = _Walk(top, only_names=True)
+    try:
+        return Bundle(dict(walk.files())), tuple(walk.left_out)
+    except OSError as error:
+        raise refusals.bad_path(name, f"cannot be read ({error.strerror})") from None
 
 
 def read_file(path: Path, *, limit: int) -> bytes | None:
@@ -56,8 +73,11 @@ def _content(opened: int, limit: int) -> bytes | None:
 class _Walk:
     """One walk through a folder, which ends when there is too much."""
 
-    def __init__(self, top: int) -> None:
+    def __init__(self, top: int, *, only_names: bool = False) -> None:
         self._top = top
+        # Whether a file may have no other name than the one that it has here.
+        self._only_names = only_names
+        self.left_out: list[str] = []
         self._left = MAX_BUNDLE_BYTES + MAX_BUNDLE_BYTES // 4
         self._count = 0
         self._folders = 0
@@ -91,6 +111,8 @@ class _Walk:
             yield path, self._read(folder, name, path)
         elif path == MANIFEST:
             raise refusals.bad_path(path, "is a link or a device, not a file")
+        else:
+            self.left_out.append(path)
 
     def _read(self, folder: int, name: str, path: str) -> bytes:
         self._count += 1
@@ -100,6 +122,8 @@ class _Walk:
             )
         opened = self._open(folder, name, path, _AS_FILE)
         try:
+            if self._only_names and os.fstat(opened).st_nlink > 1:
+                raise refusals.bad_path(path, "is a hard link: it has a name elsewhere too")
             data = _content(opened, self._left)
         finally:
             os.close(opened)

@@ -12,6 +12,7 @@ from understudy.skills.folder import read_file
 from understudy.skills.limits import MAX_MANIFEST_BYTES
 from understudy.skills.manifest import Manifest, Reading, described, read
 from understudy.skills.runtime_settings import RUNTIME_FILE, RuntimeSettings, parse_settings
+from understudy.skills.slug import slug_refused, slugify
 
 _MAX_SETTINGS_BYTES = 32_768
 
@@ -38,6 +39,15 @@ class LocalSkill:
     runtime: RuntimeSettings
     manifest: Manifest
     instructions: str = field(repr=False)
+    # Of all its files, and when the last of them was changed; not known to who reads only one.
+    size: int = 0
+    changed_at_ms: int = 0
+
+    @property
+    def slug(self) -> str:
+        """The slug it asks for, if it may have it; else its name's."""
+        written = self.manifest.slug
+        return written if slug_refused(written) is None else slugify(self.name)
 
     @property
     def folder(self) -> Path:
@@ -58,16 +68,16 @@ def load_skill(path: Path, *, root: Path, scope: str) -> Loaded:
     # A link within the root was allowed before; what it leads to is opened as itself.
     data = read_file(Path(os.path.realpath(path)), limit=MAX_MANIFEST_BYTES)
     if data is None:
-        return _unusable(path, "unreadable", "SKILL.md cannot be read")
+        return unusable(path, "unreadable", "SKILL.md cannot be read")
     if len(data) > MAX_MANIFEST_BYTES:
-        return _unusable(path, "too_large", f"SKILL.md has more than {MAX_MANIFEST_BYTES} bytes")
+        return unusable(path, "too_large", f"SKILL.md has more than {MAX_MANIFEST_BYTES} bytes")
     try:
         reading = read(data.decode())
         runtime = _runtime(path.parent, root)
     except UnicodeDecodeError:
-        return _unusable(path, "not_text", "SKILL.md is not UTF-8 text")
+        return unusable(path, "not_text", "SKILL.md is not UTF-8 text")
     except UnderstudyError as error:
-        return _unusable(path, error.code, error.detail)
+        return unusable(path, error.code, error.detail)
     return _loaded(reading, runtime, path=path, root=root, scope=scope)
 
 
@@ -81,7 +91,7 @@ def _loaded(
         return Loaded(warnings=warnings)
     name = reading.manifest.name or _name(path.parent, root)
     if hidden_in(name) is not None:
-        return _unusable(path, "hidden_character", "the name holds a hidden character")
+        return unusable(path, "hidden_character", "the name holds a hidden character")
     description = described(reading)
     if description:
         warnings = tuple(one for one in warnings if one.code != "description_missing")
@@ -116,5 +126,6 @@ def _digest(path: Path, instructions: str, runtime: RuntimeSettings) -> str:
     return hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()
 
 
-def _unusable(path: Path, code: str, detail: str) -> Loaded:
+def unusable(path: Path, code: str, detail: str) -> Loaded:
+    """No skill, and why."""
     return Loaded(warnings=(Warned(path=path, code=code, detail=detail),))

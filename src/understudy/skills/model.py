@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from understudy.skills.runtime_settings import SkillContext
+
 
 class Visibility(StrEnum):
     """Who may use a skill."""
@@ -52,6 +54,8 @@ class Skill:
     tags: tuple[str, ...] = ()
     frontmatter: Mapping[str, str] = field(default_factory=dict)
     missing_deps: tuple[str, ...] = ()
+    # Whether its current version works in the run itself or in a child of it.
+    context: SkillContext = SkillContext.INLINE
     # Where its versions lie while it is deleted.
     trash_name: str | None = None
     # Counts the changes of this record.
@@ -61,6 +65,12 @@ class Skill:
     def is_system(self) -> bool:
         """Whether it came with the product, and only the product changes it."""
         return self.origin is SkillOrigin.SYSTEM
+
+    @property
+    def when_to_use(self) -> str:
+        """What its manifest says about that; empty when nothing."""
+        written = (self.frontmatter.get(key) for key in ("when-to-use", "when_to_use"))
+        return next(filter(None, written), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,3 +127,5 @@ class Offer:
     skill: Skill
     agent_grant: AgentGrant | None = None
     user_grant: UserGrant | None = None
+    # Of the version that the agent is pinned to; None when there is no pin, or no such version.
+    pinned_digest: str | None = None

@@ -1,26 +1,35 @@
 """What skills need from outside: rows, grants, bundles, and the units that hold them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.ports import SessionUnit, Units
 from understudy.skills.bundle import Bundle
 from understudy.skills.filters import SkillFilter
+from understudy.skills.grant_ports import GrantStore
 from understudy.skills.model import (
-    AgentGrant,
     Offer,
     Skill,
+    SkillStatus,
     SkillVersion,
     TrashedSkill,
-    UserGrant,
 )
+from understudy.skills.uses import UseStore
 
-# Of every slug, for each number that the rows know: the place in the trash, or None.
-Places = Mapping[str, Mapping[int, str | None]]
+
+class Lying(NamedTuple):
+    """What the rows say of a version: its place in the trash, or None, and its digest."""
+
+    trash_name: str | None
+    digest: str
+
+
+# Of every slug, for each number that the rows know.
+Places = Mapping[str, Mapping[int, Lying]]
 
 
 class SkillStore(Protocol):
@@ -29,6 +38,14 @@ class SkillStore(Protocol):
     def hold(self, slug: str) -> None:
         """Let nobody else, in any process or daemon, change the skill of this slug until the unit
         ends. What was read before may have changed by then."""
+        ...
+
+    def hold_all(self) -> None:
+        """The same for every slug at once; only by a unit that holds none."""
+        ...
+
+    def salvage(self, slug: str) -> Skill | None:
+        """Have a row that cannot be read be readable, with what of it can be; only while held."""
         ...
 
     def get(self, skill_id: str) -> Skill | None: ...
@@ -47,8 +64,23 @@ class SkillStore(Protocol):
         """Skills by name."""
         ...
 
+    def counts(self) -> Mapping[SkillStatus, int]:
+        """How many skills there are, by status."""
+        ...
+
     def offers(self, *, agent_id: str, user_id: str) -> tuple[Offer, ...]:
-        """Every skill that may be open to them, by name, with what `access` needs to decide."""
+        """Every skill that may be open to them, by name, with what `access` needs to decide.
+
+        Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
+        """
+        ...
+
+    def offers_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
+        """Equal as long as `offers` would answer the same, and much quicker; raises as it does."""
+        ...
+
+    def open_offers(self) -> tuple[Offer, ...]:
+        """Every skill that is open to everybody, by name; grants are not looked at."""
         ...
 
     def offer(self, skill_id: str, *, agent_id: str, user_id: str) -> Offer | None:
@@ -92,57 +124,6 @@ class SkillStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrantCounts:
-    """How many grants a skill has."""
-
-    agents: int
-    users: int
-
-    @property
-    def any(self) -> bool:
-        """Whether there is one at all."""
-        return self.agents + self.users > 0
-
-
-class GrantStore(Protocol):
-    """Who may use which skill. Changes are made while the slug is held."""
-
-    def give_agent(self, grant: AgentGrant) -> bool:
-        """Grant to an agent; one that has a grant gets the new pin. Tells whether it is new."""
-        ...
-
-    def give_user(self, grant: UserGrant) -> bool:
-        """Grant to a user; tells whether it is new."""
-        ...
-
-    def take_agent(self, skill_id: str, agent_id: str) -> bool:
-        """Revoke the grant of an agent; tells whether there was one."""
-        ...
-
-    def take_user(self, skill_id: str, user_id: str) -> bool:
-        """Revoke the grant of a user; tells whether there was one."""
-        ...
-
-    def take_all(self, skill_id: str) -> GrantCounts:
-        """Revoke everything; tells how many there were."""
-        ...
-
-    def counts(self, skill_id: str) -> GrantCounts: ...
-
-    def to_agents(self, skill_id: str) -> tuple[AgentGrant, ...]:
-        """By agent."""
-        ...
-
-    def to_users(self, skill_id: str) -> tuple[UserGrant, ...]:
-        """By user."""
-        ...
-
-    def of_agent(self, agent_id: str) -> Mapping[str, AgentGrant]:
-        """What an agent was granted, by skill."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BundleFile:
     """A file of a bundle."""
 
@@ -155,10 +136,19 @@ class Settled:
     """What bringing the bundles in line with the rows took."""
 
     moved: int = 0
+    # Only what was never complete.
     removed: int = 0
+    # Versions that no row knows, and such that one knows again.
+    set_aside: int = 0
+    brought_back: int = 0
 
     def __add__(self, other: "Settled") -> "Settled":
-        return Settled(moved=self.moved + other.moved, removed=self.removed + other.removed)
+        return Settled(
+            moved=self.moved + other.moved,
+            removed=self.removed + other.removed,
+            set_aside=self.set_aside + other.set_aside,
+            brought_back=self.brought_back + other.brought_back,
+        )
 
 
 class BundleStore(Protocol):
@@ -168,6 +158,15 @@ class BundleStore(Protocol):
     in its place or in the trash: the rows say which one counts and whether it may be read. Raises
     `Unavailable` where the store itself fails.
     """
+
+    def stage(self, bundle: Bundle) -> None:
+        """Write a large bundle down already, in a unit that only reads, so that those who write do
+        not wait for it when it is put."""
+        ...
+
+    def unstage(self, bundle: Bundle) -> None:
+        """Remove what was staged and not put."""
+        ...
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
         """Keep a bundle for good; `Conflict` when the number is in use."""
@@ -185,8 +184,8 @@ class BundleStore(Protocol):
         """One of its files; None when there is none of that path, or it is a link."""
         ...
 
-    def folder(self, slug: str, number: int) -> Path | None:
-        """Where its files can be opened on this machine."""
+    def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
+        """Where its files can be opened on this machine; without `unpack` only if they lie there."""
         ...
 
     def numbers(self, slug: str) -> frozenset[int]:
@@ -202,7 +201,8 @@ class BundleStore(Protocol):
         ...
 
     def settle(self, places: Places) -> Settled:
-        """Have every version where the rows say, and nothing that they do not know of."""
+        """Have every version where the rows say. What they do not know of is set aside and not
+        removed: it may be another database's, and its rows may come back."""
         ...
 
 
@@ -217,6 +217,9 @@ class SkillUnit(SessionUnit, Protocol):
 
     @property
     def skill_bundles(self) -> BundleStore: ...
+
+    @property
+    def skill_uses(self) -> UseStore: ...
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Have something done once this unit has committed, and not if it does not."""
@@ -240,12 +243,17 @@ def require_bundle(unit: SkillUnit, slug: str, version: SkillVersion) -> Bundle:
     """The bundle of a version exactly as it was put, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(slug, version.number)
     if bundle is None or bundle.digest != version.digest:
-        raise DamagedRecord(
-            "skill_bundle_damaged",
-            domain="skills",
-            detail=f"version {version.number} of skill {slug!r} is not as it was kept",
-        )
+        raise damaged(slug, version.number)
     return bundle
+
+
+def damaged(slug: str, number: int) -> DamagedRecord:
+    """The error for a version that is lost, or not as it was put."""
+    return DamagedRecord(
+        "skill_bundle_damaged",
+        domain="skills",
+        detail=f"version {number} of skill {slug!r} is not as it was kept",
+    )
 
 
 def number_taken(slug: str, number: int) -> Conflict:

@@ -64,12 +64,12 @@ def blank_manifest(pointer: str) -> Invalid:
     return Invalid("skill_blank", domain="skills", pointer=pointer, detail="SKILL.md is blank")
 
 
-def not_text(path: str) -> Invalid:
+def not_text(path: str, *, pointer: str = "/file") -> Invalid:
     """A file that has to be text is none."""
     return Invalid(
         "skill_not_text",
         domain="skills",
-        pointer="/file",
+        pointer=pointer,
         detail=f"{shown(path)} is not UTF-8 text",
     )
 

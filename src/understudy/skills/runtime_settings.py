@@ -8,7 +8,7 @@ from typing import Any, Final
 from understudy.skills import refusals
 from understudy.skills.bundle import Bundle, decode
 from understudy.skills.document import Document, Unreadable, Value, read_document
-from understudy.skills.fields import WrongValue, line, tools
+from understudy.skills.fields import WrongValue, line, tool_names
 from understudy.skills.problems import Problem
 
 RUNTIME_FILE: Final = "agents/understudy.yaml"
@@ -46,8 +46,8 @@ def _context(value: Value) -> SkillContext:
 
 _word: Final = line(200)
 FIELDS: Final[Mapping[str, Any]] = {
-    "allowed_tools": tools,
-    "blocked_tools": tools,
+    "allowed_tools": tool_names,
+    "blocked_tools": tool_names,
     "context": _context,
     **dict.fromkeys(CHILD_ONLY, _word),
 }
@@ -56,7 +56,7 @@ FIELDS: Final[Mapping[str, Any]] = {
 def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
     """The settings in a file; `Invalid` with every problem and its line."""
     try:
-        document = read_document(content.removeprefix("\ufeff").replace("\r\n", "\n"))
+        document = read_settings(content)
     except Unreadable as error:
         problem = Problem(code="invalid_yaml", line=error.line, detail=error.cause)
         raise refusals.bad_settings((problem.at(pointer),)) from None
@@ -66,6 +66,11 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
     if problems:
         raise refusals.bad_settings(tuple(problem.at(pointer) for problem in problems))
     return settings
+
+
+def read_settings(content: str) -> Document:
+    """What the file says, whether or not those are settings; `Unreadable` when it says nothing."""
+    return read_document(content.removeprefix("\ufeff").replace("\r\n", "\n"))
 
 
 def settings_of(bundle: Bundle) -> RuntimeSettings:

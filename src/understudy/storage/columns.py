@@ -43,6 +43,8 @@ class Json(sa.types.TypeDecorator[Any]):
 
 
 Ms = sa.BigInteger
+# Text that is sorted by its characters alone on any database, as Python sorts it.
+Sorted = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only in a column that is called INTEGER.
 RowNumber = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

@@ -22,6 +22,7 @@ MIGRATION_LOCK: Final = 2
 START_LOCK: Final = 3
 ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
+SKILLS_LOCK: Final = 6
 # Numbers of a space of their own: one for each scope of learnings.
 SCOPE_SPACE: Final = 0x554E444C
 
@@ -79,8 +80,17 @@ class PostgresDialect:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCOPE_SPACE, number)))
 
     def lock_slug(self, connection: sa.Connection, slug: str) -> None:
-        """Let nobody else change the skill of a slug."""
+        """Let nobody else change the skill of a slug, or all of them at once.
+
+        In this order, and rows after both: whoever waits for a slug holds no row.
+        """
+        shared = sa.func.pg_advisory_xact_lock_shared(LOCK_SPACE, SKILLS_LOCK)
+        connection.execute(sa.select(shared))
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(signed_fnv1a(slug))))
+
+    def lock_skills(self, connection: sa.Connection) -> None:
+        """Let nobody else change any skill; only by who holds no slug, nor waits for one."""
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, SKILLS_LOCK)))
 
     def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
         """Whether a text is part of another, whatever signs are in it."""

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Role
 from understudy.learnings.taint import brings_others_in
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
@@ -260,6 +261,7 @@ def _wanted(run: Run) -> dict[str, Any]:
         "request": asdict(run.request),
         "input": asdict(run.input),
         "route": asdict(run.route),
+        "role": str(run.role),
         "max_tool_iterations": run.max_tool_iterations,
         "debug_level": str(run.debug_level),
         "reply_targets": [asdict(target) for target in run.reply_targets],
@@ -333,6 +335,8 @@ def _run(row: Any) -> Run:
             metadata=wanted["input"]["metadata"],
         ),
         route=Route(**wanted["route"]),
+        # Runs of earlier versions do not say.
+        role=Role(wanted.get("role", Role.OPERATOR)),
         max_tool_iterations=wanted["max_tool_iterations"],
         debug_level=DebugLevel(wanted["debug_level"]),
         reply_targets=tuple(ReplyTarget(**target) for target in wanted["reply_targets"]),

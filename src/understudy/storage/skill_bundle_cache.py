@@ -1,8 +1,14 @@
 """Copies of bundles on this machine, by their hash, where the bundles themselves are rows."""
 
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+import structlog
 
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
@@ -10,35 +16,98 @@ from understudy.skills.folder import read_folder
 from understudy.storage import bundle_folders as folders
 from understudy.storage.files import opened
 
+log = structlog.get_logger()
+
+MAX_BUNDLES: Final = 500
+MAX_BYTES: Final = 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """How large a copy is, and when it was used last."""
+
+    name: str
+    size: int
+    used_at_ns: int
+
 
 class BundleCache:
-    """Folders named by the digest of what is in them; one that was changed is made anew."""
+    """Folders named by the digest of what is in them; those that nobody used for longest go.
 
-    def __init__(self, directory: Path) -> None:
+    One for all units of a daemon, which alone writes here.
+    """
+
+    def __init__(
+        self, directory: Path, *, max_bundles: int = MAX_BUNDLES, max_bytes: int = MAX_BYTES
+    ) -> None:
         self._directory = directory
+        self._max_bundles = max_bundles
+        self._max_bytes = max_bytes
+        self._writing = threading.Lock()
 
     def find(self, digest: str) -> Path | None:
         """The copy of a bundle; None when there is none that is exact."""
         path = self._directory / digest
         with suppress(Invalid, LimitExceeded):
             if read_folder(path).digest == digest:
+                # Where that fails, it only goes the sooner.
+                with suppress(OSError):
+                    os.utime(path)
                 return path
         return None
 
     def keep(self, bundle: Bundle) -> Path:
-        """Make a copy, in place of one that is not exact."""
-        with _speaking():
+        """Make a copy, in place of one that is not exact and of none that is."""
+        with self._writing, _speaking():
+            held = self.find(bundle.digest)
+            if held is not None:
+                return held
             self._directory.mkdir(mode=0o755, parents=True, exist_ok=True)
             with opened(self._directory) as top:
                 if folders.is_there(bundle.digest, within=top):
                     folders.remove(top, bundle.digest)
-                try:
-                    folders.place(top, bundle.digest, bundle)
-                except OSError:
-                    # Somebody else was faster, unless it is something worse.
-                    if self.find(bundle.digest) is None:
-                        raise
+                self._make_room(top, bundle)
+                folders.place(top, bundle.digest, bundle)
         return self._directory / bundle.digest
+
+    def sweep(self) -> int:
+        """Remove what a crash left and what is too much; tells how many went."""
+        with self._writing:
+            try:
+                with opened(self._directory) as top:
+                    left = [
+                        name for name in folders.names_in(top) if folders.UNFINISHED.fullmatch(name)
+                    ]
+                    for name in left:
+                        folders.drop(top, name)
+                    return len(left) + self._make_room(top)
+            except FileNotFoundError:
+                return 0
+            except OSError as problem:
+                # Copies that cannot be put in order keep nobody from starting.
+                log.warning("skills.copies_not_swept", reason=problem.strerror)
+                return 0
+
+    def _make_room(self, top: int, coming: Bundle | None = None) -> int:
+        """Let those go that nobody used for longest, until there is room for what comes."""
+        copies = sorted(_copies(top), key=lambda copy: copy.used_at_ns)
+        count = len(copies) + (coming is not None)
+        size = sum(copy.size for copy in copies) + (0 if coming is None else coming.size)
+        gone = 0
+        for copy in copies:
+            if count - gone <= self._max_bundles and size <= self._max_bytes:
+                break
+            folders.remove(top, copy.name)
+            gone += 1
+            size -= copy.size
+        return gone
+
+
+def _copies(top: int) -> Iterator[_Copy]:
+    for name in folders.names_in(top):
+        with suppress(OSError), opened(name, within=top) as folder:
+            size = sum(file.size for file in folders.listed(folder))
+            yield _Copy(name, size, os.fstat(folder).st_mtime_ns)
 
 
 @contextmanager

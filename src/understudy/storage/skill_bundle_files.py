@@ -1,10 +1,13 @@
 """Bundles as folders a person can open: `<slug>/<number>/`, and `.trash/<slug>.<seconds>/`.
 
-They are only written and moved within a unit that writes, so on SQLite, where there is one such unit
-at a time and one daemon per home, nobody meets a folder that another is about to name. A crash may
-leave a version in the wrong place or one that no row knows; `settle` puts that right.
+They are only named and moved within a unit that writes, so on SQLite, where there is one such unit
+at a time and one daemon per home, nobody meets a folder that another is about to name. What a unit
+did is taken back when it fails, also when it fails to commit: SQLite has rolled it back then. A
+crash may leave a version in the wrong place or one that no row knows; `settle` puts that right.
 """
 
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -13,13 +16,15 @@ from typing import Protocol
 
 import structlog
 
-from understudy.core.errors import DatabaseUnavailable, Invalid, LimitExceeded, Unavailable
+from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
 from understudy.skills.folder import read_folder
-from understudy.skills.ports import BundleFile, Places, Settled, number_taken, trash_missing
+from understudy.skills.ports import BundleFile, Lying, Places, Settled, number_taken, trash_missing
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
+from understudy.storage import skill_bundle_staging as staging
 from understudy.storage.files import opened
+from understudy.storage.skill_bundle_lost import bring_back, lost_names, set_aside
 from understudy.storage.skill_bundle_places import (
     TRASH,
     Place,
@@ -55,22 +60,36 @@ class FileSkillBundles:
         self._unit = unit
         # How to take back what this unit did, in the order in which it did it.
         self._undo: list[Callable[[int], None]] = []
+        # What `numbers` said of a slug that nobody put anything to since.
+        self._in_use: dict[str, frozenset[int]] = {}
+
+    def stage(self, bundle: Bundle) -> None:
+        """Write a large bundle down, for a later unit to name it."""
+        if staging.is_large(bundle):
+            with _speaking("kept"), self._made() as top:
+                staging.stage(top, bundle)
+
+    def unstage(self, bundle: Bundle) -> None:
+        """Remove what was staged and not named."""
+        with _telling(), self._top() as top:
+            if top is not None:
+                staging.unstage(top, bundle)
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
         """Keep a bundle for good; `Conflict` when the number is in use."""
         check_slug(slug)
-        with _speaking("kept"):
-            self._directory.mkdir(mode=0o755, exist_ok=True)
-            with opened(self._directory) as top:
-                if any(number in numbers_at(top, place) for place in places_of(top, slug)):
-                    raise number_taken(slug, number)
-                self._undoing(partial(_withdraw, slug=slug, number=number))
-                try:
-                    with folders.made(slug, within=top) as folder:
-                        folders.place(folder, str(number), bundle)
-                except BaseException:
-                    folders.drop_if_empty(top, slug)
-                    raise
+        in_use = self._in_use.pop(slug, None)
+        if number in (self.numbers(slug) if in_use is None else in_use):
+            raise number_taken(slug, number)
+        self._in_use.pop(slug, None)
+        with _speaking("kept"), self._made() as top:
+            self._undoing(partial(_withdraw, slug=slug, number=number))
+            try:
+                with folders.made(slug, within=top) as folder:
+                    staging.place(top, folder, str(number), bundle)
+            except BaseException:
+                folders.drop_if_empty(top, slug)
+                raise
 
     def get(self, slug: str, number: int) -> Bundle | None:
         """The whole bundle; None when there is none, or not any more."""
@@ -94,8 +113,8 @@ class FileSkillBundles:
         with _speaking("read"), self._version(slug, number) as version:
             return None if version is None else folders.content(version, path)
 
-    def folder(self, slug: str, number: int) -> Path | None:
-        """Where its files can be opened."""
+    def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
+        """Where its files can be opened; they lie there always."""
         with _speaking("read"), self._top() as top:
             place = None if top is None else _place(top, slug, number)
             return None if place is None else self._directory.joinpath(*place, str(number))
@@ -105,20 +124,24 @@ class FileSkillBundles:
         with _speaking("read"), self._top() as top:
             if top is None:
                 return frozenset()
-            return frozenset().union(*(numbers_at(top, place) for place in places_of(top, slug)))
+            found = frozenset().union(*(numbers_at(top, place) for place in places_of(top, slug)))
+        self._in_use[slug] = found
+        return found
 
     def trash(self, slug: str, *, at_ms: int) -> str:
         """Move all versions of a slug to the trash; answers the name they have there."""
         check_slug(slug)
-        with _speaking("moved"):
-            self._directory.mkdir(mode=0o755, exist_ok=True)
-            with opened(self._directory) as top, folders.made(TRASH, within=top) as trash:
-                name = free_name(trash, slug, at_ms // 1000)
-                moved = numbers_at(top, (slug,))
-                self._undoing(partial(move, source=(TRASH, name), target=(slug,), numbers=moved))
-                move_all(top, (slug,), (TRASH, name))
-                # Of a slug that has nothing to move as well, so that the name stays its own.
-                folders.make(name, within=trash)
+        with (
+            _speaking("moved"),
+            self._made() as top,
+            folders.made(TRASH, within=top) as trash,
+        ):
+            name = free_name(trash, slug, at_ms // 1000)
+            moved = numbers_at(top, (slug,))
+            self._undoing(partial(move, source=(TRASH, name), target=(slug,), numbers=moved))
+            move_all(top, (slug,), (TRASH, name))
+            # Of a slug that has nothing to move as well, so that the name stays its own.
+            folders.make(name, within=trash)
         return name
 
     def restore(self, slug: str, trash_name: str) -> None:
@@ -134,15 +157,43 @@ class FileSkillBundles:
             move_all(top, source, (slug,))
 
     def settle(self, places: Places) -> Settled:
-        """Have every version where the rows say, and nothing that they do not know of."""
+        """Have every version where the rows say; what no row knows is set aside."""
         done = Settled()
+        self._require_folder()
         with _speaking("put in order"), self._top() as top:
-            if top is not None:
-                for slug, place in tuple(all_places(top)):
-                    # One folder that resists keeps no other from being put right.
-                    with _telling():
-                        done += _settle(top, place, slug, places.get(slug, {}))
+            if top is None:
+                return done
+            with _telling():
+                done += Settled(removed=staging.unstage_all(top))
+            for slug, place in tuple(all_places(top)):
+                # One folder that resists keeps no other from being put right.
+                with _telling():
+                    done += _settle(top, place, slug, places.get(slug, {}))
+            for name in lost_names(top):
+                with _telling():
+                    done += Settled(brought_back=int(bring_back(top, name, places)))
         return done
+
+    def _require_folder(self) -> None:
+        """Say which folder is none, and what to do about it."""
+        with suppress(FileNotFoundError):
+            if not stat.S_ISDIR(self._directory.lstat().st_mode):
+                raise Unavailable(
+                    "skill_storage_unavailable",
+                    domain="skills",
+                    detail=f"{self._directory} has to be a folder, and no link to one: move what is"
+                    " there away, and to have skills on another disk, mount it there",
+                )
+
+    @contextmanager
+    def _made(self) -> Iterator[int]:
+        """The store, made unless it is there."""
+        with suppress(FileExistsError):
+            self._directory.mkdir(mode=0o755)
+            with opened(self._directory.parent) as home:
+                os.fsync(home)
+        with opened(self._directory) as top:
+            yield top
 
     @contextmanager
     def _top(self) -> Iterator[int | None]:
@@ -169,14 +220,11 @@ class FileSkillBundles:
             self._unit.otherwise(self._take_back)
         self._undo.append(act)
 
-    def _take_back(self, problem: BaseException) -> None:
-        if isinstance(problem, DatabaseUnavailable):
-            # The change may have been committed all the same; `settle` sees what came of it.
-            log.warning("skills.bundles_unsettled", reason=problem.code)
-            return
+    def _take_back(self, _: BaseException) -> None:
         with _telling(), opened(self._directory) as top:
             for act in reversed(self._undo):
-                act(top)
+                with _telling():
+                    act(top)
 
 
 def _place(top: int, slug: str, number: int) -> Place | None:
@@ -195,22 +243,24 @@ def _withdraw(top: int, *, slug: str, number: int) -> None:
     folders.drop_if_empty(top, slug)
 
 
-def _settle(top: int, place: Place, slug: str, known: Mapping[int, str | None]) -> Settled:
+def _settle(top: int, place: Place, slug: str, known: Mapping[int, Lying]) -> Settled:
     """Bring one place in order."""
-    there = numbers_at(top, place)
-    unknown = frozenset(number for number in there if number not in known)
-    removed = 0
+    unfinished: tuple[str, ...] = ()
     with inside(top, *place) as folder:
         if folder is not None:
-            gone = (*unfinished_in(folder), *map(str, unknown))
-            for name in gone:
-                folders.remove(folder, name)
-            removed = len(gone)
-    astray = [number for number in there - unknown if place_of(slug, known[number]) != place]
+            unfinished = unfinished_in(folder)
+            for name in unfinished:
+                folders.drop(folder, name)
+    there = numbers_at(top, place)
+    unknown = sorted(number for number in there if number not in known)
+    for number in unknown:
+        set_aside(top, place, slug, number)
+    belongs = {number: place_of(slug, known[number].trash_name) for number in there & known.keys()}
+    astray = [number for number, target in belongs.items() if target != place]
     for number in astray:
-        move(top, place, place_of(slug, known[number]), frozenset({number}))
+        move(top, place, belongs[number], frozenset({number}))
     drop_place(top, place)
-    return Settled(moved=len(astray), removed=removed)
+    return Settled(moved=len(astray), removed=len(unfinished), set_aside=len(unknown))
 
 
 @contextmanager

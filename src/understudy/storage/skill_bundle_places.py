@@ -16,6 +16,9 @@ from understudy.storage import bundle_folders as folders
 from understudy.storage.files import opened
 
 TRASH: Final = ".trash"
+# Versions that no row knows, and bundles that are about to become versions.
+LOST: Final = ".lost"
+STAGED: Final = ".staged"
 # The names of the folders from the top of the store down.
 Place = tuple[str, ...]
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
@@ -34,12 +37,12 @@ def is_trash_of(slug: str, name: str) -> bool:
     return named is not None and named["slug"] == slug
 
 
-def free_name(trash: int, slug: str, seconds: int) -> str:
-    """A name in the trash that nothing has yet."""
-    first = f"{slug}.{seconds}"
+def free_name(folder: int, slug: str, number: int) -> str:
+    """A name in the trash, or among what is lost, that nothing has yet."""
+    first = f"{slug}.{number}"
     others = (f"{first}-{number}" for number in count(1))
     return next(
-        name for name in chain((first,), others) if not folders.is_there(name, within=trash)
+        name for name in chain((first,), others) if not folders.is_there(name, within=folder)
     )
 
 
@@ -62,13 +65,15 @@ def places_of(top: int, slug: str) -> Iterator[Place]:
     """Every place where versions of a slug may lie; its own folder first."""
     if slug_refused(slug) is None:
         yield (slug,)
-        yield from ((TRASH, name) for name in _names(top, TRASH) if is_trash_of(slug, name))
+        # The trash may hold what everybody ever deleted, so it is not even sorted.
+        mine = [name for name in _names(top, TRASH) if name.startswith(f"{slug}.")]
+        yield from ((TRASH, name) for name in sorted(mine) if is_trash_of(slug, name))
 
 
 def all_places(top: int) -> Iterator[tuple[str, Place]]:
     """Every place where versions of any slug lie, with the slug."""
     yield from ((name, (name,)) for name in folders.names_in(top) if slug_refused(name) is None)
-    for name in _names(top, TRASH):
+    for name in sorted(_names(top, TRASH)):
         named = _IN_TRASH.fullmatch(name)
         if named is not None:
             yield named["slug"], (TRASH, name)
@@ -91,6 +96,13 @@ def drop_place(top: int, place: Place) -> None:
             folders.drop_if_empty(parent, place[-1])
 
 
+@contextmanager
+def made_place(top: int, place: Place) -> Iterator[int]:
+    """A place, made unless it is there."""
+    with _parent(top, place) as parent, folders.made(place[-1], within=parent) as folder:
+        yield folder
+
+
 def move_all(top: int, source: Place, target: Place) -> frozenset[int]:
     """Move every version from one place to another; tells which they were."""
     moved = numbers_at(top, source)
@@ -105,17 +117,22 @@ def move_all(top: int, source: Place, target: Place) -> frozenset[int]:
 
 def move(top: int, source: Place, target: Place, numbers: frozenset[int]) -> None:
     """Move some versions; a place that is empty then is no more."""
+    if numbers and numbers == numbers_at(top, source) and not _is_place(top, target):
+        # The folder as it is: a disk that is full has no room for a new one.
+        move_all(top, source, target)
+        return
     if numbers:
-        with (
-            inside(top, *source) as before,
-            _parent(top, target) as parent,
-            folders.made(target[-1], within=parent) as after,
-        ):
+        with inside(top, *source) as before, made_place(top, target) as after:
             for name in map(str, sorted(numbers)):
                 if before is not None and not folders.is_there(name, within=after):
                     with suppress(FileNotFoundError):
                         _rename(before, name, after, name)
     drop_place(top, source)
+
+
+def _is_place(top: int, place: Place) -> bool:
+    with inside(top, *place[:-1]) as parent:
+        return parent is not None and folders.is_there(place[-1], within=parent)
 
 
 def _rename(before: int, name: str, after: int, new_name: str) -> None:
@@ -136,4 +153,5 @@ def _parent(top: int, place: Place) -> Iterator[int]:
 
 def _names(top: int, *place: str) -> list[str]:
     with inside(top, *place) as folder:
-        return [] if folder is None else folders.names_in(folder)
+        # An open folder has no path to ask.
+        return [] if folder is None else os.listdir(folder)  # noqa: PTH208

@@ -21,9 +21,15 @@ from understudy.storage.skill_bundle_cache import BundleCache
 class SqlSkillBundles:
     """Bundles in tables. The rows of the versions alone say which are in the trash."""
 
-    def __init__(self, connection: sa.Connection, cache: Path | None = None) -> None:
+    def __init__(self, connection: sa.Connection, cache: BundleCache | None = None) -> None:
         self._connection = connection
-        self._cache = None if cache is None else BundleCache(cache)
+        self._cache = cache
+
+    def stage(self, bundle: Bundle) -> None:
+        """Nothing is to be done: nobody waits for those who write other rows."""
+
+    def unstage(self, bundle: Bundle) -> None:
+        """Nothing was done."""
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
         """Keep a bundle for good; `Conflict` when the number is in use."""
@@ -65,8 +71,8 @@ class SqlSkillBundles:
         content = self._connection.execute(_CONTENT, values).scalar()
         return None if content is None else bytes(content)
 
-    def folder(self, slug: str, number: int) -> Path | None:
-        """Where a copy of its files can be opened on this machine."""
+    def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
+        """Where a copy of its files can be opened on this machine, which is made if need be."""
         if self._cache is None:
             raise Unavailable(
                 "skill_storage_unavailable",
@@ -78,7 +84,9 @@ class SqlSkillBundles:
         if digest is None:
             return None
         held = self._cache.find(digest)
-        return held or self._cache.keep(self._whole(slug, number, digest))
+        if held is not None or not unpack:
+            return held
+        return self._cache.keep(self._whole(slug, number, digest))
 
     def numbers(self, slug: str) -> frozenset[int]:
         """Every number in use."""
@@ -96,8 +104,8 @@ class SqlSkillBundles:
             raise trash_missing(trash_name)
 
     def settle(self, places: Places) -> Settled:
-        """Nothing is to be done: bundles stand and fall with the rows."""
-        return Settled()
+        """Bundles stand and fall with the rows; only the copies on this machine are looked at."""
+        return Settled(removed=0 if self._cache is None else self._cache.sweep())
 
     def _keep(self, blobs: Mapping[str, bytes]) -> None:
         # In one order, so that two who keep the same files never wait for each other.

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.skills.model import AgentGrant, UserGrant
-from understudy.skills.ports import GrantCounts
+from understudy.skills.grant_ports import GrantCounts
+from understudy.skills.model import AgentGrant, UserGrant, Visibility
 from understudy.storage.rows import insert_new
-from understudy.storage.schema import skill_agent_grants, skill_user_grants
+from understudy.storage.schema import skill_agent_grants, skill_user_grants, skills
 from understudy.storage.skill_rows import read_agent_grant, read_user_grant
 
 
@@ -52,6 +52,12 @@ class SqlSkillGrants:
             agents=self._delete(skill_agent_grants, skill_agent_grants.c.skill_id == skill_id),
             users=self._delete(skill_user_grants, skill_user_grants.c.skill_id == skill_id),
         )
+
+    def take_all_of_agent(self, agent_id: str, *, at_ms: int) -> int:
+        """Revoke everything that an agent was granted; how many grants there were."""
+        # Set by set: an agent may have thousands, and a row that is damaged is none the less taken.
+        self._connection.execute(_MAKE_PRIVATE, {"agent": agent_id, "now": at_ms})
+        return self._delete(skill_agent_grants, skill_agent_grants.c.agent_id == agent_id)
 
     def counts(self, skill_id: str) -> GrantCounts:
         """How many grants a skill has."""
@@ -107,4 +113,26 @@ _TO_USERS: Final = (
 )
 _OF: Final = sa.select(skill_agent_grants).where(
     skill_agent_grants.c.agent_id == sa.bindparam("agent")
+)
+_OTHERS: Final = skill_agent_grants.alias("others")
+# Internal skills that this agent alone was granted.
+_MAKE_PRIVATE: Final = (
+    sa.update(skills)
+    .where(
+        skills.c.visibility == str(Visibility.INTERNAL),
+        skills.c.skill_id.in_(
+            sa.select(skill_agent_grants.c.skill_id).where(
+                skill_agent_grants.c.agent_id == sa.bindparam("agent")
+            )
+        ),
+        ~sa.exists().where(
+            _OTHERS.c.skill_id == skills.c.skill_id, _OTHERS.c.agent_id != sa.bindparam("agent")
+        ),
+        ~sa.exists().where(skill_user_grants.c.skill_id == skills.c.skill_id),
+    )
+    .values(
+        visibility=str(Visibility.PRIVATE),
+        revision=skills.c.revision + 1,
+        updated_at_ms=sa.bindparam("now"),
+    )
 )

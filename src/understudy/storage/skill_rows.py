@@ -1,5 +1,6 @@
 """Skills, versions and grants as rows, and back."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any, Final
@@ -15,11 +16,12 @@ from understudy.skills.model import (
     UserGrant,
     Visibility,
 )
+from understudy.skills.runtime_settings import SkillContext
+from understudy.skills.sorting import sort_name
 from understudy.storage.columns import read_record
-from understudy.storage.search_text import folded, search_text
+from understudy.storage.search_text import search_text
 from understudy.storage.typed_json import fields_of, list_of
 
-SORTED_CHARS: Final = 200
 # Columns that are fields of the record as they are.
 PLAIN: Final = {
     "skill_id": str,
@@ -37,6 +39,7 @@ WORDS: Final = {"name": str, "description": str}
 # What a joined grant is called in a row.
 OF_AGENT: Final = "agent_"
 OF_USER: Final = "user_"
+PINNED_DIGEST: Final = "pinned_digest"
 
 
 def skill_row(skill: Skill) -> dict[str, Any]:
@@ -46,11 +49,6 @@ def skill_row(skill: Skill) -> dict[str, Any]:
         "sort_name": sort_name(skill.name),
         "search": search_text(skill.slug, skill.name, skill.description, *skill.tags),
     }
-
-
-def sort_name(name: str) -> str:
-    """A name as lists are sorted by it: in one case, short enough, and fit for a cursor."""
-    return "".join(filter(str.isprintable, folded(name)))[:SORTED_CHARS]
 
 
 def _kept(skill: Skill) -> dict[str, Any]:
@@ -66,6 +64,7 @@ def _kept(skill: Skill) -> dict[str, Any]:
             "tags": list(skill.tags),
             "frontmatter": dict(skill.frontmatter),
             "missing_deps": list(skill.missing_deps),
+            "context": str(skill.context),
         },
     }
 
@@ -86,9 +85,43 @@ def _skill(row: Any) -> Skill:
         trash_name=row.trash_name,
         tags=_texts(body["tags"]),
         missing_deps=_texts(body["missing_deps"]),
+        context=SkillContext(body["context"]),
         frontmatter=fields_of(
             body["frontmatter"], dict.fromkeys(body["frontmatter"], str), optional=False
         ),
+    )
+
+
+# What a column of a damaged row is taken for, where it says nothing that can be.
+_SUPPOSED: Final[Mapping[str, Any]] = {
+    "owner_id": "",
+    "enabled": False,
+    "version": 1,
+    "digest": "",
+    "size": 0,
+    "revision": 1,
+    "created_at_ms": 0,
+    "updated_at_ms": 0,
+}
+
+
+def salvaged(row: Any) -> Skill:
+    """The skill in a damaged row, with its slug for a name and open to nobody."""
+    supposed: dict[str, Any] = {
+        name: value if isinstance(value := getattr(row, name), PLAIN[name]) else default
+        for name, default in _SUPPOSED.items()
+    }
+    is_kept = row.status != str(SkillStatus.DELETED)
+    return Skill(
+        **supposed,
+        skill_id=row.skill_id,
+        slug=row.slug,
+        name=row.slug,
+        description="",
+        origin=SkillOrigin(row.origin) if row.origin in set(SkillOrigin) else SkillOrigin.MANAGED,
+        visibility=Visibility.PRIVATE,
+        status=SkillStatus.ACTIVE if is_kept else SkillStatus.DELETED,
+        trash_name=None if is_kept else row.trash_name,
     )
 
 
@@ -154,4 +187,5 @@ def read_offer(row: Any) -> Offer:
         skill=read_skill(row),
         agent_grant=read_agent_grant(row, prefix=OF_AGENT) if to_agent else None,
         user_grant=read_user_grant(row, prefix=OF_USER) if to_user else None,
+        pinned_digest=getattr(row, PINNED_DIGEST),
     )

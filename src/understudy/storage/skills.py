@@ -1,40 +1,46 @@
 """The skill store: skills, their versions, and what deletions left."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.errors import Unavailable
 from understudy.core.page import Page, PageRequest
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import (
     Offer,
     Skill,
-    SkillOrigin,
     SkillStatus,
     SkillVersion,
     TrashedSkill,
-    Visibility,
 )
-from understudy.skills.ports import Places
+from understudy.skills.ports import Lying, Places
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import (
-    skill_agent_grants,
     skill_trash,
     skill_user_grants,
     skill_versions,
     skills,
 )
 from understudy.storage.search_text import folded
+from understudy.storage.skill_queries import (
+    COLUMNS,
+    IS_OF_THIS_LIFE,
+    OFFER,
+    OFFERS,
+    OFFERS_STAMP,
+    OPEN_OFFERS,
+    open_to,
+)
 from understudy.storage.skill_rows import (
-    OF_AGENT,
-    OF_USER,
     read_offer,
     read_skill,
     read_trashed,
     read_version,
+    salvaged,
     skill_row,
     trashed_row,
     version_row,
@@ -51,6 +57,21 @@ class SqlSkills:
     def hold(self, slug: str) -> None:
         """Let nobody else change the skill of this slug until the unit ends."""
         self._dialect.lock_slug(self._connection, slug)
+
+    def hold_all(self) -> None:
+        """Let nobody else change any skill until the unit ends."""
+        self._dialect.lock_skills(self._connection)
+
+    def salvage(self, slug: str) -> Skill | None:
+        """Have a row that cannot be read be readable, with what of it can be."""
+        row = self._connection.execute(_BY_SLUG, {"slug": slug}).first()
+        if row is None:
+            return None
+        skill = salvaged(row)
+        self._connection.execute(
+            sa.update(skills).where(skills.c.slug == slug).values(skill_row(skill))
+        )
+        return skill
 
     def get(self, skill_id: str) -> Skill | None:
         """One skill."""
@@ -77,7 +98,7 @@ class SqlSkills:
 
     def page(self, request: PageRequest, *, narrowed: SkillFilter) -> Page[Skill]:
         """Skills by name."""
-        query = sa.select(*_COLUMNS, skills.c.sort_name)
+        query = sa.select(*COLUMNS, skills.c.sort_name)
         return select_page(
             self._connection,
             query.where(*_conditions(narrowed, self._dialect)),
@@ -86,16 +107,29 @@ class SqlSkills:
             read=read_skill,
         )
 
+    def counts(self) -> dict[SkillStatus, int]:
+        """How many skills there are, by status."""
+        found = {row[0]: row[1] for row in self._connection.execute(_COUNTS)}
+        return {status: found.get(str(status), 0) for status in SkillStatus}
+
     def offers(self, *, agent_id: str, user_id: str) -> tuple[Offer, ...]:
         """Every skill that may be open to them, by name."""
-        rows = self._connection.execute(_OFFERS, {"agent": agent_id, "user": user_id}).all()
-        return tuple(readable(rows, read_offer))
+        return tuple(readable(self._granted(OFFERS, agent_id, user_id), read_offer))
+
+    def offers_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
+        """Equal as long as `offers` would answer the same."""
+        return tuple(map(tuple, self._granted(OFFERS_STAMP, agent_id, user_id)))
+
+    def open_offers(self) -> tuple[Offer, ...]:
+        """Every skill that is open to everybody, by name."""
+        rows = self._connection.execute(OPEN_OFFERS).all()
+        return tuple(Offer(skill=skill) for skill in readable(rows, read_skill))
 
     def offer(self, skill_id: str, *, agent_id: str, user_id: str) -> Offer | None:
         """One skill with what was granted of it to them."""
-        values = {"skill": skill_id, "agent": agent_id, "user": user_id}
-        row = self._connection.execute(_OFFER, values).first()
-        return None if row is None else read_offer(row)
+        values = {"skill": skill_id, **_who(agent_id, user_id)}
+        row = self._connection.execute(OFFER, values).first()
+        return None if row is None else next(iter(readable([row], read_offer)), None)
 
     def add_version(self, version: SkillVersion) -> None:
         """Note a version; its number is new."""
@@ -103,6 +137,8 @@ class SqlSkills:
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
         """One version of the skill as it lives now, or did until it was deleted."""
+        if not 0 < number <= _MOST_VERSIONS:
+            return None
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
         return None if row is None else read_version(row)
 
@@ -120,9 +156,9 @@ class SqlSkills:
 
     def places(self) -> Places:
         """Where each version belongs, of all skills."""
-        found: dict[str, dict[int, str | None]] = {}
-        for slug, number, trash_name in self._connection.execute(_PLACES):
-            found.setdefault(slug, {})[number] = trash_name
+        found: dict[str, dict[int, Lying]] = {}
+        for slug, number, trash_name, digest in self._connection.execute(_PLACES):
+            found.setdefault(slug, {})[number] = Lying(trash_name, digest)
         return found
 
     def trash(self, trashed: TrashedSkill) -> None:
@@ -171,23 +207,34 @@ class SqlSkills:
         row = self._connection.execute(query, named).first()
         return None if row is None else read_skill(row)
 
+    def _granted(self, query: sa.Select[Any], agent_id: str, user_id: str) -> Sequence[sa.Row[Any]]:
+        """The rows of a query that looks at grants; the unit outlives it when they are broken."""
+        try:
+            with self._connection.begin_nested():
+                return self._connection.execute(query, _who(agent_id, user_id)).all()
+        except sa.exc.DBAPIError as problem:
+            if problem.connection_invalidated:
+                raise
+            raise Unavailable(
+                "skill_grants_unreadable", domain="skills", detail="the grants cannot be read"
+            ) from problem
+
     def _lay(self, which: sa.ColumnElement[bool], trash_name: str | None) -> None:
         statement = sa.update(skill_versions).where(which).values(trash_name=trash_name)
         self._connection.execute(statement)
 
 
-_COLUMNS: Final = tuple(column for column in skills.c if column.name not in {"search", "sort_name"})
-_BY_ID: Final = sa.select(*_COLUMNS).where(skills.c.skill_id == sa.bindparam("skill"))
-_BY_SLUG: Final = sa.select(*_COLUMNS).where(skills.c.slug == sa.bindparam("slug"))
+# No database takes a larger number.
+_MOST_VERSIONS: Final = 2**31 - 1
+_COUNTS: Final = sa.select(skills.c.status, sa.func.count()).group_by(skills.c.status)
+_BY_ID: Final = sa.select(*COLUMNS).where(skills.c.skill_id == sa.bindparam("skill"))
+_BY_SLUG: Final = sa.select(*COLUMNS).where(skills.c.slug == sa.bindparam("slug"))
 
 
-def _open_to(owner: Any) -> tuple[sa.ColumnElement[bool], ...]:
-    """What needs no grant."""
-    return (
-        skills.c.origin == str(SkillOrigin.SYSTEM),
-        skills.c.visibility == str(Visibility.PUBLIC),
-        skills.c.owner_id == owner,
-    )
+def _who(agent_id: str, user_id: str) -> dict[str, str]:
+    """Whose grants are looked at; nobody is called what no database takes."""
+    named = {"agent": agent_id, "user": user_id}
+    return {kind: who if who.isprintable() else "" for kind, who in named.items()}
 
 
 def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnElement[bool]]:
@@ -207,48 +254,15 @@ def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnEl
             skill_user_grants.c.skill_id == skills.c.skill_id,
             skill_user_grants.c.user_id == narrowed.seen_by,
         )
-        yield sa.or_(*_open_to(narrowed.seen_by), granted)
+        yield sa.or_(*open_to(narrowed.seen_by), granted)
     if narrowed.query is not None:
         yield dialect.contains(skills.c.search, folded(narrowed.query))
 
 
-def _with_grants() -> sa.Select[Any]:
-    """Skills, and beside each what one agent and one user were granted of it."""
-    agents, users = skill_agent_grants, skill_user_grants
-    joined = skills.outerjoin(
-        agents,
-        sa.and_(agents.c.skill_id == skills.c.skill_id, agents.c.agent_id == sa.bindparam("agent")),
-    ).outerjoin(
-        users,
-        sa.and_(users.c.skill_id == skills.c.skill_id, users.c.user_id == sa.bindparam("user")),
-    )
-    beside = [
-        column.label(prefix + column.name)
-        for prefix, table in ((OF_AGENT, agents), (OF_USER, users))
-        for column in table.c
-    ]
-    return sa.select(*_COLUMNS, *beside).select_from(joined)
-
-
-_OFFERS: Final = (
-    _with_grants()
-    .where(
-        skills.c.status == str(SkillStatus.ACTIVE),
-        skills.c.enabled,
-        sa.or_(
-            *_open_to(sa.bindparam("user")),
-            skill_agent_grants.c.skill_id.is_not(None),
-            skill_user_grants.c.skill_id.is_not(None),
-        ),
-    )
-    .order_by(skills.c.sort_name, skills.c.slug)
-)
-_OFFER: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("skill"))
-# Of an earlier life are those that lie elsewhere than the skill itself.
 _VERSIONS: Final = (
     sa.select(skill_versions)
     .join(skills, skills.c.skill_id == skill_versions.c.skill_id)
-    .where(skill_versions.c.trash_name.is_not_distinct_from(skills.c.trash_name))
+    .where(IS_OF_THIS_LIFE)
 )
 _VERSION: Final = _VERSIONS.where(
     skill_versions.c.skill_id == sa.bindparam("skill"),
@@ -261,5 +275,5 @@ _LAST_NUMBER: Final = (
     .where(skills.c.slug == sa.bindparam("slug"))
 )
 _PLACES: Final = sa.select(
-    skills.c.slug, skill_versions.c.number, skill_versions.c.trash_name
+    skills.c.slug, skill_versions.c.number, skill_versions.c.trash_name, skill_versions.c.digest
 ).select_from(_BY_SKILL)

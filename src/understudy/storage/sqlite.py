@@ -56,6 +56,9 @@ class SqliteDialect:
     def lock_slug(self, connection: sa.Connection, slug: str) -> None:
         """Nothing to do: there is no other writer."""
 
+    def lock_skills(self, connection: sa.Connection) -> None:
+        """Nothing to do: there is no other writer."""
+
     def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
         """Whether a text is part of another, whatever signs are in it."""
         return sa.func.instr(column, text) > 0

@@ -45,6 +45,7 @@ from understudy.storage.sessions import SqlSessions
 from understudy.storage.sidechains import SqlSidechains, SqlSignals
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.skill_grants import SqlSkillGrants
+from understudy.storage.skill_uses import SqlSkillUses
 from understudy.storage.skills import SqlSkills
 from understudy.storage.tasks import SqlTasks
 from understudy.storage.term_counts import TermCounts
@@ -183,6 +184,10 @@ class SqlUnit:
     @cached_property
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
+
+    @cached_property
+    def skill_uses(self) -> SqlSkillUses:
+        return SqlSkillUses(self.connection)
 
     @cached_property
     def tasks(self) -> SqlTasks:

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
+import threading
 from asyncio.subprocess import Process, SubprocessStreamProtocol
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,6 +68,8 @@ class Children:
     def __init__(self) -> None:
         self._known: set[int] = set()
         self._starting = 0
+        # Nobody looks for orphans between the start of one and the note that it is ours.
+        self._noting = threading.Lock()
         self._adopts = False
 
     def adopt(self) -> None:
@@ -94,6 +98,23 @@ class Children:
         finally:
             self._starting -= 1
         return Started(Process(transport, protocol, loop), transport)
+
+    def start_from_thread(self, *command: str, **options: Any) -> "subprocess.Popen[bytes]":
+        """The same for whoever waits in a thread; they say `forget` once it has ended."""
+        with self._noting:
+            process = subprocess.Popen(  # noqa: S603 - as the caller says, and never by a shell
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                **options,
+            )
+            self._known.add(process.pid)
+        return process
+
+    def forget(self, pid: int) -> None:
+        """Take no more account of one that has ended."""
+        self._known.discard(pid)
 
     async def leave(self, started: Started, *, within_s: float) -> bool:
         """Let one end by itself, else end it; False when something of it could not be ended."""
@@ -125,11 +146,13 @@ class Children:
     def _end_those_found(self) -> bool:
         """Kill and bury them; whether there may be more."""
         for _ in range(ROUNDS):
-            orphans = list(descendants(without=self._known))
+            with self._noting:
+                orphans = list(descendants(without=self._known))
+                for pid in orphans:
+                    send(pid, signal.SIGKILL)
             if not orphans:
                 return False
             for pid in orphans:
-                send(pid, signal.SIGKILL)
                 with suppress(ChildProcessError):  # one that came with a parent of its own
                     os.waitpid(pid, os.WNOHANG)
         return True

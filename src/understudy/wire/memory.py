@@ -7,6 +7,7 @@ from pydantic import Field, WithJsonSchema
 from understudy.wire.base import JsonObject, Omitted, ScopeLists, View
 from understudy.wire.policy_schema import policy_schema
 from understudy.wire.runs import RunStatus
+from understudy.wire.skills import OfferedSkill
 
 ScopeKind: TypeAlias = Literal["session", "persona", "project", "workspace"]
 ResultKind: TypeAlias = Literal["learning", "recovered_run", "skill"]
@@ -105,7 +106,7 @@ class MemoryContextView(View):
     learning_scopes: list[LearningScopeView]
     learned_context: Omitted[LearnedContextView] = None
     recovered_memory: Omitted[RecoveredMemoryView] = None
-    visible_skills: list[JsonObject]
+    visible_skills: list[OfferedSkill]
 
 
 class SearchResultView(View):

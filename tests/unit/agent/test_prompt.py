@@ -34,6 +34,13 @@ def soul(text: str) -> str:
     return render(build_sections(persona, [make_file("SOUL.md", "kind")]))
 
 
+def test_skills_stand_after_the_context_files_and_before_what_is_recalled() -> None:
+    fixed = build_sections(None, [make_file("SOUL.md", "kind")], skills="Some.")
+    text = render((*fixed, *recalled_sections({"learned_context": "a note"})))
+
+    assert headings(text) == ["Base instructions", "Context files", "Skills", "learned_context"]
+
+
 def test_the_sections_stand_in_their_order() -> None:
     assert headings(soul("I am Ada.")) == ["Base instructions", "Persona", "Context files"]
 

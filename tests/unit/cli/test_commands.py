@@ -13,8 +13,8 @@ ENTRIES = entries(build_app())
 COMMANDS = [entry for entry in ENTRIES if not entry.is_group]
 CONTRACT = {
     "serve", "chat", "sessions", "runs", "approvals", "questions", "personas", "projects", "agents",
-    "memory", "learnings", "candidates", "review", "policy", "schedules", "tokens", "status",
-    "doctor", "config", "openapi",
+    "memory", "learnings", "candidates", "review", "policy", "schedules", "skills", "tokens",
+    "status", "doctor", "config", "openapi",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from understudy.cli.output import (
 from understudy.client import errors
 
 CODES = {
-    400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 412: 4, 413: 2, 422: 2, 429: 5, 500: 1, 502: 1, 503: 5,
+    400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 412: 4, 413: 2, 422: 4, 429: 5, 500: 1, 502: 1, 503: 5,
 }  # fmt: skip
 
 
@@ -90,3 +90,17 @@ def test_wrong_fields_are_named_once() -> None:
     )
 
     assert lines == ["error: two values are wrong (api/invalid)", "  /limit: must be 1 or more"]
+
+
+def test_what_the_guard_found_is_listed_once_by_its_rules() -> None:
+    found = {"pointer": "/files/SKILL.md", "code": "P1.sudo", "detail": "SKILL.md line 3: sudo"}
+    problem = {"code": "skill_unsafe", "domain": "skills", "detail": "line 3: sudo (P1.sudo)"}
+
+    lines = problem_lines({**problem, "errors": [found]})
+
+    assert lines[:2] == [
+        "error: the content guard refuses this (skills/skill_unsafe)",
+        "  P1.sudo: SKILL.md line 3: sudo",
+    ]
+    assert "skills scan PATH" in lines[2]
+    assert problem_lines(problem)[0] == "error: line 3: sudo (P1.sudo) (skills/skill_unsafe)"

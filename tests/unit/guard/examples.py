@@ -4,14 +4,16 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 
+from understudy.guard.opaque import OPAQUE
 from understudy.guard.rule import Finding, Rule
-from understudy.guard.scan import scan_bundle
+from understudy.guard.scan import MAX_TEXT_CHARS, scan_bundle
 
 # Examples are written so that neither a scanner nor a spelling checker takes them for real.
 _WRITTEN: Mapping[str, Callable[[str], str]] = {
     r"<b64>(.*?)</b64>": lambda text: base64.b64encode(text.encode()).decode(),
     r"<hex>(.*?)</hex>": lambda text: text.encode().hex(),
     r"<wide>()": lambda _: " " * 250,
+    r"<long>()": lambda _: "\n" * (MAX_TEXT_CHARS + 1),
     r"<>()": lambda _: "",
 }
 
@@ -30,8 +32,10 @@ def found_in(rule: Rule, example: str) -> list[Finding]:
     text = written_out(example)
     if rule.detector == "path":
         files = {text: b""}
-    elif rule.detector == "program":
-        files = {"bin/tool": text.encode()}
+    elif rule.detector in OPAQUE:
+        files = {"bin/tool": text.encode("latin-1")}
+    elif rule.detector == "unread":
+        files = {"notes.md": text.encode()}
     else:
         files = {"setup.py" if rule.path else "SKILL.md": text.encode()}
     return [finding for finding in scan_bundle(files) if finding.rule_id == rule.id]

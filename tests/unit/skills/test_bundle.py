@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.core.errors import Invalid, LimitExceeded, UnderstudyError
-from understudy.skills.bundle import Bundle, is_text
+from understudy.guard.texts import is_text
+from understudy.skills.bundle import Bundle
 from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_FILES, MAX_MANIFEST_BYTES
 
 MANIFEST = b"---\nname: x\n---\n"

@@ -47,7 +47,21 @@ def test_text_is_shown_as_a_unified_diff() -> None:
 
 
 def test_a_new_file_is_shown_whole() -> None:
-    assert only({}, {"t.md": b"a\nb"}).diff == "--- /dev/null\n+++ b/t.md\n@@ -0,0 +1,2 @@\n+a\n+b"
+    shown = "--- /dev/null\n+++ b/t.md\n@@ -0,0 +1,2 @@\n+a\n+b"
+
+    assert only({}, {"t.md": b"a\nb\n"}).diff == shown
+    assert only({}, {"t.md": b"a\nb"}).diff == shown + "\n\\ No newline at end of file"
+
+
+def test_a_last_line_that_is_ended_now_has_changed() -> None:
+    found = only({"t.md": b"a\nb"}, {"t.md": b"a\nb\n"})
+
+    assert found.diff is not None
+    assert found.diff.split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
+
+
+def test_an_emptied_file_has_no_lines() -> None:
+    assert only({"t.md": b"a\n"}, {"t.md": b""}).diff == "--- a/t.md\n+++ b/t.md\n@@ -1 +0,0 @@\n-a"
 
 
 def test_what_is_no_text_is_not_shown() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from understudy.core.errors import Invalid, LimitExceeded
-from understudy.skills.folder import read_folder
+from understudy.skills.folder import read_folder, read_open_folder
 from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_FILES
 
 SKILL = "---\nname: x\n---\n"
@@ -96,3 +96,21 @@ def test_a_folder_that_is_too_deep_is_refused(folder: Path) -> None:
 
     with pytest.raises(LimitExceeded):
         read_folder(folder)
+
+
+def test_a_folder_that_others_write_to_is_read_with_word_of_what_was_left_out(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: a\n---\nb")
+    (tmp_path / "link").symlink_to("SKILL.md")
+    top = os.open(tmp_path, os.O_RDONLY)
+    try:
+        bundle, left_out = read_open_folder(top, "here")
+        os.link(tmp_path / "SKILL.md", tmp_path / "twin.md")
+        with pytest.raises(Invalid, match="hard link"):
+            read_open_folder(top, "here")
+    finally:
+        os.close(top)
+
+    assert list(bundle) == ["SKILL.md"]
+    assert left_out == ("link",)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from understudy.skills.local_roots import (
     MAX_FOLDERS,
     LocalCatalogue,
@@ -150,6 +152,60 @@ def test_a_root_may_itself_be_a_link(tmp_path: Path) -> None:
     assert names(find(tmp_path / "root")) == ["a"]
 
 
+@pytest.mark.parametrize("link", ["skills", ".claude", ".claude/skills"])
+def test_no_link_takes_the_place_of_a_root_of_the_workspace(tmp_path: Path, link: str) -> None:
+    workspace = tmp_path / "work"
+    put(tmp_path / "elsewhere" / "secret")
+    put(tmp_path / "elsewhere" / "skills" / "secret")
+    (workspace / link).parent.mkdir(parents=True)
+    (workspace / link).symlink_to(tmp_path / "elsewhere")
+
+    found = find_local(roots_for(workspace=workspace))
+
+    assert names(found) == []
+    assert codes(found) == ["linked_root"]
+
+
+def test_the_way_to_the_workspace_may_lead_over_a_link(tmp_path: Path) -> None:
+    put(tmp_path / "real" / "skills" / "mine")
+    (tmp_path / "work").symlink_to(tmp_path / "real")
+
+    assert names(find_local(roots_for(workspace=tmp_path / "work"))) == ["mine"]
+
+
+def test_people_may_have_a_link_where_they_keep_their_own(tmp_path: Path) -> None:
+    put(tmp_path / "dotfiles" / "mine")
+    (tmp_path / "skills").symlink_to(tmp_path / "dotfiles")
+
+    assert names(find_local(roots_for(workspace=tmp_path / "work", home=tmp_path))) == ["mine"]
+
+
+@pytest.mark.parametrize("root", [".", "store", "store/.trash", "store/private/1", "linked"])
+def test_no_root_touches_a_place_where_the_daemon_keeps_skills(tmp_path: Path, root: str) -> None:
+    put(tmp_path / "store" / "private" / "1")
+    put(tmp_path / "store" / ".trash" / "gone.1")
+    (tmp_path / "linked").symlink_to(tmp_path / "store")
+
+    found = find_local(
+        [Root(path=tmp_path / root, scope=RootScope.EXPLICIT)],
+        stores=[tmp_path / "nowhere", tmp_path / "store"],
+    )
+
+    assert names(found) == []
+    assert codes(found) == ["store_root"]
+
+
+def test_a_folder_beside_a_store_is_a_root(tmp_path: Path) -> None:
+    put(tmp_path / "store-of-mine" / "mine")
+
+    found = find_local(
+        [Root(path=tmp_path / "store-of-mine", scope=RootScope.EXPLICIT)],
+        stores=[tmp_path / "store"],
+    )
+
+    assert names(found) == ["mine"]
+
+
 def test_so_many_folders_of_a_root_are_looked_into(tmp_path: Path) -> None:
     for number in range(MAX_FOLDERS + 5):
         (tmp_path / f"f{number:05}").mkdir()
@@ -160,3 +216,17 @@ def test_so_many_folders_of_a_root_are_looked_into(tmp_path: Path) -> None:
 
     assert names(found) == ["a"]
     assert codes(found) == ["too_many_folders"]
+
+
+def test_a_folder_above_the_workspace_that_anybody_can_write_to_is_not_trusted(
+    tmp_path: Path,
+) -> None:
+    workspace = tmp_path / "work"
+    put(workspace / "skills" / "mine")
+    put(tmp_path / "skills" / "planted")
+    (tmp_path / "skills").chmod(0o777)
+
+    found = find_local(roots_for(workspace=workspace))
+
+    assert names(found) == ["mine"]
+    assert [warned.code for warned in found.warnings] == ["foreign_root"]

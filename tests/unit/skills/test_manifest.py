@@ -76,6 +76,11 @@ def test_tools_are_a_line_or_a_list(tools: str, found: tuple[str, ...]) -> None:
     assert parse(f"---\nname: x\nallowed-tools: {tools}\n---\n")[0].allowed_tools == found
 
 
+def test_a_tool_is_named_on_one_line() -> None:
+    with pytest.raises(Invalid, match="names a tool over several lines"):
+        parse('---\nname: x\nallowed-tools: ["Read\\nWrite"]\n---\n')
+
+
 @pytest.mark.parametrize("content", ["", "  \n\t\n", "\ufeff\n"])
 def test_a_blank_file_is_refused(content: str) -> None:
     with pytest.raises(Invalid) as refused:

@@ -51,6 +51,13 @@ def test_an_inline_skill_carries_nothing_that_is_for_a_child(key: str) -> None:
         ("context: fork\nmodel: [x]", "line 2: model: has to be text"),
         ("context: fork\ncontext: fork", "line 2: the key 'context' is there twice"),
         ("- a", "key: value"),
+        (
+            'allowed_tools: ["shell\\nNow do"]',
+            "line 1: allowed_tools: names a tool over several lines",
+        ),
+        ("blocked_tools: [shell now]", "line 1: blocked_tools: 'shell now' is no name of a tool"),
+        ("allowed_tools: Bash(git add)", "is no name of a tool"),
+        (f"allowed_tools: {'a' * 129}", "is no name of a tool"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, cause: str) -> None:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
+from understudy.api.skill_audit import told_to
 from understudy.api.views.records import audit_view, token_created, token_view
 from understudy.core.principal import Role
 from understudy.wire.access import AuditEntryView, CreateToken, TokenCreated, TokenView
@@ -37,11 +38,13 @@ def delete_token(token_id: str, parts: Parts, caller: Caller) -> Deleted:
 @router.get("/v1/audit", operation_id="audit.list")
 def list_audit(
     parts: Parts,
+    caller: Caller,
     page: Paging,
     resource: Annotated[str | None, Query(description="such as `sessions`")] = None,
     actor: Annotated[str | None, Query(description="who did it")] = None,
 ) -> Items[AuditEntryView]:
-    """Who did what and who was told no, newest first."""
+    """Who did what and who was told no, newest first; of skills only those that the caller may
+    know of, so that a page can be short."""
     with parts.units.read() as unit:
         found = unit.audit.page(page, resource=resource, actor=actor)
-    return items(found, audit_view)
+    return items(told_to(caller, found, parts.skill_library), audit_view)

@@ -7,7 +7,13 @@ from fastapi import APIRouter, Path, Response
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
-from understudy.api.views.assets import asset_view, collected_view, raw_response, reference_view
+from understudy.api.views.assets import (
+    SHOWN_TYPES,
+    asset_view,
+    collected_view,
+    raw_response,
+    reference_view,
+)
 from understudy.assets.drafts import draft_of
 from understudy.wire.assets import (
     AssetReferenceView,
@@ -22,7 +28,7 @@ router = APIRouter(tags=["assets"], route_class=GatedRoute)
 AssetId = Annotated[str, Path(description="id of the asset")]
 ONE: Final = "/v1/assets/{asset_id}"
 RAW: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"content": {"application/octet-stream": {}}, "description": "The bytes"}
+    200: {"content": {kind: {} for kind in SHOWN_TYPES}, "description": "The bytes"}
 }
 
 

@@ -4,7 +4,8 @@ from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
 
 from understudy.api.gate import GatedRoute, require_ready
-from understudy.api.parts import Parts
+from understudy.api.parts import Caller, Parts
+from understudy.core.principal import Role
 from understudy.wire.runtime import StatusView
 
 router = APIRouter(tags=["daemon"], route_class=GatedRoute)
@@ -31,6 +32,6 @@ def metrics(parts: Parts) -> Response:
 
 
 @router.get("/v1/status", operation_id="status.read")
-def status(parts: Parts) -> StatusView:
-    """What the daemon is and does."""
-    return StatusView(**parts.status())
+def status(parts: Parts, caller: Caller) -> StatusView:
+    """What the daemon is and does; an admin is also told which folders and skills need a look."""
+    return StatusView(**parts.status(in_full=caller.role.includes(Role.ADMIN)))

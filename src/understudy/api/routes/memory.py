@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
-from understudy.api.parts import Parts
+from understudy.api.parts import Caller, Parts
 from understudy.api.views.memory import context_view, search_view
 from understudy.api.views.memory_explain import explain_view
 from understudy.api.views.memory_report import report_view
@@ -22,22 +22,26 @@ Asked = Annotated[str | None, Query(description="what the next input might say, 
 
 
 @router.get("/v1/sessions/{session_id}/memory-context", operation_id="sessions.memory_context")
-def memory_context(session_id: SessionId, parts: Parts, query: Asked = None) -> MemoryContextView:
-    """What the next run would be given to remember; looking changes nothing."""
-    return context_view(parts.inspection.context(session_id, query))
+def memory_context(
+    session_id: SessionId, parts: Parts, caller: Caller, query: Asked = None
+) -> MemoryContextView:
+    """What the caller's next run would be given to remember; looking changes nothing."""
+    return context_view(parts.inspection.context(session_id, query, user_id=caller.user_id))
 
 
 @router.get("/v1/sessions/{session_id}/memory-search", operation_id="sessions.memory_search")
 def memory_search(
     session_id: SessionId,
     parts: Parts,
+    caller: Caller,
     query: Asked = None,
     limit: Annotated[
         int | None, Query(description="how many results; 12, brought within 1 and 50")
     ] = None,
 ) -> MemorySearchView:
     """What the session can find, best first; newest first without a query."""
-    return search_view(parts.inspection.search(session_id, query, limit))
+    found = parts.inspection.search(session_id, query, limit, user_id=caller.user_id)
+    return search_view(found)
 
 
 @router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")

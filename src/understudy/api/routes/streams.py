@@ -19,10 +19,23 @@ from understudy.api.sse import (
 
 router = APIRouter(tags=["streams"], route_class=GatedRoute)
 Cursor = Annotated[str | None, Query(description="the id of the last event received")]
+# As a browser sees one: the data are JSON, and a heartbeat has no id.
+EVENT: Final = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "id": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"type": "object"},
+        },
+    },
+}
 EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Server-sent events; `Last-Event-ID` takes up where a reader left off",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"itemSchema": EVENT}},
     }
 }
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from understudy.assets.keeping import AssetContent
-from understudy.assets.media import MAGIC, UNKNOWN, MediaKind, kind_of
+from understudy.assets.media import MAGIC, PLAIN_TEXT, UNKNOWN, MediaKind, kind_of
 from understudy.assets.model import Asset, AssetReference, Cleanup
 from understudy.wire.assets import AssetReferenceView, AssetView, CollectedView
 
@@ -16,6 +16,8 @@ RAW_HEADERS: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+# What bytes are said to be; anything else could be run by whoever opens it.
+SHOWN_TYPES: Final = (*MAGIC, PLAIN_TEXT, UNKNOWN)
 
 
 def asset_view(asset: Asset) -> AssetView:
@@ -57,4 +59,4 @@ def _shown_type(media_type: str) -> str:
     if media_type in MAGIC:
         return media_type
     # Whatever text it is, markup and scripts among it: shown as the letters it consists of.
-    return "text/plain; charset=utf-8" if kind_of(media_type) is MediaKind.TEXT else UNKNOWN
+    return f"{PLAIN_TEXT}; charset=utf-8" if kind_of(media_type) is MediaKind.TEXT else UNKNOWN

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from understudy.api.views.skills import offered_view
 from understudy.core.scope import Scope
 from understudy.learnings.model import Learning
 from understudy.memory.policy import policy_json
@@ -52,7 +53,7 @@ def context_view(context: MemoryContext) -> MemoryContextView:
         )
         if kept
         else None,
-        visible_skills=[],
+        visible_skills=[offered_view(one) for one in context.skills],
     )
 
 

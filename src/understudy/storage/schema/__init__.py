@@ -40,6 +40,7 @@ from understudy.storage.schema.skills import (
     skill_bundles,
     skill_trash,
     skill_user_grants,
+    skill_uses,
     skill_versions,
     skills,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "skill_bundles",
     "skill_trash",
     "skill_user_grants",
+    "skill_uses",
     "skill_versions",
     "skills",
     "tasks",

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.storage.columns import Json, Ms
+from understudy.storage.columns import Json, Ms, Sorted
 from understudy.storage.schema.metadata import metadata, one_of
 
 skills = sa.Table(
@@ -11,10 +11,10 @@ skills = sa.Table(
     metadata,
     sa.Column("skill_id", sa.Text, primary_key=True),
     # A deleted skill keeps its slug, so that whoever takes it goes on with its numbers.
-    sa.Column("slug", sa.Text, nullable=False, unique=True),
-    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("slug", Sorted, nullable=False, unique=True),
+    sa.Column("origin", sa.Text, nullable=False, index=True),
     sa.Column("owner_id", sa.Text, nullable=False, index=True),
-    sa.Column("visibility", sa.Text, nullable=False),
+    sa.Column("visibility", sa.Text, nullable=False, index=True),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("enabled", sa.Boolean, nullable=False),
     # The version that is current.
@@ -23,7 +23,7 @@ skills = sa.Table(
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("trash_name", sa.Text),
     # The name as lists are sorted by it, and everything that a query is looked for in.
-    sa.Column("sort_name", sa.Text, nullable=False),
+    sa.Column("sort_name", Sorted, nullable=False),
     sa.Column("search", sa.Text, nullable=False),
     # Its words, as JSON: PostgreSQL keeps neither NUL nor half a character in a text.
     sa.Column("body", Json, nullable=False),
@@ -80,6 +80,23 @@ skill_user_grants = sa.Table(
     sa.Column("user_id", sa.Text, primary_key=True, index=True),
     sa.Column("granted_by", sa.Text, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
+)
+
+# A use of what only lies in a folder has no skill; nothing of a use is ever changed.
+skill_uses = sa.Table(
+    "skill_uses",
+    metadata,
+    sa.Column("use_id", sa.Text, primary_key=True),
+    sa.Column("skill_id", sa.Text, sa.ForeignKey("skills.skill_id")),
+    sa.Column("slug", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+    sa.Index("ix_skill_uses_skill", "skill_id", "version"),
 )
 
 # Bundles, where several daemons share a database; each file once, however many versions have it.

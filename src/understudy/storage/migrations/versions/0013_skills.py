@@ -8,19 +8,22 @@ down_revision = "0012"
 branch_labels = None
 depends_on = None
 
+SORTED = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     _make_skills()
     _make_versions()
     _make_grants()
     _make_bundles()
+    _make_uses()
 
 
 def _make_skills() -> None:
     op.create_table(
         "skills",
         sa.Column("skill_id", sa.Text(), nullable=False),
-        sa.Column("slug", sa.Text(), nullable=False),
+        sa.Column("slug", SORTED, nullable=False),
         sa.Column("origin", sa.Text(), nullable=False),
         sa.Column("owner_id", sa.Text(), nullable=False),
         sa.Column("visibility", sa.Text(), nullable=False),
@@ -30,7 +33,7 @@ def _make_skills() -> None:
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("size", sa.Integer(), nullable=False),
         sa.Column("trash_name", sa.Text(), nullable=True),
-        sa.Column("sort_name", sa.Text(), nullable=False),
+        sa.Column("sort_name", SORTED, nullable=False),
         sa.Column("search", sa.Text(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
@@ -50,7 +53,9 @@ def _make_skills() -> None:
     )
     with op.batch_alter_table("skills", schema=None) as batch_op:
         batch_op.create_index("ix_skills_name", ["sort_name", "slug"], unique=False)
+        batch_op.create_index(batch_op.f("ix_skills_origin"), ["origin"], unique=False)
         batch_op.create_index(batch_op.f("ix_skills_owner_id"), ["owner_id"], unique=False)
+        batch_op.create_index(batch_op.f("ix_skills_visibility"), ["visibility"], unique=False)
 
 
 def _make_versions() -> None:
@@ -155,3 +160,25 @@ def _make_bundles() -> None:
         ),
         sa.PrimaryKeyConstraint("slug", "number", "path", name=op.f("pk_skill_bundle_files")),
     )
+
+
+def _make_uses() -> None:
+    op.create_table(
+        "skill_uses",
+        sa.Column("use_id", sa.Text(), nullable=False),
+        sa.Column("skill_id", sa.Text(), nullable=True),
+        sa.Column("slug", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=True),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("agent_id", sa.Text(), nullable=False),
+        sa.Column("user_id", sa.Text(), nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("at_ms", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["skill_id"], ["skills.skill_id"], name=op.f("fk_skill_uses_skill_id")
+        ),
+        sa.PrimaryKeyConstraint("use_id", name=op.f("pk_skill_uses")),
+    )
+    with op.batch_alter_table("skill_uses", schema=None) as batch_op:
+        batch_op.create_index("ix_skill_uses_skill", ["skill_id", "version"], unique=False)

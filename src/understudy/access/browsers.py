@@ -1,0 +1,57 @@
+"""Whether a browser was tricked into calling: what a page of another site makes it send."""
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from understudy.core.errors import Rejected
+
+SAME_SITE: Final = frozenset({"same-origin", "none"})
+
+
+def refuse_foreign_host(headers: Mapping[str, str]) -> None:
+    """Refuse a name that resolves to this machine but is not its own (DNS rebinding)."""
+    host = headers.get("host", "")
+    if host and not is_loopback_name(_host_name(host)):
+        raise Rejected(
+            "host_not_allowed", domain="auth", detail="use a token to call by this host name"
+        )
+
+
+def refuse_other_sites(headers: Mapping[str, str]) -> None:
+    """Refuse what comes from a page that this daemon did not serve."""
+    origin = headers.get("origin")
+    site = headers.get("sec-fetch-site", "none")
+    if site not in SAME_SITE or (
+        origin is not None and _origin_host(origin) != headers.get("host", "")
+    ):
+        raise Rejected(
+            "cross_site_request", domain="auth", detail="a page of another site may not call this"
+        )
+
+
+def _host_name(host: str) -> str:
+    """The name in a `Host` header; empty when the header is malformed."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _origin_host(origin: str) -> str | None:
+    """The host and port of an `Origin` header; None when the header is malformed."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def is_loopback_name(name: str) -> bool:
+    """Whether a host name can only mean this machine."""
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

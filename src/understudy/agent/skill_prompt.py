@@ -1,0 +1,86 @@
+"""What the loop asks of somebody who knows the skills: a section for the prompt of a run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, cast
+
+import structlog
+
+from understudy.core.errors import UnderstudyError
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.sessions.model import Session
+from understudy.skills.catalogue import Catalogue
+from understudy.skills.offered import Offered
+from understudy.skills.ports import SkillUnit
+from understudy.skills.prompt import inlined, skills_section
+
+log = structlog.get_logger()
+
+# Under this name it stands in the snapshot of a run.
+SKILLS_KEY: Final = "skills"
+USE_SKILL: Final = "use_skill"
+SKILL_SEARCH: Final = "skill_search"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillText:
+    """The section, and what the run's snapshot keeps of how it came about."""
+
+    text: str = ""
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SkillPrompt(Protocol):
+    """Somebody who knows which skills a run may use."""
+
+    def section(self, unit: RunUnit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+        """What the prompt says of them; called in the unit that starts the run."""
+        ...
+
+
+class NoSkills:
+    """Knows of none."""
+
+    def section(self, unit: RunUnit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+        """Nothing."""
+        return SkillText()
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueSkills:
+    """Tells of what the catalogue offers to the run's agent, its user and its session."""
+
+    catalogue: Catalogue
+
+    def section(self, unit: RunUnit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+        """What is on offer; what goes wrong costs the section, and not the run."""
+        if USE_SKILL not in tools:
+            return SkillText()
+        try:
+            # Whoever starts a run has all stores of the daemon.
+            offered = self._offered(cast("SkillUnit", unit), run, session)
+        except UnderstudyError as problem:
+            log.warning("skills.not_offered", run_id=run.run_id, code=problem.code)
+            return SkillText(report={"problem": problem.code})
+        can_search = SKILL_SEARCH in tools
+        return SkillText(
+            text=skills_section(offered, can_search=can_search, can_use=True),
+            report=_report(offered, inlined(offered, can_search=can_search)),
+        )
+
+    def _offered(self, unit: SkillUnit, run: Run, session: Session) -> tuple[Offered, ...]:
+        return self.catalogue.offered(
+            unit, agent_id=run.agent_id, user_id=run.user_id, session=session
+        )
+
+
+def _report(offered: Sequence[Offered], shown: Sequence[Offered]) -> dict[str, Any]:
+    """What was on offer, and exactly what was listed; the rest is only counted."""
+    return {
+        "offered": len(offered),
+        "listed": [
+            {"slug": one.slug, "ref": one.ref, "version": one.version, "digest": one.digest}
+            for one in shown
+        ],
+    }

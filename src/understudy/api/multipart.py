@@ -1,0 +1,106 @@
+"""Forms with files: read in one go, and nothing in them but what was asked for."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
+
+from understudy.core.errors import Invalid
+from understudy.core.pointer import pointer
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+MEDIA_TYPE: Final = "multipart/form-data"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form, each of them once."""
+
+    fields: Mapping[str, bytes]
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """What is in each field, in short: two forms with the same say the same."""
+        return {name: hashlib.sha256(data).hexdigest() for name, data in self.fields.items()}
+
+
+def read_form(content_type: str, body: bytes, known: frozenset[str]) -> Form:
+    """The form in a body; `Invalid` when it is none, or has a field that is not known."""
+    if not body:
+        return Form({})
+    kind, options = parse_options_header(content_type)
+    if kind.decode("latin-1").lower() != MEDIA_TYPE:
+        raise Invalid(
+            "unsupported_media_type", domain="api", detail=f"send a form, as {MEDIA_TYPE}"
+        )
+    boundary = options.get(b"boundary")
+    reading = _Reading(known)
+    try:
+        if boundary:
+            MultipartParser(boundary, reading.callbacks()).write(body)
+    except FormParserError:
+        raise _malformed() from None
+    # Without its last boundary, not all of it arrived.
+    if not reading.is_over:
+        raise _malformed()
+    return Form({name: bytes(data) for name, data in reading.fields.items()})
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far a form was read."""
+
+    known: frozenset[str]
+    fields: dict[str, bytearray] = field(default_factory=dict)
+    is_over: bool = False
+    header: bytearray = field(default_factory=bytearray)
+    value: bytearray = field(default_factory=bytearray)
+    disposition: bytes = b""
+    current: bytearray = field(default_factory=bytearray)
+
+    def callbacks(self) -> "MultipartCallbacks":
+        """What the parser calls as it comes along."""
+        return {
+            "on_header_field": lambda data, start, end: self.header.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self.value.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._begin_field,
+            "on_part_data": self._add,
+            "on_end": self._end,
+        }
+
+    def _end_header(self) -> None:
+        if bytes(self.header).lower() == b"content-disposition":
+            self.disposition = bytes(self.value)
+        self.header.clear()
+        self.value.clear()
+
+    def _begin_field(self) -> None:
+        _, options = parse_options_header(self.disposition)
+        name = options.get(b"name", b"").decode(errors="replace")
+        if name not in self.known:
+            detail = f"there is no such field; known are {', '.join(sorted(self.known))}"
+            raise Invalid("unknown_field", domain="api", pointer=pointer([name]), detail=detail)
+        if name in self.fields:
+            detail = "the form has this field twice"
+            raise Invalid("repeated_field", domain="api", pointer=pointer([name]), detail=detail)
+        self.disposition = b""
+        self.current = self.fields[name] = bytearray()
+
+    def _add(self, data: bytes, start: int, end: int) -> None:
+        self.current.extend(memoryview(data)[start:end])
+
+    def _end(self) -> None:
+        self.is_over = True
+
+
+def _malformed() -> Invalid:
+    return Invalid(
+        "malformed_form", domain="api", pointer="", detail=f"the body is not valid {MEDIA_TYPE}"
+    )

@@ -1,0 +1,179 @@
+"""Skills as people read them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from understudy.cli import screen
+from understudy.cli.hints import understudy
+from understudy.cli.output import note
+from understudy.cli.screen import count, visible
+
+if TYPE_CHECKING:
+    from understudy.wire.skills import (
+        AgentSkill,
+        OfferedSkill,
+        SkillDetail,
+        SkillKept,
+        SkillRuntime,
+        SkillView,
+    )
+
+Pairs = list[tuple[str, object]]
+Rows = list[tuple[object, ...]]
+COLUMNS: Final = (
+    *("skill", "version", "origin", "visibility", "state", "owner", "changed", "description"),
+)
+OFFERED: Final = ("skill", "version", "origin", "because", "description")
+OF_AGENT: Final = ("skill", "version", "visibility", "granted", "may use", "description")
+REACH: Final = {
+    "private": "for its owner alone",
+    "internal": "for those it is granted to",
+    "public": "for everybody",
+}
+REASONS: Final = {
+    "inactive": "it is archived (what it needs is missing) or deleted",
+    "disabled": "it is switched off",
+    "system": "it comes with the product",
+    "public": "it is public",
+    "owner": "the user owns it",
+    "agent_grant": "it is granted to the agent",
+    "user_grant": "it is granted to the user",
+    "none": "it is neither public, nor the user's, nor granted to either",
+}
+
+
+def rows(skills: Iterable["SkillView"]) -> Rows:
+    """Skills for a table."""
+    return [
+        (
+            each.slug,
+            _number(each.version),
+            each.origin,
+            each.visibility,
+            state(each),
+            each.owner_id,
+            screen.ago(each.updated_at_ms),
+            visible(each.description),
+        )
+        for each in skills
+    ]
+
+
+def offered_rows(skills: Iterable["OfferedSkill"]) -> Rows:
+    """What a session is offered, for a table."""
+    return [
+        (
+            each.slug,
+            _number(each.version),
+            each.origin,
+            REASONS[each.reason] + (", runs apart" if each.context == "fork" else ""),
+            visible(each.description),
+        )
+        for each in skills
+    ]
+
+
+def agent_rows(skills: Iterable["AgentSkill"]) -> Rows:
+    """What an agent has of the skills, for a table."""
+    return [
+        (
+            each.slug,
+            f"{each.pinned_version} (pinned)" if each.pinned_version else _number(each.version),
+            each.visibility,
+            each.granted,
+            each.allowed,
+            visible(each.description),
+        )
+        for each in skills
+    ]
+
+
+def state(skill: "SkillView") -> str:
+    """Whether it can be used, in a word or two."""
+    switch = "" if skill.enabled else ", off"
+    misses = f", misses {len(skill.missing_deps)}" if skill.missing_deps else ""
+    return f"{skill.status}{switch}{misses}"
+
+
+def detail_pairs(view: "SkillDetail") -> Pairs:
+    """Everything about a skill but its instructions."""
+    return [
+        ("skill", view.slug),
+        ("id", view.id),
+        ("name", visible(view.name)),
+        ("description", visible(view.description)),
+        ("when to use", visible(view.when_to_use or "")),
+        ("version", _version(view)),
+        ("origin", view.origin),
+        ("owner", view.owner_id),
+        ("visibility", f"{view.visibility}: {REACH[view.visibility]}"),
+        ("state", state(view)),
+        ("misses", view.missing_deps),
+        ("tags", view.tags),
+        ("author", visible(view.author or "")),
+        ("license", visible(view.license or "")),
+        ("compatibility", visible(view.compatibility or "")),
+        ("runs", _runs(view.runtime)),
+        ("tools", view.runtime.allowed_tools or view.allowed_tools),
+        ("not the tools", view.runtime.blocked_tools),
+        ("changed", screen.ago(view.updated_at_ms)),
+        ("digest", view.digest),
+        ("lies at", view.path),
+        ("you may", view.actions),
+    ]
+
+
+def tell_kept(view: "SkillKept") -> None:
+    """The id on stdout, and what is worth knowing about what was kept beside that."""
+    print(view.id)
+    for line in kept_lines(view):
+        note(line)
+
+
+def kept_lines(view: "SkillKept") -> list[str]:
+    """What became of a skill that was kept."""
+    where = f"version {view.version}, {view.visibility}: {REACH[view.visibility]}"
+    if view.unchanged:
+        return [f"nothing changed: {view.slug} has this content already, in {where}"]
+    lines = [f"{view.slug} is at {where}"]
+    if view.deps_warning:
+        lines.append(f"  {view.deps_warning}")
+    if view.visibility == "private":
+        lines.append(f"  `{understudy()} skills grant {view.slug} --agent AGENT` shares it")
+    return lines
+
+
+def switched_line(view: "SkillView") -> str:
+    """What switching it came to; one that is on may miss something all the same."""
+    if not view.enabled:
+        return f"{view.slug} is off"
+    misses = f": it misses {', '.join(view.missing_deps)}" if view.missing_deps else ""
+    return f"{view.slug} is on and {view.status}{misses}"
+
+
+def replaced_line(replaced: int, matches: int) -> str:
+    """How far a patch went."""
+    if replaced < matches:
+        return f"  {replaced} of {count(matches, 'place')} replaced; --all replaces every one"
+    return f"  {count(replaced, 'place')} replaced"
+
+
+def _number(version: int | None) -> int | None:
+    """A version for a table; what lies in a folder has none."""
+    return version or None
+
+
+def _version(view: "SkillDetail") -> str:
+    label = f", called {visible(view.version_label)}" if view.version_label else ""
+    return f"{view.version or 'none kept'}{label} ({view.size} bytes)"
+
+
+def _runs(runtime: "SkillRuntime") -> str:
+    where = "apart, in a sidechain" if runtime.context == "fork" else "in the conversation"
+    wishes = (
+        ("agent", runtime.agent_profile),
+        ("provider", runtime.provider),
+        ("model", runtime.model),
+        ("else", runtime.fallback_model),
+    )
+    return ", ".join([where, *(f"{name} {visible(value)}" for name, value in wishes if value)])

@@ -1,0 +1,78 @@
+"""JSON read strictly: what no database or client could take back is refused at once."""
+
+import json
+import math
+from typing import Any, Final, NoReturn
+
+from understudy.core.errors import Invalid
+from understudy.core.pointer import pointer
+
+MAX_DEPTH: Final = 64
+MAX_INT: Final = 2**63 - 1
+
+
+def parse(body: bytes | str) -> Any:
+    """The value of a JSON text, or `Invalid` naming the place of what is wrong."""
+    try:
+        value = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise Invalid(
+            "malformed_json",
+            domain="api",
+            pointer="",
+            detail="this is not valid JSON, or it has a name twice",
+        ) from None
+    check(value)
+    return value
+
+
+def check(value: object, path: tuple[object, ...] = ()) -> None:
+    """Refuse text and numbers that cannot be stored, anywhere in a JSON value."""
+    if len(path) > MAX_DEPTH:
+        _refuse("too_deep", path[:8], f"nested more than {MAX_DEPTH} levels deep")
+    match value:
+        case str():
+            check_text(value, path)
+        case float() if not math.isfinite(value):
+            _refuse("number_out_of_range", path, "the number is too large")
+        case bool() | None:
+            pass
+        case int() if abs(value) > MAX_INT:
+            _refuse("number_out_of_range", path, "the number does not fit 64 bits")
+        case list():
+            for index, item in enumerate(value):
+                check(item, (*path, index))
+        case dict():
+            for key, item in value.items():
+                check_text(key, path)
+                check(item, (*path, key))
+
+
+def check_text(text: str, path: tuple[object, ...]) -> None:
+    """Refuse NUL and lone surrogates, which are no text."""
+    if "\0" in text or not _is_unicode(text):
+        _refuse("invalid_text", path, "text must not contain NUL or half of a character")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of two values under one name, readers would not agree on which counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise ValueError
+
+
+def _refuse(code: str, path: tuple[object, ...], detail: str) -> NoReturn:
+    raise Invalid(code, domain="api", pointer=pointer(path), detail=detail)

@@ -1,0 +1,118 @@
+"""What skills the daemon has, and what about them deserves a look."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.daemon.health import warning
+from understudy.skills.checks import is_live
+from understudy.skills.local_roots import LocalCatalogue
+from understudy.skills.local_skill import LocalSkill, Warned
+from understudy.skills.ports import SkillUnit, SkillUnits
+from understudy.skills.precedence import words
+from understudy.skills.seeding import Refused
+
+# A folder with a thousand bad skills is told in a few lines.
+MAX_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SkillStatus:
+    """Counts them whenever it is asked."""
+
+    units: SkillUnits
+    local: Callable[[], LocalCatalogue]
+    refused: Callable[[], Sequence[Refused]]
+    # Slugs and numbers of versions that are not as they were kept.
+    damaged: Callable[[], Sequence[tuple[str, int]]] = tuple
+
+    def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
+        """How many skills there are by status, and how many were not taken; `in_full` names them,
+        which tells of folders of the machine and of skills that are not everybody's."""
+        local = self.local()
+        with self.units.read() as unit:
+            counts = unit.skills.counts()
+            warned = (*local.warnings, *_covered(unit, local.skills))
+        damaged = self.damaged()
+        return {
+            "skills": {str(status): count for status, count in counts.items()},
+            "local": len(local.skills),
+            "local_left_out": len(warned),
+            "local_warnings": [
+                {"path": str(each.path), "code": each.code, "detail": each.detail}
+                for each in warned
+                if in_full
+            ],
+            "damaged": len(damaged),
+            "damaged_versions": [
+                {"slug": slug, "version": number} for slug, number in damaged if in_full
+            ],
+            "shipped_refused": [{"slug": each.slug, "reason": each.why} for each in self.refused()],
+        }
+
+
+def _covered(unit: SkillUnit, local: Sequence[LocalSkill]) -> Iterator[Warned]:
+    """Those in folders that give way to a kept one, at least for whoever may use that."""
+    offers = unit.skills.open_offers() if local else ()
+    taken = {word for offer in offers for word in words(offer.skill.slug, offer.skill.name)}
+    for skill in local:
+        kept = unit.skills.by_slug(skill.slug)
+        if kept is not None and is_live(kept):
+            detail = f"a kept skill has the slug {skill.slug} and comes first"
+            yield Warned(path=skill.path, code="slug_kept", detail=detail)
+        elif not taken.isdisjoint(words(skill.slug, skill.name)):
+            detail = "a kept skill has its name and comes first"
+            yield Warned(path=skill.path, code="name_kept", detail=detail)
+
+
+def skill_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a person should know of."""
+    for refused in skills["shipped_refused"]:
+        yield warning(
+            "warning",
+            "shipped_skill_refused",
+            f"the shipped skill {refused['slug']} was not brought in: {refused['reason']}",
+            related_id=refused["slug"],
+            action="rename or delete the skill that has its slug, then restart",
+        )
+    archived = skills["skills"].get("archived", 0)
+    if archived:
+        yield warning(
+            "info",
+            "skills_archived",
+            f"skills that cannot be used because something that they need is missing: {archived}",
+            action="`understudy skills list --status archived`, then `understudy skills deps install`",
+        )
+    yield from _damage_warnings(skills)
+    yield from _local_warnings(skills)
+
+
+def _damage_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if skills["damaged"]:
+        named = [f"{each['slug']} {each['version']}" for each in skills["damaged_versions"]]
+        which = f" ({', '.join(named[:MAX_SHOWN])})" if named else ""
+        yield warning(
+            "warning",
+            "skill_versions_damaged",
+            f"versions of skills that are not as they were kept: {skills['damaged']}{which}",
+            action="bring back `skills-store` or the database from a backup, or upload them again",
+        )
+
+
+def _local_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    found = skills["local_warnings"]
+    for each in found[:MAX_SHOWN]:
+        yield warning(
+            "info",
+            "local_skill_left_out",
+            f"{each['path']}: {each['detail']}",
+            related_id=each["path"],
+            action="mend or move it; `understudy skills scan` tells what the guard finds",
+        )
+    if skills["local_left_out"] and not found:
+        yield warning(
+            "info",
+            "local_skills_left_out",
+            f"skills in folders of the machine that are left out: {skills['local_left_out']}",
+            action="an admin's `understudy status` names them",
+        )

@@ -1,0 +1,137 @@
+"""Which of an agent's context files a path means, however it is spelled.
+
+The files are kept in the database and lie nowhere on disk, so a path is only ever a name for one. It
+is read as different systems would read it, and means a file if it does in any of these readings.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from understudy.agents.model import CONTEXT_FILES
+from understudy.evolution.reading import plain
+
+# A name may be encoded more than once.
+MAX_DECODINGS: Final = 3
+# No system takes a longer one; it is still read as text.
+MAX_REAL_CHARS: Final = 4096
+
+_SLASH_LIKE: Final = "\\\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9"
+_SLASHES: Final = str.maketrans(dict.fromkeys(_SLASH_LIKE, "/"))
+# Letters that lose their dot, or get one, when some system folds their case.
+_DOTLESS: Final = (("\u0131", "i"), ("i\u0307", "i"))
+_BEFORE_PATH: Final = re.compile(
+    r"(?:file:(?://(?:localhost)?(?=/))?)?(?:/{0,4}[.?]?/?[a-z]:(?=[\w./]))?"
+)
+_QUOTES: Final = "\"'`"
+# What a shell puts the folder of work in the place of.
+_HERE: Final = frozenset({"~", "~+", "$pwd", "${pwd}", "$home", "${home}", "%cd%"})
+# Names as they are compared, to the names that we use.
+_KNOWN: Final[Mapping[str, str]] = {name.casefold(): name for name in CONTEXT_FILES}
+
+Parts = list[str]
+
+
+def locked_name(path: str, workspace: Path) -> str | None:
+    """The context file that a path in this workspace means; None when it means another file."""
+    real = Path(os.path.realpath(workspace))
+    return _by_spelling(path, {workspace, real}) or _by_link(path, workspace, real)
+
+
+def _by_spelling(path: str, workspaces: set[Path]) -> str | None:
+    """What it means as text, without a look at the disk."""
+    roots = [_parts(_folded(str(one))) for one in workspaces]
+    found = (_name_in(reading, root) for reading in _readings(path) for root in roots)
+    return next((name for name in found if name is not None), None)
+
+
+def _readings(path: str) -> Iterator[str]:
+    """The path as different systems would take it."""
+    seen = path
+    for _ in range(MAX_DECODINGS + 1):
+        # Some end a name at its first NUL; others leave it out.
+        for text in dict.fromkeys((seen, seen.partition("\0")[0])):
+            folded = _folded(text).strip().strip(_QUOTES)
+            yield folded
+            yield _BEFORE_PATH.sub("", folded, count=1)
+        decoded = unquote(seen, errors="replace")
+        if decoded == seen:
+            return
+        seen = decoded
+
+
+def _folded(path: str) -> str:
+    folded = plain(path)
+    for sign, usual in _DOTLESS:
+        folded = folded.replace(sign, usual)
+    return folded.translate(_SLASHES)
+
+
+def _parts(path: str) -> Parts:
+    return [part for part in path.split("/") if part not in {"", "."}]
+
+
+def _name_in(path: str, root: Parts) -> str | None:
+    """The file right in the workspace that a path leads to, if that is one that we know."""
+    parts = _parts(path)
+    if not path.startswith("/"):
+        walked = _walked(parts[1:] if parts[:1] and parts[0] in _HERE else parts, root, start=root)
+    else:
+        walked = _walked(parts, root, start=())
+        # Right below the root of everything is how some tools name the folder of work.
+        if len(walked) == 1:
+            walked = [*root, *walked]
+    *folder, name = walked or [""]
+    return _KNOWN.get(_bare(name)) if folder == root else None
+
+
+def _walked(parts: Sequence[str], root: Parts, *, start: Sequence[str]) -> Parts:
+    """Where a path leads, one name after the other."""
+    place = [*start]
+    for part in parts:
+        # Some systems take a name without the blanks and dots at its end.
+        if part.rstrip() == "..":
+            del place[-1:]
+        elif part.strip(" ."):
+            place.append(part)
+        place = _followed(place, root)
+    return place
+
+
+def _followed(place: Parts, root: Parts) -> Parts:
+    """The place, or where the system's own links of a process lead from it."""
+    if place[:1] == ["proc"] and len(place) > 2 and place[-1] == "root":
+        return []
+    is_own_folder = place[:1] == ["proc"] and len(place) > 2 and place[-1] == "cwd"
+    is_open_folder = place[:1] in (["proc"], ["dev"]) and place[-2:-1] == ["fd"]
+    return [*root] if is_own_folder or is_open_folder else place
+
+
+def _bare(name: str) -> str:
+    """A name without the stream, blanks and dots that some systems leave out."""
+    return name.partition(":")[0].strip().rstrip(". ")
+
+
+def _by_link(path: str, workspace: Path, root: Path) -> str | None:
+    """What it means on disk, once every link on the way is followed."""
+    if len(path) > MAX_REAL_CHARS:
+        return None
+    try:
+        place = Path(os.path.realpath(workspace / path))
+        if place.parent == root and (name := _KNOWN.get(_bare(_folded(place.name)))):
+            return name
+        there = place.stat()
+    except (OSError, ValueError):
+        return None
+    return next((name for name in CONTEXT_FILES if _is_same(root / name, there)), None)
+
+
+def _is_same(file: Path, there: os.stat_result) -> bool:
+    """Whether a file is there under that name too: two names of one file."""
+    try:
+        return os.path.samestat(file.stat(), there)
+    except OSError:
+        return False

@@ -1,0 +1,85 @@
+"""The offer below a reply to keep what was done as a skill: when it is made, and how it reads."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.agents.switches import Switches
+from understudy.i18n.catalogue import phrases, say
+from understudy.i18n.locales import LOCALES, locale_of
+
+SILENT: Final = "NO_REPLY"
+RULE: Final = "\n\n---\n\n"
+
+_BEGINS_SILENT: Final = re.compile(rf"\W*+{SILENT}\b")
+_ENDS_SILENT: Final = re.compile(rf"\b{SILENT}\W*+\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """A run that has just ended, as far as it matters here."""
+
+    switches: Switches
+    # Calls that were executed, whether they succeeded or failed.
+    tool_calls: int
+    reply: str
+    was_sent: bool = False
+    # A run at the top, of a session in which somebody can answer.
+    is_interactive: bool = True
+    ended_normally: bool = True
+    created_skill: bool = False
+    was_declined: bool = False
+
+
+Rule = tuple[str, Callable[[Finish], bool]]
+
+# All of these must hold.
+CONDITIONS: Final[tuple[Rule, ...]] = (
+    ("skill-evolve-off", lambda run: run.switches.skill_evolve),
+    ("interval-off", lambda run: run.switches.skill_nudge_interval > 0),
+    ("few-tool-calls", lambda run: run.tool_calls >= run.switches.skill_nudge_interval),
+    ("empty-reply", lambda run: bool(run.reply.strip())),
+    ("silent-reply", lambda run: not is_silent(run.reply)),
+    ("sent-already", lambda run: not run.was_sent),
+)
+# None of these may: there is nobody to ask, or nothing to ask about.
+EXCLUSIONS: Final[tuple[Rule, ...]] = (
+    ("nobody-to-ask", lambda run: not run.is_interactive),
+    ("no-normal-end", lambda run: not run.ended_normally),
+    ("skill-created", lambda run: run.created_skill),
+    ("declined", lambda run: run.was_declined),
+)
+
+
+def held_back_by(run: Finish) -> tuple[str, ...]:
+    """Every reason not to make the offer; empty means that it is due."""
+    unmet = [reason for reason, holds in CONDITIONS if not holds(run)]
+    excluded = [reason for reason, applies in EXCLUSIONS if applies(run)]
+    return (*unmet, *excluded)
+
+
+def postscript_due(run: Finish) -> bool:
+    """Whether the reply of this run ends with the offer."""
+    return not held_back_by(run)
+
+
+def is_silent(text: str) -> bool:
+    """Whether a reply is the token that nobody is shown, or begins or ends with it as a word."""
+    return bool(_BEGINS_SILENT.match(text) or _ENDS_SILENT.search(text))
+
+
+def postscript(locale: str | None) -> str:
+    """What comes after the reply: a blank line, a rule, and one paragraph in italics."""
+    spoken = locale_of(locale)
+    save, skip = (phrases(key)[spoken][0] for key in ("consent.save", "consent.skip"))
+    return RULE + say(spoken, "skill.nudge_postscript", save=save, skip=skip)
+
+
+def with_postscript(text: str, locale: str | None) -> str:
+    """The reply and the offer, whose difference is the last delta that streaming clients get.
+
+    A model that copied the offer from an earlier reply has made it already.
+    """
+    offers = tuple(postscript(each).strip("-\n") for each in LOCALES)
+    return text if text.rstrip().endswith(offers) else text + postscript(locale)

@@ -1,0 +1,57 @@
+"""A text as its reader sees it: one form for each letter, whatever its width, case or hidden signs."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from understudy.core.unseen import is_unseen
+from understudy.learnings.wording import UNSPACED
+
+# To bring marks into order takes the square of their number, so no more than this are looked at.
+_CHUNK: Final = 256
+_WORD: Final = re.compile(r"\S+")
+# Where a clause may end; of a run of them one is kept.
+_ENDS: Final = frozenset(",.;:!\n\u2026\u3002\u3001")
+_APOSTROPHES: Final = frozenset("'\u2019\u02bc")
+_CLAUSES: Final = re.compile(r"[\s,]*,[\s,]*")
+_APART: Final = re.compile(f"[{UNSPACED}]")
+
+
+def plain(text: str) -> str:
+    """The text in NFKC and lower case without what cannot be seen; lines and blanks stay."""
+    if text.isascii() and text.isprintable():
+        return text.casefold()
+    seen = "".join(each for each in text if each.isspace() or not is_unseen(each))
+    return _WORD.sub(_one_form, seen)
+
+
+def word_line(text: str) -> str:
+    """The words of a plain text with one blank between them, and a comma where a clause ends.
+
+    Signs of scripts without blanks are words of their own; `don't` is the word `dont`.
+    """
+    apart = "".join(map(_spaced, text))
+    return " ".join(_CLAUSES.sub(" , ", apart).split()).strip(" ,")
+
+
+def _one_form(word: re.Match[str]) -> str:
+    pieces = (word[0][at : at + _CHUNK] for at in range(0, len(word[0]), _CHUNK))
+    # Again behind the case: folding it can leave marks apart from their letters.
+    return "".join(_nfkc(_nfkc(piece).casefold()) for piece in pieces)
+
+
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+@lru_cache(maxsize=4096)
+def _spaced(sign: str) -> str:
+    if sign in _ENDS:
+        return ","
+    if sign in _APOSTROPHES:
+        return ""
+    category = unicodedata.category(sign)
+    if category.startswith("P") or sign == "`":
+        return " "
+    return f" {sign} " if category == "So" or _APART.match(sign) else sign

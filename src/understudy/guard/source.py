@@ -1,0 +1,79 @@
+"""What the rules read: the text of a file, the values in it, or the names of all files."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from understudy.guard.places import place_of
+from understudy.guard.reading import lines_of, physical, views_of
+from understudy.guard.rule import Place
+from understudy.guard.texts import texts_of
+from understudy.guard.view import View
+
+# A name of these signs says nothing: words in a text have blanks between them.
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./-]*")
+# Between two names, so that nothing is read over the end of one.
+_APART: Final = "\n.\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a file says in other words than it is written in, and on which line."""
+
+    path: str
+    line: int
+    text: str
+
+
+# Not slotted: the views are made once.
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A text that the rules read, and where its lines are to be found."""
+
+    path: str
+    place: Place
+    text: str
+    # Where the lines stand in the file, when they do not stand one below the other.
+    numbers: Sequence[int] | None = None
+
+    @cached_property
+    def views(self) -> Sequence[View]:
+        """The text in each way it can be read."""
+        return views_of(physical(self.text, self.numbers))
+
+    def number(self, line: int) -> int:
+        """Where a line of the text stands in the file."""
+        return line if self.numbers is None else self.numbers[line - 1]
+
+
+def sources_of(path: str, content: bytes) -> Sequence[Source]:
+    """The file as each of its readers takes it."""
+    return [
+        Source(path=path, place=place_of(path, text), text=text, numbers=numbers)
+        for text, numbers in texts_of(path, content)
+    ]
+
+
+def source_of_values(path: str, values: Iterable[Said]) -> Source:
+    """Values of one file, each as it is and as one line, for that is how they are shown."""
+    lines: list[str] = []
+    numbers: list[int] = []
+    for value in values:
+        written = lines_of(value.text)
+        one_line = " ".join(value.text.split())
+        # The blank keeps it apart from the next.
+        written += [""] if written == [one_line] else ["", one_line, ""]
+        lines += written
+        numbers += [value.line] * len(written)
+    return Source(path=path, place=Place.MANIFEST, text="\n".join(lines), numbers=numbers)
+
+
+def source_of_names(paths: Iterable[str]) -> tuple[Source, Sequence[str]]:
+    """The names that may say something, and whose each line is."""
+    telling = [path for path in sorted(paths) if not _PLAIN_NAME.fullmatch(path)]
+    names = [" ".join(lines_of(path)) for path in telling]
+    texts = [_APART.join((name, name.replace("/", " "))) for name in names]
+    owners = [path for path in telling for _ in range(4)]
+    return Source(path="", place=Place.DOCUMENT, text=_APART.join(texts)), owners

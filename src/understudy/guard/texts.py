@@ -1,0 +1,73 @@
+"""What can be read in a file: all of a text, and of other bytes whatever a shell could still make out."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from understudy.guard.places import is_named_as_text
+
+_LOOKED_AT: Final = 65_536
+_SHEBANG: Final = b"#!"
+_WIDE: Final = (b"\xff\xfe", b"\xfe\xff")
+# Bytes are a text with a flaw while no more than one in so many is none.
+_FLAWS: Final = 10
+_CONTROLS: Final = bytes({*range(32), 127} - set(b"\t\n\r\f\v\b\x1b"))
+# What can be read between other bytes; shorter runs are there by chance.
+_RUN: Final = re.compile(rb"[\t\n\r -~]{8,}")
+
+
+def is_text(path: str, content: bytes) -> bool:
+    """Whether a person or a model is shown the file: by its name, else by how it begins."""
+    start = content[:_LOOKED_AT]
+    if is_named_as_text(path) or start.startswith(_SHEBANG):
+        return True
+    if b"\0" in start:
+        return False
+    try:
+        start.decode()
+    except UnicodeDecodeError as error:
+        # The look may end within a character.
+        return error.start >= len(start) - 3 and len(start) == _LOOKED_AT
+    return True
+
+
+class Text(NamedTuple):
+    """Something that can be read, and where its lines stand when not one below the other."""
+
+    text: str
+    numbers: Sequence[int] | None = None
+
+
+def texts_of(path: str, content: bytes) -> Sequence[Text]:
+    """What the file says to each reader it may have; nothing where no part of it can be read."""
+    if content.startswith(_WIDE):
+        # A shell takes no notice of the mark and reads the bytes one by one.
+        found = [Text(content.decode("utf-16", "replace")), _between(content)]
+    elif is_text(path, content):
+        found = [Text(content.decode("utf-8-sig", "replace"))]
+    else:
+        found = [_between(content)]
+    return [one for one in found if one.text]
+
+
+def _between(content: bytes) -> Text:
+    """What can be read in bytes that are no text."""
+    text = content.decode("utf-8", "replace")
+    flaws = text.count("\ufffd") + len(content) - len(content.translate(None, _CONTROLS))
+    if flaws * _FLAWS <= len(text):
+        return Text(text.replace("\0", "\ufffd"))
+    return _runs(content)
+
+
+def _runs(content: bytes) -> Text:
+    """Each run on lines of its own, so that no other bytes stand beside what it says."""
+    lines: list[str] = []
+    numbers: list[int] = []
+    number, end = 1, 0
+    for run in _RUN.finditer(content):
+        number += content.count(b"\n", end, run.start())
+        said = run[0].decode("ascii").replace("\r", " ").split("\n")
+        lines += said
+        numbers += range(number, number + len(said))
+        number, end = number + len(said) - 1, run.end()
+    return Text("\n".join(lines), numbers)

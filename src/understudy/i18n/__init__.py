@@ -1,0 +1,1 @@
+"""What people read, in the languages that we speak."""

@@ -1,0 +1,51 @@
+"""Looks texts up in the catalogues: one file for each language, the same keys in all."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from understudy.i18n.locales import DEFAULT, LOCALES, locale_of
+
+Entry = str | tuple[str, ...]
+
+
+def say(locale: str | None, key: str, **values: object) -> str:
+    """A text in a language; in English where that language, or the text in it, is missing."""
+    text = entries(locale_of(locale)).get(key, entries(DEFAULT).get(key))
+    if not isinstance(text, str):
+        raise KeyError(key)
+    return text.format_map(values)
+
+
+def knows(key: str) -> bool:
+    """Whether there is a text of that name."""
+    return isinstance(entries(DEFAULT).get(key), str)
+
+
+def phrases(key: str) -> dict[str, tuple[str, ...]]:
+    """What people may write for one thing, by language; the first is the one that we name to them."""
+    return {locale: _list(locale, key) for locale in LOCALES}
+
+
+def _list(locale: str, key: str) -> tuple[str, ...]:
+    found = entries(locale).get(key, entries(DEFAULT).get(key))
+    if not isinstance(found, tuple):
+        raise KeyError(key)
+    return found
+
+
+@cache
+def entries(locale: str) -> Mapping[str, Entry]:
+    """Everything in one catalogue, by names such as `skill.nudge_70_pct`."""
+    source = files("understudy.i18n").joinpath("catalogues", f"{locale}.toml")
+    return dict(_flat(tomllib.loads(source.read_text("utf-8"))))
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Entry]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", tuple(value) if isinstance(value, list) else str(value)

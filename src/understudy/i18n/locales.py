@@ -1,0 +1,52 @@
+"""Which language somebody is answered in: the one they asked for, if we speak it."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+DEFAULT: Final = "en"
+LOCALES: Final = (DEFAULT, "vi", "zh")
+
+MAX_TAG_CHARS: Final = 64
+MAX_HEADER_CHARS: Final = 1024
+
+_TAG: Final = re.compile(r"([A-Za-z]{2,8})(?:[-_.@][\w.@-]*)?", re.ASCII)
+_QUALITY: Final = re.compile(r"q\s?=\s?([01](?:\.\d{0,3})?)", re.IGNORECASE | re.ASCII)
+
+
+def locale_of(text: str | None) -> str:
+    """The language of one tag such as `vi-VN`; ours where it is none that we speak."""
+    return _spoken(text or "") or DEFAULT
+
+
+def from_accept_language(header: str | None) -> str | None:
+    """The language that a header likes best among ours; None when it names none of them."""
+    wanted = list(_wanted(header or ""))
+    # The first of those liked equally: `max` keeps it.
+    return max(wanted, key=lambda each: each[1])[0] if wanted else None
+
+
+def _wanted(header: str) -> Iterator[tuple[str, float]]:
+    if len(header) > MAX_HEADER_CHARS:
+        # Without the last one, which may be half a tag.
+        header = header[:MAX_HEADER_CHARS].rpartition(",")[0]
+    for entry in header.split(","):
+        tag, *parameters = (part.strip() for part in entry.split(";"))
+        spoken, liked = _spoken(tag), _quality(parameters)
+        if spoken is not None and liked > 0:
+            yield spoken, liked
+
+
+def _spoken(tag: str) -> str | None:
+    found = _TAG.fullmatch(tag.strip()) if len(tag) <= MAX_TAG_CHARS else None
+    language = found[1].lower() if found else None
+    return language if language in LOCALES else None
+
+
+def _quality(parameters: list[str]) -> float:
+    """How much an entry is liked; not at all where that cannot be read."""
+    if not parameters:
+        return 1.0
+    found = _QUALITY.fullmatch(parameters[0])
+    liked = float(found[1]) if found and len(parameters) == 1 else 0.0
+    return liked if liked <= 1 else 0.0

@@ -1,0 +1,89 @@
+"""Finding skills: of what the session's agent may use, what fits the query."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from understudy.redaction.marker import cut
+from understudy.retrieval.fitting import Fit, fitting
+from understudy.retrieval.hits import (
+    CANDIDATES,
+    TITLE_CHARS,
+    Asked,
+    Hits,
+    ResultKind,
+    SearchResult,
+    excerpt,
+)
+from understudy.retrieval.rarity import SCAN_LIMIT
+from understudy.retrieval.score import Document, Field
+from understudy.sessions.model import Session
+from understudy.skills.offered import Offered
+from understudy.skills.ports import SkillUnit
+from understudy.skills.ranking import rank
+
+
+class Skills(Protocol):
+    """Somebody who knows which skills an agent may use."""
+
+    def refresh(self) -> None:
+        """Look around for skills that came or went; before a unit is opened."""
+        ...
+
+    def offered(
+        self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
+    ) -> tuple[Offered, ...]:
+        """What an agent may use for a user in a session."""
+        ...
+
+
+class NoSkills:
+    """Knows of none."""
+
+    def refresh(self) -> None:
+        """Nothing to look at."""
+
+    def offered(
+        self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
+    ) -> tuple[Offered, ...]:
+        """Nothing."""
+        return ()
+
+
+def visible_skills(asked: Asked) -> Hits:
+    """The skills on offer that fit the query."""
+    by_ref = {one.ref: one for one in _in_sight(asked)}
+    documents = [_document(one) for one in by_ref.values()]
+    fits = fitting(asked, None, documents)
+    return Hits(results=tuple(_result(by_ref[fit.id], fit) for fit in fits))
+
+
+def _in_sight(asked: Asked) -> Sequence[Offered]:
+    """Those worth a close look."""
+    if len(asked.skills) <= SCAN_LIMIT:
+        return asked.skills
+    return rank(asked.skills, asked.query or "")[:CANDIDATES]
+
+
+def _document(one: Offered) -> Document:
+    return Document(
+        id=one.ref,
+        fields=(
+            Field(name="name", text=one.name),
+            Field(name="description", text=one.description),
+            Field(name="when_to_use", text=one.when_to_use),
+        ),
+    )
+
+
+def _result(one: Offered, fit: Fit) -> SearchResult:
+    return SearchResult(
+        kind=ResultKind.SKILL,
+        source_id=one.ref,
+        title=cut(" ".join(one.name.split()), TITLE_CHARS),
+        excerpt=excerpt(one.description),
+        timestamp_ms=0,
+        # A prompt names it, or tells how to look for it.
+        prompt_eligible=True,
+        score=fit.score,
+        matched_fields=fit.matched_fields,
+    )

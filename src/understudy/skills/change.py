@@ -1,0 +1,83 @@
+"""A change of a skill while it is made: one transaction, who makes it, and who hears of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.skills.author import Acknowledged, Author
+from understudy.skills.model import Skill
+from understudy.skills.ports import SkillUnit, SkillUnits
+
+
+class SkillListener(Protocol):
+    """Hears of every change once it is committed."""
+
+    def changed(self, skill: Skill, what: str) -> None:
+        """The skill as it is now, and the verb of the audit's action: `create`, `grant`, …"""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is done here stands with the transaction, or not at all."""
+
+    unit: SkillUnit
+    author: Author
+    at_ms: int
+    listener: SkillListener
+
+    def save(self, skill: Skill, **fields: Any) -> Skill:
+        """Give a skill other values; whoever changes it holds its slug."""
+        changed = replace(skill, **fields, updated_at_ms=self.at_ms, revision=skill.revision + 1)
+        self.unit.skills.update(changed, expected_revision=skill.revision)
+        return changed
+
+    def record(
+        self,
+        action: str,
+        skill: Skill,
+        note: str = "",
+        acknowledged: tuple[Acknowledged, ...] = (),
+    ) -> None:
+        """Write down what was done, and tell the listener once it stands."""
+        run = f"in {self.author.run_id}" if self.author.run_id else ""
+        taken = "; ".join(_taken(one) for one in acknowledged)
+        reason = " ".join(filter(None, (skill.slug, note, run)))
+        entry = audit.done(
+            self.author.principal,
+            action,
+            skill.skill_id,
+            at_ms=self.at_ms,
+            version=skill.version,
+            reason=f"{reason}; acknowledged {taken}" if taken else reason,
+        )
+        self.unit.audit.add(entry)
+        verb = action.partition(".")[2]
+        self.unit.afterwards(partial(self.listener.changed, skill, verb))
+
+
+def _taken(one: Acknowledged) -> str:
+    return f"{one.rule_id} at {one.path} line {one.line}: {one.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changing:
+    """Opens changes."""
+
+    units: SkillUnits
+    clock: Clock
+    listener: SkillListener
+
+    @contextmanager
+    def by(self, author: Author) -> Iterator[Change]:
+        """A change that an author makes now."""
+        with self.units.write() as unit:
+            yield self.within(unit, author)
+
+    def within(self, unit: SkillUnit, author: Author) -> Change:
+        """The same as a part of somebody else's transaction."""
+        return Change(unit=unit, author=author, at_ms=self.clock.now_ms(), listener=self.listener)

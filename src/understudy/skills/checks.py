@@ -1,0 +1,149 @@
+"""Who may change which skill, and who may know of it: the same answer on every path."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from understudy.core.principal import Principal, Role
+from understudy.skills import denials
+from understudy.skills.author import Author
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
+from understudy.skills.ports import SkillUnit
+from understudy.skills.slug import slug_refused
+
+LOCAL: Final = "local:"
+_ID: Final = re.compile(r"skl_[A-Za-z0-9_-]{1,100}")
+
+
+def is_id(ref: str) -> bool:
+    """Whether this is an id, which unlike a slug cannot be guessed; `Invalid` when it is neither."""
+    if _ID.fullmatch(ref):
+        return True
+    if slug_refused(ref) is not None and not ref.startswith(LOCAL):
+        raise denials.bad_ref(ref)
+    return False
+
+
+def find(unit: SkillUnit, ref: str) -> Skill | None:
+    """The skill of an id or a slug, unless it is deleted."""
+    skill = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
+    return skill if skill is not None and is_live(skill) else None
+
+
+def is_live(skill: Skill) -> bool:
+    """Whether it is not deleted."""
+    return skill.status is not SkillStatus.DELETED
+
+
+def is_owner(skill: Skill, principal: Principal) -> bool:
+    """Whether it is theirs, or they are an admin."""
+    is_theirs = not skill.is_system and skill.owner_id == principal.user_id != ""
+    return is_theirs or principal.role.includes(Role.ADMIN)
+
+
+def knows(
+    unit: SkillUnit, skill: Skill, principal: Principal, *, agent_id: str | None = None
+) -> bool:
+    """Whether they may know that there is such a skill; with `agent_id` as a run of that agent."""
+    if is_owner(skill, principal) or skill.is_system or skill.visibility is Visibility.PUBLIC:
+        return True
+    offer = unit.skills.offer(skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id)
+    return offer is not None and (offer.agent_grant is not None or offer.user_grant is not None)
+
+
+def check_author(author: Author) -> None:
+    """Refuse somebody who may change nothing, and a change by nobody."""
+    author.principal.require(Role.OPERATOR)
+    if not author.user_id.strip():
+        raise denials.no_user()
+
+
+def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
+    """The skill that an author names and may know of; `hold` keeps all others from changing it.
+
+    Whoever has an id was given it, so they may be told that it is not theirs.
+    """
+    check_author(author)
+    if ref.startswith(LOCAL):
+        raise denials.is_local(ref)
+    skill = find(unit, ref)
+    if skill is not None and hold:
+        unit.skills.hold(skill.slug)
+        skill = find(unit, ref)
+    if skill is None:
+        raise denials.not_found(ref)
+    if not is_id(ref) and not knows(unit, skill, author.principal, agent_id=author.agent_id):
+        raise denials.not_found(ref)
+    return skill
+
+
+def require_mutable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
+    """The skill that an author may change: their own, or as an admin any that is not the product's."""
+    skill = require_known(unit, author, ref, hold=hold)
+    if skill.is_system:
+        raise denials.is_system(skill.slug)
+    if not is_owner(skill, author.principal):
+        raise denials.not_yours(ref)
+    return skill
+
+
+def require_switchable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
+    """The same to switch it on or off, which for an admin may be any."""
+    skill = require_known(unit, author, ref, hold=hold)
+    if skill.is_system and not author.is_admin:
+        raise denials.is_system(skill.slug)
+    if not is_owner(skill, author.principal):
+        raise denials.not_yours(ref)
+    return skill
+
+
+def require_free(skill: Skill | None, author: Author, slug: str) -> None:
+    """Refuse a new skill where another one stands; a deleted one stands nowhere."""
+    if skill is None or not is_live(skill):
+        return
+    if skill.is_system:
+        raise denials.system_slug(slug)
+    if skill.owner_id != author.user_id:
+        raise denials.slug_taken(slug)
+
+
+_MayDo = Callable[[Skill, Principal], bool]
+
+
+def _may_change(skill: Skill, principal: Principal) -> bool:
+    return not skill.is_system and is_owner(skill, principal)
+
+
+def _may_switch(skill: Skill, principal: Principal) -> bool:
+    return is_owner(skill, principal)
+
+
+def _may_publish(skill: Skill, principal: Principal) -> bool:
+    return not skill.is_system and principal.role.includes(Role.ADMIN)
+
+
+# What a view offers to do, in the order of the buttons.
+ACTIONS: Final[Mapping[str, _MayDo]] = {
+    "update": _may_change,
+    "patch": _may_change,
+    "restore": _may_change,
+    "enable": lambda skill, principal: not skill.enabled and _may_switch(skill, principal),
+    "disable": lambda skill, principal: skill.enabled and _may_switch(skill, principal),
+    "grant": _may_change,
+    "revoke": _may_change,
+    "publish": lambda skill, who: (
+        skill.visibility is not Visibility.PUBLIC and _may_publish(skill, who)
+    ),
+    "unpublish": lambda skill, who: (
+        skill.visibility is Visibility.PUBLIC and _may_publish(skill, who)
+    ),
+    "delete": _may_change,
+}
+
+
+def actions_of(skill: Skill, principal: Principal) -> tuple[str, ...]:
+    """What this caller may do with the skill."""
+    is_kept = skill.origin is not SkillOrigin.LOCAL and is_live(skill)
+    if not is_kept or not principal.role.includes(Role.OPERATOR):
+        return ()
+    return tuple(action for action, may in ACTIONS.items() if may(skill, principal))

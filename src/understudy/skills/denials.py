@@ -1,0 +1,242 @@
+"""Why a change of a skill, or a look at one, is denied to its caller, in words and codes."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from understudy.core.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    NotFound,
+    Rejected,
+    Unavailable,
+    Unsafe,
+)
+from understudy.core.pointer import pointer
+from understudy.guard.rule import Finding
+from understudy.guard.scan import is_whole
+from understudy.skills.refusals import shown
+
+# A caller is told this many findings; `understudy skills scan` tells more.
+MAX_FINDINGS: Final = 100
+
+
+def not_found(ref: str) -> NotFound:
+    """No such skill, or none that the caller may know of: the same words for both."""
+    return NotFound("skill_not_found", domain="skills", detail=f"there is no skill {shown(ref)}")
+
+
+def version_not_found(slug: str, number: int) -> NotFound:
+    """The skill never had this version, or had it before it was deleted."""
+    return NotFound(
+        "skill_version_not_found",
+        domain="skills",
+        detail=f"skill {slug!r} has no version {number}",
+    )
+
+
+def file_not_found(slug: str, path: str) -> NotFound:
+    """The version has no such file, or none that can be shown."""
+    return NotFound(
+        "skill_file_not_found",
+        domain="skills",
+        detail=f"skill {slug!r} has no file {shown(path)}",
+    )
+
+
+def bad_ref(ref: str) -> Invalid:
+    """Neither an id nor a slug."""
+    return Invalid(
+        "invalid_skill_ref",
+        domain="skills",
+        detail=f"{shown(ref)} is neither the id of a skill nor a slug",
+    )
+
+
+def no_user() -> Invalid:
+    """A change by nobody: what it makes would have no owner."""
+    return Invalid(
+        "skill_user_missing", domain="skills", detail="a skill is changed on behalf of a user"
+    )
+
+
+def not_yours(ref: str) -> Rejected:
+    """Somebody else's skill, named as the caller did: an id does not tell a slug."""
+    return Rejected(
+        "skill_not_yours",
+        domain="skills",
+        detail=f"only its owner or an admin may do this with skill {shown(ref)}",
+    )
+
+
+def is_system(slug: str) -> Rejected:
+    """A skill that came with the product."""
+    return Rejected(
+        "skill_is_system",
+        domain="skills",
+        detail=f"skill {slug!r} came with the product and cannot be changed;"
+        " an admin may switch it off",
+    )
+
+
+def is_local(ref: str) -> Rejected:
+    """A skill that is a folder of this machine."""
+    return Rejected(
+        "skill_is_local",
+        domain="skills",
+        detail=f"{shown(ref)} is a folder of this machine; change it there",
+    )
+
+
+def system_slug(slug: str) -> Conflict:
+    """A new skill under the name of one that came with the product."""
+    return Conflict(
+        "skill_slug_is_system",
+        domain="skills",
+        detail=f"{slug!r} is a skill that came with the product; choose another slug",
+    )
+
+
+def slug_taken(slug: str) -> Rejected:
+    """A new skill under the name of somebody else's."""
+    return Rejected(
+        "skill_slug_taken",
+        domain="skills",
+        detail=f"{slug!r} belongs to somebody else; choose another slug",
+    )
+
+
+def slug_in_use(slug: str) -> Conflict:
+    """What lies in the trash cannot come back beside what was made since."""
+    return Conflict(
+        "skill_slug_in_use",
+        domain="skills",
+        detail=f"there is a skill {slug!r} again; delete it first",
+    )
+
+
+def slug_changed(slug: str, *, at: str) -> Invalid:
+    """A new version under another name."""
+    return Invalid(
+        "skill_slug_changed",
+        domain="skills",
+        pointer=at,
+        detail=f"a skill keeps its slug; this one is {slug!r}",
+    )
+
+
+def no_find() -> Invalid:
+    """A patch that does not say where."""
+    return Invalid(
+        "skill_find_missing",
+        domain="skills",
+        pointer="/find",
+        detail='"find" is the exact text to replace',
+    )
+
+
+def text_not_found() -> Conflict:
+    """A patch of what SKILL.md does not say."""
+    return Conflict(
+        "skill_text_not_found",
+        domain="skills",
+        detail='SKILL.md does not hold the text of "find"; nothing was changed',
+    )
+
+
+def text_ambiguous(matches: int) -> Conflict:
+    """A patch of what SKILL.md says more than once."""
+    return Conflict(
+        "skill_text_ambiguous",
+        domain="skills",
+        detail=f'SKILL.md holds the text of "find" {matches} times;'
+        " give more of what is around it, or replace all",
+        params={"matches": matches},
+    )
+
+
+def changed(slug: str, version: int) -> Conflict:
+    """Not the version that the caller knew."""
+    return Conflict(
+        "skill_changed",
+        domain="skills",
+        detail=f"skill {slug!r} changed meanwhile; it is at version {version}",
+        params={"version": version},
+    )
+
+
+def needs_admin() -> Rejected:
+    """Only admins decide what everybody may use."""
+    return Rejected(
+        "skill_visibility_needs_admin",
+        domain="skills",
+        detail="only an admin may make a skill public, or no longer public",
+    )
+
+
+def has_grants() -> Conflict:
+    """It cannot be private while others have it."""
+    return Conflict(
+        "skill_has_grants",
+        domain="skills",
+        detail="it is granted to others; revoke the grants first",
+    )
+
+
+def has_no_grants() -> Conflict:
+    """It cannot be internal while nobody has it."""
+    return Conflict(
+        "skill_has_no_grants",
+        domain="skills",
+        detail="it becomes internal with its first grant",
+    )
+
+
+def bad_user() -> Invalid:
+    """Not what a user can be called."""
+    return Invalid(
+        "invalid_user_id",
+        domain="skills",
+        pointer="/user_id",
+        detail="a user id has 1 to 255 printable characters",
+    )
+
+
+def bad_changes(errors: tuple[FieldError, ...]) -> Invalid:
+    """Values that a skill cannot have."""
+    detail = "; ".join(error.detail for error in errors)
+    return Invalid("invalid_skill", domain="skills", detail=detail, errors=errors)
+
+
+def unsafe(findings: Sequence[Finding], *, hint: str = "") -> Unsafe:
+    """The guard found something; every line of it is named."""
+    told = findings[:MAX_FINDINGS]
+    more = len(findings) - len(told)
+    lines = [f"{_where(one)}line {one.line}: {one.reason} ({one.rule_id})" for one in told]
+    rest = [f"and {more} more" if is_whole(findings) else "and many more"] if more else []
+    return Unsafe(
+        "skill_unsafe",
+        domain="skills",
+        detail="; ".join([*lines, *rest]) + hint,
+        errors=tuple(
+            FieldError(
+                pointer=pointer(("files", one.path)),
+                code=one.rule_id,
+                detail=f"{one.path} line {one.line}: {one.reason}",
+            )
+            for one in told
+        ),
+    )
+
+
+def guard_busy() -> Unavailable:
+    """The guard reads as many skills as it can at a time, or the daemon is stopping."""
+    return Unavailable(
+        "guard_busy",
+        domain="skills",
+        detail="the guard is reading other skills; nothing was kept, try again in a moment",
+    )
+
+
+def _where(finding: Finding) -> str:
+    return "" if finding.path == "SKILL.md" else f"{finding.path} "

@@ -1,0 +1,83 @@
+"""A bundle on its way to become a version: checked in one order, before anything is held or written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.skills import refusals
+from understudy.skills.author import Acknowledged, Author
+from understudy.skills.availability import Machine, missing
+from understudy.skills.bundle import Bundle
+from understudy.skills.dependencies import find_requirements
+from understudy.skills.guarding import ContentGuard
+from understudy.skills.limits import MANIFEST
+from understudy.skills.manifest import Manifest, parse
+from understudy.skills.runtime_settings import settings_of
+from understudy.skills.slug import slug_for
+
+_BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A bundle that may be kept, and what it says of itself."""
+
+    slug: str
+    bundle: Bundle
+    manifest: Manifest
+    # Findings of the guard that an admin takes as they are.
+    acknowledged: tuple[Acknowledged, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafting:
+    """Makes drafts; it takes as long as the guard does, so not within a transaction if it can be."""
+
+    guard: ContentGuard
+    machine_for: Callable[[str], Machine]
+
+    def draft(
+        self,
+        bundle: Bundle,
+        author: Author,
+        *,
+        slug: str | None,
+        acknowledged: Sequence[Acknowledged] = (),
+        pointer: str = "/content",
+    ) -> Draft:
+        """Not blank, safe, readable, named, with a slug: the first that fails is told."""
+        text = bundle.manifest_text
+        check_not_blank(text, pointer=pointer)
+        taken = self.guard.check(bundle, author, acknowledged)
+        manifest, _ = parse(text, pointer=pointer)
+        settings_of(bundle)
+        slug = slug_for(given=slug, written=manifest.slug, name=manifest.name)
+        needed = find_requirements(bundle, manifest)
+        return Draft(
+            slug=slug,
+            bundle=bundle,
+            manifest=manifest,
+            acknowledged=taken,
+            missing=missing(needed, self.machine_for(slug)),
+        )
+
+
+def check_not_blank(text: str, *, pointer: str) -> None:
+    """Refuse a SKILL.md that says nothing."""
+    if not text.removeprefix(_BYTE_ORDER_MARK).strip():
+        raise refusals.blank_manifest(pointer)
+
+
+def written(content: str, *, pointer: str) -> bytes:
+    """The bytes of a text; half a character has none."""
+    try:
+        return content.encode()
+    except UnicodeEncodeError:
+        raise refusals.not_text(MANIFEST, pointer=pointer) from None
+
+
+def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:
+    """A skill that is its SKILL.md and nothing else."""
+    check_not_blank(content, pointer=pointer)
+    return Bundle({MANIFEST: written(content, pointer=pointer)})

@@ -1,0 +1,98 @@
+"""The content guard at the gate: nothing that it finds fault with is kept, unless an admin says so."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import BoundedSemaphore, Event
+from typing import Final
+
+from understudy.guard.rule import Finding
+from understudy.guard.scan import is_whole
+from understudy.skills import denials
+from understudy.skills.author import Acknowledged, Author
+from understudy.skills.bundle import Bundle
+from understudy.skills.remembered import Remembered
+from understudy.skills.scanning import scan_skill
+
+Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
+
+REMEMBERED: Final = 64
+# Scans at the same time: one takes up to some seconds, and whoever asks for something else goes first.
+AT_ONCE: Final = 2
+# How long a caller waits until it is its bundle's turn.
+PATIENCE_S: Final = 10.0
+MAX_REASON_CHARS: Final = 500
+_HINT: Final = (
+    " (findings are acknowledged by an admin, each with a reason,"
+    " and only where guard.allow_acknowledged is on)"
+)
+
+
+class ContentGuard:
+    """Scans bundles, a few at a time, and remembers by their digests what it found."""
+
+    def __init__(
+        self,
+        *,
+        allow_acknowledged: bool = False,
+        scan: Scan | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._allow_acknowledged = allow_acknowledged
+        self._scan = scan or partial(scan_skill, pause=self._check_open)
+        self._patience_s = patience_s
+        self._turns = BoundedSemaphore(AT_ONCE)
+        self._stopped = Event()
+        self._found = Remembered[str, tuple[Finding, ...]](REMEMBERED)
+
+    def stop(self) -> None:
+        """Let no scan go on: whoever waits for one is told to come again."""
+        self._stopped.set()
+
+    def findings(self, bundle: Bundle) -> tuple[Finding, ...]:
+        """Every line that may not be there; empty means clean. `Unavailable` when too many ask."""
+        known = self._found.get(bundle.digest)
+        if known is not None:
+            return known
+        with self._turn():
+            # Another one may have brought the same bundle.
+            known = self._found.get(bundle.digest)
+            if known is None:
+                known = self._scan(bundle)
+                self._found.put(bundle.digest, known)
+        return known
+
+    def check(
+        self, bundle: Bundle, author: Author, acknowledged: Sequence[Acknowledged] = ()
+    ) -> tuple[Acknowledged, ...]:
+        """Raise `Unsafe` unless the bundle is clean; answers the findings that are taken as they are."""
+        found = self.findings(bundle)
+        if not found:
+            return ()
+        named = {(one.rule_id, one.path, one.line): one for one in acknowledged if _is_said(one)}
+        # What is not listed cannot be taken as it is.
+        may = self._allow_acknowledged and author.is_admin and is_whole(found)
+        keys = [(one.rule_id, one.path, one.line) for one in found]
+        if not may or not all(key in named for key in keys):
+            raise denials.unsafe(found, hint=_HINT if acknowledged else "")
+        return tuple(named[key] for key in keys)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        self._check_open()
+        if not self._turns.acquire(timeout=self._patience_s):
+            raise denials.guard_busy()
+        try:
+            self._check_open()
+            yield
+        finally:
+            self._turns.release()
+
+    def _check_open(self) -> None:
+        if self._stopped.is_set():
+            raise denials.guard_busy()
+
+
+def _is_said(acknowledged: Acknowledged) -> bool:
+    reason = acknowledged.reason.strip()
+    return 0 < len(reason) <= MAX_REASON_CHARS and acknowledged.reason.isprintable()

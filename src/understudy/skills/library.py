@@ -1,0 +1,253 @@
+"""The skills that a person may know of: lists, versions, files, and who may use what."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from understudy.core.clock import Clock
+from understudy.core.errors import NotFound
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal, Role
+from understudy.skills import denials, refusals
+from understudy.skills.access import Access, Reason, access
+from understudy.skills.archive import write_archive
+from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.checks import LOCAL, find, is_id, is_owner, knows
+from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
+from understudy.skills.diff import BundleDiff, compare
+from understudy.skills.filters import SkillFilter
+from understudy.skills.kept_offers import KeptOffers
+from understudy.skills.local_records import fits, merged, record_of
+from understudy.skills.local_skill import LocalSkill
+from understudy.skills.local_skills import LocalSkills
+from understudy.skills.manifest import read
+from understudy.skills.model import Offer, Skill, SkillStatus, SkillVersion, TrashedSkill
+from understudy.skills.paths import is_artifact, refused_by, tidy
+from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
+from understudy.skills.precedence import counting, stands
+from understudy.skills.runtime_settings import settings_of
+from understudy.skills.shelves import FolderShelf, KeptShelf, Shelf
+from understudy.skills.slug import slug_refused
+from understudy.skills.sorting import list_key
+from understudy.skills.standard import export
+
+
+class SkillLibrary:
+    """What people look at; a skill that the caller may not know of looks like a missing one."""
+
+    def __init__(
+        self,
+        units: SkillUnits,
+        clock: Clock,
+        local: LocalSkills,
+        checks: BundleChecks | None = None,
+    ) -> None:
+        self._units = units
+        self._clock = clock
+        self._local = local
+        self._checks = checks or BundleChecks()
+        self._kept = KeptOffers(self._checks)
+
+    def page(
+        self, principal: Principal, request: PageRequest, narrowed: SkillFilter
+    ) -> Page[Skill]:
+        """Kept skills and those in folders, by name; deleted ones are only in the trash."""
+        if narrowed.status is SkillStatus.DELETED:
+            return Page(items=())
+        self._local.catalogue()
+        seen_by = None if _is_admin(principal) else principal.user_id
+        with self._units.read() as unit:
+            rows = unit.skills.page(request, narrowed=replace(narrowed, seen_by=seen_by))
+            found = self._counting(unit, self._local.known().values(), user_id=principal.user_id)
+        local = [record_of(skill) for skill in found]
+        return merged(rows, [skill for skill in local if fits(skill, narrowed)], request)
+
+    def current(self, principal: Principal, ref: str) -> Skill:
+        """The record of a skill."""
+        with self._looking(principal, ref) as (_, shelf):
+            return shelf.skill
+
+    def get(self, principal: Principal, ref: str) -> Detail:
+        """A skill with what its current version says."""
+        with self._looking(principal, ref) as (_, shelf):
+            bundle = shelf.bundle(None)
+            folder = shelf.folder() if _is_admin(principal) else None
+        reading = read(bundle.manifest_text)
+        return Detail(
+            skill=shelf.skill,
+            manifest=reading.manifest,
+            instructions=reading.body,
+            runtime=settings_of(bundle),
+            path=None if folder is None else str(folder),
+        )
+
+    def versions(self, principal: Principal, ref: str, request: PageRequest) -> Page[SkillVersion]:
+        """The versions of a skill, newest first; one in a folder has none."""
+        with self._looking(principal, ref) as (unit, shelf):
+            if isinstance(shelf, FolderShelf):
+                return Page(items=())
+            return unit.skills.versions(shelf.skill.skill_id, request)
+
+    def files(self, principal: Principal, ref: str, version: int | None) -> tuple[BundleFile, ...]:
+        """The files of a version by path."""
+        with self._looking(principal, ref) as (_, shelf):
+            return shelf.files(version)
+
+    def read_file(self, principal: Principal, ref: str, path: str, version: int | None) -> bytes:
+        """One file of a version; `Invalid` for a path that no file of a skill may have."""
+        cause = refused_by(path)
+        if cause is not None:
+            raise refusals.bad_path(path, cause)
+        with self._looking(principal, ref) as (_, shelf):
+            data = None if is_artifact(path) else shelf.read(tidy(path), version)
+            if data is None:
+                raise denials.file_not_found(shelf.skill.slug, path)
+            return data
+
+    def diff(self, principal: Principal, ref: str, old: int, new: int) -> BundleDiff:
+        """What changed between two versions."""
+        with self._looking(principal, ref) as (_, shelf):
+            before, after = shelf.bundle(old), shelf.bundle(new)
+        return compare(before, after)
+
+    def export(self, principal: Principal, ref: str, version: int | None) -> Exported:
+        """A version as an archive that every reader of the standard takes."""
+        with self._looking(principal, ref) as (_, shelf):
+            bundle, skill = shelf.bundle(version), shelf.skill
+        number = skill.version if version is None else version
+        facts = {"version": str(number), "digest": bundle.digest} if number else {}
+        files = export(bundle, slug=skill.slug, facts=facts)
+        suffix = f"-{number}" if number else ""
+        return Exported(
+            file_name=f"{skill.slug}{suffix}.zip", content=write_archive(files, folder=skill.slug)
+        )
+
+    def access(
+        self, principal: Principal, ref: str, *, agent_id: str | None, user_id: str | None
+    ) -> Answer:
+        """Whether an agent that works for a user may use a skill, and why.
+
+        Everybody may ask for themselves, of a skill that they know or may use in this way; for
+        others only the owner and admins.
+        """
+        asked = principal.user_id if user_id is None else user_id
+        who = {"agent_id": agent_id or "", "user_id": asked}
+        with self._looking(principal, ref, agent_id=agent_id) as (unit, shelf):
+            skill = shelf.skill
+            if asked != principal.user_id:
+                _require_owner(skill, principal)
+            if isinstance(shelf, KeptShelf):
+                offer = unit.skills.offer(skill.skill_id, **who)
+                if is_id(ref) or stands(unit, skill.slug, **who):
+                    return _answer(offer or Offer(skill=skill), asked)
+            # They know of no kept one with this slug: for them it is what lies in a folder.
+            local = self._counting(unit, self._local_of(skill.slug), **who)
+        if local:
+            return _answer(Offer(skill=record_of(local[0])), asked)
+        return Answer(access=Access(allowed=False, reason=Reason.NONE), version=None, skill=skill)
+
+    def grants(self, principal: Principal, ref: str) -> Grants:
+        """To whom a skill is granted; for its owner and admins."""
+        with self._looking(principal, ref) as (unit, shelf):
+            if isinstance(shelf, FolderShelf):
+                return Grants(agents=(), users=())
+            _require_owner(shelf.skill, principal)
+            skill_id = shelf.skill.skill_id
+            return Grants(
+                agents=unit.skill_grants.to_agents(skill_id),
+                users=unit.skill_grants.to_users(skill_id),
+            )
+
+    def of_agent(self, principal: Principal, agent_id: str) -> tuple[AgentSkill, ...]:
+        """The kept skills that an agent may use when it works for the caller, by name.
+
+        Of those that it was granted and may not use now, the caller sees their own.
+        """
+        who = {"agent_id": agent_id, "user_id": principal.user_id}
+        with self._units.read() as unit:
+            if unit.agents.get(agent_id) is None:
+                raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+            offers = {offer.skill.skill_id: offer for offer in unit.skills.offers(**who)}
+            for skill_id in unit.skill_grants.of_agent(agent_id).keys() - offers.keys():
+                offer = unit.skills.offer(skill_id, **who)
+                if offer is not None and is_owner(offer.skill, principal):
+                    offers[skill_id] = offer
+        found = sorted(offers.values(), key=lambda offer: list_key(offer.skill))
+        return tuple(_agent_skill(offer, principal.user_id) for offer in found)
+
+    def trash(self, principal: Principal, request: PageRequest) -> Page[TrashedSkill]:
+        """What deletions left: for an admin of all, for others of their own skills."""
+        owner_id = None if _is_admin(principal) else principal.user_id
+        with self._units.read() as unit:
+            return unit.skills.trash_page(request, owner_id=owner_id)
+
+    @contextmanager
+    def _looking(
+        self, principal: Principal, ref: str, *, agent_id: str | None = None
+    ) -> Iterator[tuple[SkillUnit, Shelf]]:
+        """A unit, and in it the skill that is meant; as a run of `agent_id` if one is named."""
+        self._local.catalogue()
+        with self._units.read() as unit:
+            yield unit, self._find(unit, principal, ref, agent_id)
+
+    def _find(self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None) -> Shelf:
+        """What is kept under this id or slug, else what lies in a folder under the slug."""
+        if not ref.startswith(LOCAL):
+            kept = find(unit, ref)
+            if kept is not None and knows(unit, kept, principal, agent_id=agent_id):
+                return KeptShelf(unit, kept, self._checks)
+        elif slug_refused(ref.removeprefix(LOCAL)) is not None:
+            raise denials.bad_ref(ref)
+        who = {"agent_id": agent_id or "", "user_id": principal.user_id}
+        local = () if is_id(ref) else self._local_of(ref.removeprefix(LOCAL))
+        opened = [self._local.open(skill.slug) for skill in self._counting(unit, local, **who)]
+        if not opened or opened[0] is None:
+            raise denials.not_found(ref)
+        return FolderShelf(opened[0])
+
+    def _local_of(self, slug: str) -> tuple[LocalSkill, ...]:
+        found = self._local.known().get(slug)
+        return () if found is None else (found,)
+
+    def _counting(
+        self, unit: SkillUnit, local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
+    ) -> tuple[LocalSkill, ...]:
+        """Those of some in folders that stand in the place of no kept one for a user."""
+        some = tuple(local)
+        who = {"agent_id": agent_id, "user_id": user_id}
+        return counting(unit, some, self._kept.offered(unit, **who), **who) if some else ()
+
+
+def _is_admin(principal: Principal) -> bool:
+    return principal.role.includes(Role.ADMIN)
+
+
+def _require_owner(skill: Skill, principal: Principal) -> None:
+    if not is_owner(skill, principal):
+        raise denials.not_yours(skill.slug)
+
+
+def _decide(offer: Offer, user_id: str) -> Access:
+    return access(
+        offer.skill,
+        agent_granted=offer.agent_grant is not None,
+        user_granted=offer.user_grant is not None,
+        user_id=user_id,
+    )
+
+
+def _answer(offer: Offer, user_id: str) -> Answer:
+    decision = _decide(offer, user_id)
+    pinned = offer.agent_grant.pinned_version if offer.agent_grant else None
+    version = offer.skill.version if pinned is None else pinned
+    return Answer(access=decision, version=version if decision.allowed else None, skill=offer.skill)
+
+
+def _agent_skill(offer: Offer, user_id: str) -> AgentSkill:
+    grant = offer.agent_grant
+    return AgentSkill(
+        skill=offer.skill,
+        granted=grant is not None,
+        pinned_version=None if grant is None else grant.pinned_version,
+        allowed=_decide(offer, user_id).allowed,
+    )

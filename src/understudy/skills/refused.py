@@ -1,0 +1,38 @@
+"""Refused changes of skills in the audit, for the paths that write none themselves."""
+
+import structlog
+
+from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.clock import Clock
+from understudy.core.errors import UnderstudyError
+from understudy.core.request import current_request_id
+from understudy.core.text import preview
+from understudy.skills.author import Author
+from understudy.skills.ports import SkillUnits
+
+log = structlog.get_logger()
+
+MAX_REF_CHARS = 200
+
+
+def record_refusal(
+    units: SkillUnits, clock: Clock, author: Author, action: str, ref: str, error: UnderstudyError
+) -> None:
+    """Write down that a change was refused; a refusal stands whether or not this can be written."""
+    run = f" in {author.run_id}" if author.run_id else ""
+    printable = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in ref)
+    entry = AuditEntry(
+        at_ms=clock.now_ms(),
+        actor=author.principal.actor,
+        action=action,
+        resource=action.partition(".")[0],
+        resource_id=preview(printable, MAX_REF_CHARS),
+        outcome=Outcome.REFUSED,
+        reason=f"{error.domain}/{error.code}{run}",
+        request_id=current_request_id.get(),
+    )
+    try:
+        with units.write() as unit:
+            unit.audit.add(entry)
+    except Exception:
+        log.exception("audit.lost", action=entry.action, reason=entry.reason)

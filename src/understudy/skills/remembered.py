@@ -1,0 +1,33 @@
+"""A few answers that are remembered, the ones that were asked for last."""
+
+import threading
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Remembered(Generic[K, V]):
+    """At most so many values by key, for several threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[K, V] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        """What is remembered; it is the newest then."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            value = self._kept.pop(key)
+            self._kept[key] = value
+            return value
+
+    def put(self, key: K, value: V) -> None:
+        """Remember a value, and forget the oldest where there are too many."""
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = value
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]

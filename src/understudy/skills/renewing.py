@@ -1,0 +1,139 @@
+"""The next version of a skill made from an earlier one: by a patch, or by going back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from understudy.skills import denials, writing
+from understudy.skills.author import Acknowledged, Author
+from understudy.skills.bundle import Bundle
+from understudy.skills.change import Changing
+from understudy.skills.checks import require_mutable
+from understudy.skills.drafting import Draft, Drafting
+from understudy.skills.manifest import read
+from understudy.skills.model import Skill
+from understudy.skills.patching import Patch, patched
+from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
+from understudy.skills.staging import staged
+from understudy.skills.turns import Turns
+from understudy.skills.writing import Kept, Putting, require_version
+
+# Whoever is overtaken this often holds the slug while they look, and everybody else waits.
+MAX_ATTEMPTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What a version is to become."""
+
+    bundle: Bundle
+    matches: int = 0
+    replaced: int = 0
+    # The slugs that its SKILL.md may name; None for any, because it was kept with it once.
+    slugs: frozenset[str] | None = None
+
+
+Editing = Callable[[SkillUnit, Skill], Edit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewal:
+    """Which skill gets a next version, from what, and how it is kept."""
+
+    ref: str
+    edit: Editing
+    how: Putting
+    pointer: str
+    expected_version: int | None = None
+    acknowledged: tuple[Acknowledged, ...] = ()
+
+
+def patching(patch: Patch) -> Editing:
+    """The current version with a patch in its SKILL.md; its companions as they are, or not at all."""
+
+    def edit(unit: SkillUnit, skill: Skill) -> Edit:
+        bundle = require_bundle(unit, skill.slug, require_version(unit, skill, skill.version))
+        text = bundle.manifest_text
+        done = patched(text, patch)
+        return Edit(
+            bundle=bundle.with_manifest(done.text),
+            matches=done.matches,
+            replaced=done.replaced,
+            slugs=frozenset({"", skill.slug, read(text).manifest.slug}),
+        )
+
+    return edit
+
+
+def restoring(number: int) -> Editing:
+    """An earlier version."""
+
+    def edit(unit: SkillUnit, skill: Skill) -> Edit:
+        version = require_version(unit, skill, number)
+        return Edit(bundle=require_bundle(unit, skill.slug, version))
+
+    return edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewing:
+    """Makes next versions, of one skill one after another in this process. The guard takes its time
+    outside of any transaction; who was overtaken meanwhile begins again with what is there then,
+    and in the end keeps all others from doing so."""
+
+    units: SkillUnits
+    drafting: Drafting
+    changing: Changing
+    turns: Turns = field(default_factory=Turns)
+
+    def renew(self, author: Author, renewal: Renewal) -> Kept:
+        """The skill in its next version, or as it is when nothing would change."""
+        with self.turns.of(renewal.ref):
+            for _ in range(MAX_ATTEMPTS):
+                with self.units.read() as unit:
+                    seen = require_mutable(unit, author, renewal.ref)
+                    edit = _edit(unit, renewal, seen)
+                    if edit.bundle.digest == seen.digest:
+                        return _counted(writing.unchanged(unit, author, seen), edit)
+                kept = self._keep(author, renewal, seen, edit)
+                if kept is not None:
+                    return kept
+            return self._keep_held(author, renewal)
+
+    def _keep(self, author: Author, renewal: Renewal, seen: Skill, edit: Edit) -> Kept | None:
+        """None when somebody else was quicker."""
+        draft = self._draft(author, renewal, seen, edit)
+        with staged(self.units, draft.bundle), self.changing.by(author) as change:
+            skill = require_mutable(change.unit, author, renewal.ref, hold=True)
+            if (skill.skill_id, skill.version) != (seen.skill_id, seen.version):
+                return None
+            return _counted(writing.keep(change, draft, skill, renewal.how), edit)
+
+    def _keep_held(self, author: Author, renewal: Renewal) -> Kept:
+        with self.changing.by(author) as change:
+            skill = require_mutable(change.unit, author, renewal.ref, hold=True)
+            edit = _edit(change.unit, renewal, skill)
+            draft = self._draft(author, renewal, skill, edit)
+            return _counted(writing.keep(change, draft, skill, renewal.how), edit)
+
+    def _draft(self, author: Author, renewal: Renewal, seen: Skill, edit: Edit) -> Draft:
+        draft = self.drafting.draft(
+            edit.bundle,
+            author,
+            slug=seen.slug,
+            acknowledged=renewal.acknowledged,
+            pointer=renewal.pointer,
+        )
+        if edit.slugs is not None and draft.manifest.slug not in edit.slugs:
+            raise denials.slug_changed(seen.slug, at=renewal.pointer)
+        return draft
+
+
+def _edit(unit: SkillUnit, renewal: Renewal, skill: Skill) -> Edit:
+    if renewal.expected_version not in {None, skill.version}:
+        raise denials.changed(skill.slug, skill.version)
+    return renewal.edit(unit, skill)
+
+
+def _counted(kept: Kept, edit: Edit) -> Kept:
+    return replace(kept, matches=edit.matches, replaced=edit.replaced)

@@ -1,0 +1,186 @@
+"""Brings the skills that come with the product into the store, and keeps them as they are shipped."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, UnderstudyError
+from understudy.core.ids import new_id
+from understudy.core.principal import DAEMON
+from understudy.skills import denials
+from understudy.skills.availability import LocalMachine, missing
+from understudy.skills.bundle import Bundle
+from understudy.skills.checks import is_live
+from understudy.skills.dependencies import find_requirements
+from understudy.skills.guarding import ContentGuard
+from understudy.skills.manifest import described, parse, read
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
+from understudy.skills.ports import SkillUnit, SkillUnits, next_number
+from understudy.skills.runtime_settings import settings_of
+from understudy.skills.shipped import shipped_skills
+from understudy.skills.slug import check_slug
+
+OWNER: Final = "system"
+ACTION: Final = "skills.seed"
+
+
+class Refused(NamedTuple):
+    """A shipped skill that was not brought in, and why."""
+
+    slug: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedReport:
+    """What became of each shipped skill."""
+
+    added: tuple[str, ...] = ()
+    upgraded: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+
+class _Step(StrEnum):
+    """What a shipped skill needs."""
+
+    ADD = "add"
+    UPGRADE = "upgrade"
+    KEEP = "keep"
+
+
+def seed(
+    units: SkillUnits,
+    clock: Clock,
+    guard: ContentGuard,
+    skills: Mapping[str, Bundle] | None = None,
+) -> SeedReport:
+    """Add what is new and make a version of what changed; somebody's own skill is left alone.
+
+    Several daemons may do so at once: each looks again once it holds the slug.
+    """
+    done: dict[_Step, list[str]] = {step: [] for step in _Step}
+    refused: list[Refused] = []
+    for slug, bundle in (shipped_skills() if skills is None else skills).items():
+        try:
+            done[_seed_one(units, clock, guard, slug, bundle)].append(slug)
+        except UnderstudyError as cause:
+            refused.append(Refused(slug, cause.detail))
+    return SeedReport(
+        added=tuple(done[_Step.ADD]),
+        upgraded=tuple(done[_Step.UPGRADE]),
+        kept=tuple(done[_Step.KEEP]),
+        refused=tuple(refused),
+    )
+
+
+def _seed_one(
+    units: SkillUnits, clock: Clock, guard: ContentGuard, slug: str, bundle: Bundle
+) -> _Step:
+    with units.read() as unit:
+        step = _step(unit, unit.skills.by_slug(slug), bundle)
+    if step is _Step.KEEP:
+        return step
+    shipped = _row(slug, bundle, guard, now_ms=clock.now_ms())
+    with units.write() as unit:
+        unit.skills.hold(slug)
+        before = unit.skills.by_slug(slug)
+        step = _step(unit, before, bundle)
+        if step is not _Step.KEEP:
+            _put(unit, shipped, bundle, before)
+    return step
+
+
+def _step(unit: SkillUnit, before: Skill | None, bundle: Bundle) -> _Step:
+    """What is to be done, as things stand; `Conflict` when the slug is somebody's own."""
+    if before is None or not is_live(before):
+        return _Step.ADD
+    if not before.is_system:
+        raise _taken(before)
+    is_same = before.digest == bundle.digest
+    # One that was lost or tampered with is put anew.
+    is_whole = is_same and unit.skill_bundles.get(before.slug, before.version) == bundle
+    return _Step.KEEP if is_whole else _Step.UPGRADE
+
+
+def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skill:
+    """What the row of a shipped skill says, but for the number; what is shipped is checked, too."""
+    check_slug(slug)
+    if found := guard.findings(bundle):
+        raise denials.unsafe(found)
+    manifest, _ = parse(bundle.manifest_text)
+    return Skill(
+        skill_id=new_id("skl"),
+        slug=slug,
+        name=manifest.name,
+        description=described(read(bundle.manifest_text)),
+        tags=manifest.tags,
+        origin=SkillOrigin.SYSTEM,
+        owner_id=OWNER,
+        visibility=Visibility.PUBLIC,
+        version=0,
+        digest=bundle.digest,
+        size=bundle.size,
+        frontmatter=manifest.flat(),
+        context=settings_of(bundle).context,
+        missing_deps=missing(find_requirements(bundle, manifest), LocalMachine()),
+        created_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
+
+
+def _put(unit: SkillUnit, shipped: Skill, bundle: Bundle, before: Skill | None) -> None:
+    """Have the shipped bundle be the version that counts; the slug is held."""
+    skill = replace(_after(before, shipped), version=next_number(unit, shipped.slug))
+    unit.skill_bundles.put(skill.slug, skill.version, bundle)
+    if before is None:
+        unit.skills.add(skill)
+    unit.skills.add_version(
+        SkillVersion(
+            skill_id=skill.skill_id,
+            number=skill.version,
+            digest=skill.digest,
+            size=skill.size,
+            actor=DAEMON.actor,
+            created_at_ms=skill.updated_at_ms,
+        )
+    )
+    if before is not None:
+        unit.skills.update(skill, expected_revision=before.revision)
+    unit.audit.add(
+        audit.done(
+            DAEMON,
+            ACTION,
+            skill.skill_id,
+            at_ms=skill.updated_at_ms,
+            version=skill.version,
+            reason=skill.slug,
+        )
+    )
+
+
+def _after(before: Skill | None, shipped: Skill) -> Skill:
+    """A system skill keeps its id, its age, its switch and, while it lacks something, its status."""
+    if before is None:
+        return shipped
+    known = replace(shipped, skill_id=before.skill_id, revision=before.revision + 1)
+    if not is_live(before):
+        return known
+    lacks = before.status is SkillStatus.ARCHIVED and bool(shipped.missing_deps)
+    return replace(
+        known,
+        enabled=before.enabled,
+        status=SkillStatus.ARCHIVED if lacks else SkillStatus.ACTIVE,
+        created_at_ms=before.created_at_ms,
+    )
+
+
+def _taken(skill: Skill) -> Conflict:
+    return Conflict(
+        "skill_slug_taken",
+        domain="skills",
+        detail=f"the slug {skill.slug!r} is that of a skill of {skill.owner_id}",
+    )

@@ -1,0 +1,204 @@
+"""The one place where skills are changed, whoever asks and by whatever way."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from understudy.core.clock import Clock
+from understudy.core.principal import Principal
+from understudy.skills import checks, deleting, granting, updating, writing
+from understudy.skills.author import Acknowledged, Author
+from understudy.skills.availability import Machine
+from understudy.skills.bundle import Bundle
+from understudy.skills.change import Change, Changing, SkillListener
+from understudy.skills.drafting import Drafting, bundle_of
+from understudy.skills.guarding import ContentGuard
+from understudy.skills.model import Skill, TrashedSkill
+from understudy.skills.patching import Patch, check_patch
+from understudy.skills.ports import SkillUnit, SkillUnits
+from understudy.skills.renewing import Renewal, Renewing, patching, restoring
+from understudy.skills.staging import staged
+from understudy.skills.switching import Switching
+from understudy.skills.updating import Changes
+from understudy.skills.writing import Kept, Putting
+
+# Where a request has the SKILL.md, if it is not in a file.
+_POINTERS: Final = {"skills.create": "/content"}
+
+
+class SkillService:
+    """Create, patch, update, switch, delete and grant skills."""
+
+    def __init__(
+        self,
+        units: SkillUnits,
+        clock: Clock,
+        *,
+        guard: ContentGuard,
+        machine_for: Callable[[str], Machine],
+        listener: SkillListener,
+    ) -> None:
+        changing = Changing(units=units, clock=clock, listener=listener)
+        self._units = units
+        self._guard = guard
+        self._changing = changing
+        self._drafting = Drafting(guard=guard, machine_for=machine_for)
+        self._renewing = Renewing(units=units, drafting=self._drafting, changing=changing)
+        self._switching = Switching(units=units, machine_for=machine_for, changing=changing)
+
+    def create(
+        self,
+        author: Author,
+        content: str,
+        *,
+        slug: str | None = None,
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> Kept:
+        """Keep a SKILL.md as a new skill, or as the next version of the author's own."""
+        checks.check_author(author)
+        bundle = bundle_of(content)
+        return self.keep(
+            author, bundle, action="skills.create", slug=slug, acknowledged=acknowledged
+        )
+
+    def keep(
+        self,
+        author: Author,
+        bundle: Bundle,
+        *,
+        action: str,
+        slug: str | None = None,
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> Kept:
+        """The same with all its files; `action` is how the audit names it."""
+        checks.check_author(author)
+        draft = self._drafting.draft(
+            bundle,
+            author,
+            slug=slug,
+            acknowledged=acknowledged,
+            pointer=_POINTERS.get(action, "/file"),
+        )
+        with staged(self._units, bundle), self._changing.by(author) as change:
+            change.unit.skills.hold(draft.slug)
+            before = change.unit.skills.by_slug(draft.slug)
+            checks.require_free(before, author, draft.slug)
+            how = Putting(action=action, grant_to=author.agent_id)
+            return writing.keep(change, draft, before, how)
+
+    def patch(
+        self,
+        author: Author,
+        ref: str,
+        *,
+        find: str,
+        replace: str,
+        replace_all: bool = False,
+        strict: bool = False,
+        expected_version: int | None = None,
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> Kept:
+        """Replace text in SKILL.md; the companions stay as they are."""
+        patch = Patch(find=find, replace=replace, replace_all=replace_all, strict=strict)
+        check_patch(patch)
+        renewal = Renewal(
+            ref=ref,
+            edit=patching(patch),
+            how=Putting(action="skills.patch"),
+            pointer="/replace",
+            expected_version=expected_version,
+            acknowledged=tuple(acknowledged),
+        )
+        return self._renewing.renew(author, renewal)
+
+    def restore(
+        self,
+        author: Author,
+        ref: str,
+        number: int,
+        *,
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> Kept:
+        """Have an old version count again, as a new one."""
+        renewal = Renewal(
+            ref=ref,
+            edit=restoring(number),
+            how=Putting(action="skills.restore", restored_from=number),
+            pointer="/version",
+            acknowledged=tuple(acknowledged),
+        )
+        return self._renewing.renew(author, renewal)
+
+    def update(self, author: Author, ref: str, changes: Changes) -> Skill:
+        """Set name, description, tags or visibility."""
+        with self._changing.by(author) as change:
+            return updating.update(change, _mutable(change, ref), changes)
+
+    def toggle(self, author: Author, ref: str, *, enabled: bool) -> Skill:
+        """Switch a skill on or off; an admin also one that came with the product."""
+        return self._switching.switch(author, ref, enabled=enabled)
+
+    def delete(self, author: Author, ref: str) -> TrashedSkill:
+        """Move a skill to the trash; an admin also one whose record cannot be read."""
+        with self._changing.by(author) as change:
+            return deleting.delete(change, deleting.require_deletable(change, ref))
+
+    def undelete(
+        self, author: Author, trash_name: str, *, acknowledged: Sequence[Acknowledged] = ()
+    ) -> Skill:
+        """Bring a skill back from the trash, unless its slug is in use again; the guard that would
+        not let it in today does not let it come back."""
+        checks.check_author(author)
+        with self._units.read() as unit:
+            found = deleting.require_trashed(unit, author, trash_name)
+            bundle = deleting.trashed_bundle(unit, found)
+        taken = self._guard.check(bundle, author, acknowledged)
+        with self._changing.by(author) as change:
+            change.unit.skills.hold(found.skill.slug)
+            again = deleting.require_trashed(change.unit, author, trash_name)
+            return deleting.undelete(change, again, taken)
+
+    def grant_agent(
+        self,
+        author: Author,
+        ref: str,
+        agent_id: str,
+        *,
+        version: int | None = None,
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> Skill:
+        """Let an agent use a skill; a version of 1 or more pins it to that one, which the guard
+        reads again when it is not the one that counts."""
+        granting.check_agent_id(agent_id)
+        with self._units.read() as unit:
+            skill = checks.require_mutable(unit, author, ref)
+            bundle = granting.pinned(unit, skill, version)
+        taken = () if bundle is None else self._guard.check(bundle, author, acknowledged)
+        with self._changing.by(author) as change:
+            return granting.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
+
+    def grant_user(self, author: Author, ref: str, user_id: str) -> Skill:
+        """Let a user use a skill."""
+        granting.check_user_id(user_id)
+        with self._changing.by(author) as change:
+            return granting.grant_user(change, _mutable(change, ref), user_id)
+
+    def revoke_agent(self, author: Author, ref: str, agent_id: str) -> Skill:
+        """Take a skill from an agent, if it has it."""
+        granting.check_agent_id(agent_id)
+        with self._changing.by(author) as change:
+            return granting.revoke_agent(change, _mutable(change, ref), agent_id)
+
+    def revoke_user(self, author: Author, ref: str, user_id: str) -> Skill:
+        """Take a skill from a user, if they have it."""
+        granting.check_user_id(user_id)
+        with self._changing.by(author) as change:
+            return granting.revoke_user(change, _mutable(change, ref), user_id)
+
+    def agent_deleted(self, unit: SkillUnit, principal: Principal, agent_id: str) -> None:
+        """Hear in the transaction that deletes an agent that its grants go with it."""
+        change = self._changing.within(unit, Author(principal=principal))
+        granting.forget_agent(change, agent_id)
+
+
+def _mutable(change: Change, ref: str) -> Skill:
+    return checks.require_mutable(change.unit, change.author, ref, hold=True)

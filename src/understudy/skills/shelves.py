@@ -1,0 +1,104 @@
+"""Where a skill stands: among those that are kept, or in a folder of the machine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from understudy.skills import denials
+from understudy.skills.bundle import Bundle
+from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.local_records import record_of
+from understudy.skills.local_skills import Opened
+from understudy.skills.model import Skill, SkillVersion
+from understudy.skills.ports import BundleFile, SkillUnit
+
+
+class Shelf(Protocol):
+    """One skill, wherever it stands; without a number the current version is meant."""
+
+    @property
+    def skill(self) -> Skill: ...
+
+    def bundle(self, number: int | None) -> Bundle:
+        """All files of a version."""
+        ...
+
+    def files(self, number: int | None) -> tuple[BundleFile, ...]:
+        """The files of a version by path."""
+        ...
+
+    def read(self, path: str, number: int | None) -> bytes | None:
+        """One file of a version; None when there is none."""
+        ...
+
+    def folder(self) -> Path | None:
+        """Where the files of the current version lie on this machine, if they do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeptShelf:
+    """A skill with a row, as one unit sees it."""
+
+    unit: SkillUnit
+    skill: Skill
+    checks: BundleChecks
+
+    def version(self, number: int | None) -> SkillVersion:
+        """One of its versions, or `NotFound`."""
+        asked = self.skill.version if number is None else number
+        version = self.unit.skills.version(self.skill.skill_id, asked)
+        if version is None:
+            raise denials.version_not_found(self.skill.slug, asked)
+        return version
+
+    def bundle(self, number: int | None) -> Bundle:
+        """All files of a version, exactly as they were kept."""
+        return self.checks.require(self.unit, self.skill.slug, self.version(number))
+
+    def files(self, number: int | None) -> tuple[BundleFile, ...]:
+        """The files of a version by path."""
+        return _files(self.bundle(number))
+
+    def read(self, path: str, number: int | None) -> bytes | None:
+        """One file of a version; None when there is none."""
+        return self.bundle(number).get(path)
+
+    def folder(self) -> Path | None:
+        """Where the files of the current version lie on this machine, if they do."""
+        bundles = self.unit.skill_bundles
+        return bundles.folder(self.skill.slug, self.skill.version, unpack=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderShelf:
+    """A skill in a folder, as it lies there now; it has no versions."""
+
+    opened: Opened
+
+    @property
+    def skill(self) -> Skill:
+        """Its record."""
+        return record_of(self.opened.skill)
+
+    def bundle(self, number: int | None) -> Bundle:
+        """All of its files."""
+        if number is not None:
+            raise denials.version_not_found(self.opened.skill.slug, number)
+        return self.opened.bundle
+
+    def files(self, number: int | None) -> tuple[BundleFile, ...]:
+        """Its files by path."""
+        return _files(self.bundle(number))
+
+    def read(self, path: str, number: int | None) -> bytes | None:
+        """One of its files; None when there is none."""
+        return self.bundle(number).get(path)
+
+    def folder(self) -> Path | None:
+        """Where it lies."""
+        return self.opened.skill.folder
+
+
+def _files(bundle: Bundle) -> tuple[BundleFile, ...]:
+    return tuple(BundleFile(path=path, size=len(data)) for path, data in bundle.items())

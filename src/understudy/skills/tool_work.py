@@ -1,0 +1,19 @@
+"""How the tools that read skills do their work: on a thread, and with words for what fails."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from understudy.core.errors import UnderstudyError
+from understudy.runs.patience import patiently_to_the_end
+from understudy.tools.base import ToolError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def told(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do blocking work to its end; what stands against it is told to the model."""
+    try:
+        return await patiently_to_the_end(work, *args, **kwargs)
+    except UnderstudyError as problem:
+        raise ToolError(problem.detail, code=problem.code) from problem

@@ -1,0 +1,111 @@
+"""What may be changed of a skill beside its files: name, description, tags, visibility."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.core.errors import FieldError, UnderstudyError
+from understudy.guard.scan import scan_text
+from understudy.skills import denials
+from understudy.skills.change import Change
+from understudy.skills.document import Value
+from understudy.skills.fields import WrongValue, line, text, words
+from understudy.skills.lifecycle import VISIBILITY
+from understudy.skills.manifest import MAX_NAME_CHARS
+from understudy.skills.model import Skill, Visibility
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """The values to set; None leaves what is there."""
+
+    name: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] | None = None
+    visibility: Visibility | None = None
+
+
+def _name(value: Value) -> str:
+    found = line(MAX_NAME_CHARS)(value)
+    if not found:
+        raise WrongValue("cannot be empty")
+    return found
+
+
+_READ: Final[Mapping[str, Callable[[Value], object]]] = {
+    "name": _name,
+    "description": text,
+    "tags": words,
+}
+_Denial = Callable[[], UnderstudyError]
+# What becomes of it: (as it is public or not, what is asked for, whether anybody has a grant).
+_ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
+    (True, Visibility.PUBLIC, True): Visibility.PUBLIC,
+    (True, Visibility.PUBLIC, False): Visibility.PUBLIC,
+    (True, Visibility.INTERNAL, True): Visibility.INTERNAL,
+    (True, Visibility.INTERNAL, False): Visibility.PRIVATE,
+    (True, Visibility.PRIVATE, True): denials.has_grants,
+    (True, Visibility.PRIVATE, False): Visibility.PRIVATE,
+    (False, Visibility.PUBLIC, True): Visibility.PUBLIC,
+    (False, Visibility.PUBLIC, False): Visibility.PUBLIC,
+    (False, Visibility.INTERNAL, True): Visibility.INTERNAL,
+    (False, Visibility.INTERNAL, False): denials.has_no_grants,
+    (False, Visibility.PRIVATE, True): denials.has_grants,
+    (False, Visibility.PRIVATE, False): Visibility.PRIVATE,
+}
+
+
+def checked(changes: Changes) -> dict[str, Any]:
+    """The words to set, each as a SKILL.md could have said it; `Invalid` with every wrong one."""
+    values: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for name, read in _READ.items():
+        given = getattr(changes, name)
+        if given is None:
+            continue
+        try:
+            values[name] = read(given)
+        except WrongValue as error:
+            detail = f"{name} {error}"
+            errors.append(FieldError(pointer=f"/{name}", code="invalid_field", detail=detail))
+    if errors:
+        raise denials.bad_changes(tuple(errors))
+    _refuse_unsafe(values)
+    return values
+
+
+def _refuse_unsafe(values: Mapping[str, Any]) -> None:
+    """Prompts show these words in place of those of SKILL.md, so the guard reads them as well."""
+    found = [
+        finding
+        for name, value in values.items()
+        for finding in scan_text(value if isinstance(value, str) else " ".join(value), path=name)
+    ]
+    if found:
+        raise denials.unsafe(found)
+
+
+def update(change: Change, skill: Skill, changes: Changes) -> Skill:
+    """Set the given values; what is so already is no change."""
+    values = checked(changes)
+    if changes.visibility is not None:
+        values["visibility"] = _visibility(change, skill, changes.visibility)
+    if all(getattr(skill, name) == value for name, value in values.items()):
+        return skill
+    changed = change.save(skill, **values)
+    change.record("skills.update", changed, ", ".join(values))
+    return changed
+
+
+def _visibility(change: Change, skill: Skill, asked: Visibility) -> Visibility:
+    is_public = skill.visibility is Visibility.PUBLIC
+    if asked is skill.visibility:
+        return asked
+    if is_public is not (asked is Visibility.PUBLIC) and not change.author.is_admin:
+        raise denials.needs_admin()
+    granted = change.unit.skill_grants.counts(skill.skill_id).any
+    found = _ASKED[is_public, asked, granted]
+    if not isinstance(found, Visibility):
+        raise found()
+    VISIBILITY.check(skill.visibility, found)
+    return found

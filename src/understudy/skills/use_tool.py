@@ -1,0 +1,159 @@
+"""The tool by which an agent uses a skill: it gets the instructions, or has them carried out."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, NotFound
+from understudy.sessions.ports import require_session
+from understudy.sessions.sidechains import Spawn
+from understudy.skills.catalogue import Catalogue, Loaded
+from understudy.skills.fork import Forks
+from understudy.skills.instructions import file_text, rendered
+from understudy.skills.offered import Offered, named
+from understudy.skills.ports import SkillUnit, SkillUnits
+from understudy.skills.refusals import shown
+from understudy.skills.runtime_settings import SkillContext
+from understudy.skills.tool_work import told
+from understudy.skills.uses import Use
+from understudy.tools.base import Approval, Effect, ToolContext, ToolError
+from understudy.tools.parameters import Parameters
+
+SIMILAR = 3
+MOST_NAMED = 20
+
+
+class UseSkillParameters(Parameters):
+    """What `use_skill` takes."""
+
+    name: str = Field(min_length=1, max_length=500, description="The skill, as it was listed.")
+    params: dict[str, Any] | str | None = Field(
+        default=None, description="What the skill is to work on, if it takes arguments."
+    )
+    file: str = Field(
+        default="", max_length=1_000, description="One of its files, to read only that."
+    )
+
+
+class UseSkill:
+    """Gives a skill to the agent, with a look at who may use it at that very moment."""
+
+    name = "use_skill"
+    description = (
+        "Get the instructions of a skill and the list of its files, to follow them now; or, with "
+        "file, the text of one of its files. A skill marked fork is carried out by another agent "
+        "beside you instead, and you get its result."
+    )
+    # A call that is made again counts once, and finds the sidechain that it began.
+    effect = Effect.IDEMPOTENT
+    approval = Approval.NEVER
+    parameters: type[BaseModel] = UseSkillParameters
+
+    def __init__(self, catalogue: Catalogue, units: SkillUnits, clock: Clock, forks: Forks) -> None:
+        self._catalogue = catalogue
+        self._units = units
+        self._clock = clock
+        self._forks = forks
+
+    async def call(self, arguments: UseSkillParameters, context: ToolContext) -> str:
+        """Instructions, a file, or what a sidechain made of the skill."""
+        spawn, use = await told(self._before, context)
+        if spawn is None:
+            again = None if arguments.file else use
+            loaded = await told(self._load, arguments.name, context, again)
+            if arguments.file:
+                return await told(file_text, loaded, arguments.file)
+            instructions = rendered(loaded, arguments.params)
+            if loaded.settings.context is SkillContext.FORK:
+                spawn = await told(self._forks.begin, context, loaded, instructions)
+            # Only now: one that cannot begin is not used.
+            await told(self._note, loaded, context)
+            if spawn is None:
+                return instructions
+        elif use is None:
+            await told(self._note_begun, arguments.name, context)
+        return await told(self._outcome, context, spawn)
+
+    def _before(self, context: ToolContext) -> tuple[Spawn | None, Use | None]:
+        """What this very call did before, if it is made again."""
+        with self._units.read() as unit:
+            return self._forks.begun(unit, context), unit.skill_uses.get(use_id(context))
+
+    def _load(self, name: str, context: ToolContext, use: Use | None = None) -> Loaded:
+        """The skill that is meant; for a call that is made again, in the version that it got."""
+        self._catalogue.refresh()
+        with self._units.read() as unit:
+            offered = self._offered(unit, context)
+            meant = named(offered, name) if use is None else _used_before(offered, use)
+            if not meant:
+                raise ToolError(_unknown(name, self._catalogue.find(offered, name, SIMILAR)))
+            if len(meant) > 1:
+                raise ToolError(_several(name, meant))
+            return self._catalogue.load(unit, meant[0])
+
+    def _note_begun(self, name: str, context: ToolContext) -> None:
+        """Note the use of a sidechain that was begun right before everything ended."""
+        # If the skill is gone meanwhile, nobody can tell any more which version it was.
+        with suppress(ToolError, NotFound, DamagedRecord):
+            self._note(self._load(name, context), context)
+
+    def _offered(self, unit: SkillUnit, context: ToolContext) -> tuple[Offered, ...]:
+        return self._catalogue.offered(
+            unit,
+            agent_id=context.agent_id,
+            user_id=context.user_id,
+            session=require_session(unit, context.session_id),
+        )
+
+    def _note(self, loaded: Loaded, context: ToolContext) -> None:
+        one = loaded.offered
+        use = Use(
+            use_id=use_id(context),
+            skill_id=one.skill_id,
+            slug=one.slug,
+            version=one.version,
+            digest=one.digest,
+            agent_id=context.agent_id,
+            user_id=context.user_id,
+            session_id=context.session_id,
+            run_id=context.run_id,
+            at_ms=self._clock.now_ms(),
+        )
+        with self._units.write() as unit:
+            unit.skill_uses.add(use)
+
+    def _outcome(self, context: ToolContext, spawn: Spawn) -> str:
+        with self._units.read() as unit:
+            use = unit.skill_uses.get(use_id(context))
+        return self._forks.outcome(context, spawn, use)
+
+
+def use_id(context: ToolContext) -> str:
+    """Names the use among all uses; a repeat of the call is the same one."""
+    return hashlib.sha256(context.call_key.encode(errors="replace")).hexdigest()
+
+
+def _used_before(offered: Sequence[Offered], use: Use) -> tuple[Offered, ...]:
+    """The skill of a use, if it still may be used, in the version of then."""
+    return tuple(
+        replace(one, version=use.version, digest=use.digest)
+        for one in offered
+        if (one.skill_id, one.slug) == (use.skill_id, use.slug)
+    )
+
+
+def _several(name: str, meant: Sequence[Offered]) -> str:
+    slugs = ", ".join(one.slug for one in meant[:MOST_NAMED])
+    return f"{len(meant)} skills are called {shown(name)}; say which by its slug: {slugs}"
+
+
+def _unknown(name: str, similar: tuple[Offered, ...]) -> str:
+    """The same words whether there is none, or none that may be used."""
+    meant = ", ".join(one.slug for one in similar)
+    hint = f"did you mean {meant}?" if meant else "skill_search finds what there is."
+    return f"there is no skill {shown(name)} that you may use here; {hint}"

@@ -1,0 +1,175 @@
+"""A draft becomes a version, and the version the one that counts; its slug is held meanwhile."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from understudy.core.ids import new_id
+from understudy.skills import denials, granting
+from understudy.skills.author import Author
+from understudy.skills.change import Change
+from understudy.skills.checks import is_live
+from understudy.skills.drafting import Draft
+from understudy.skills.lifecycle import after_grants
+from understudy.skills.limits import MANIFEST
+from understudy.skills.manifest import Reading, described, read
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
+from understudy.skills.ports import SkillUnit, next_number
+from understudy.skills.runtime_settings import settings_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A skill and the version that counts now; one that was so already is unchanged."""
+
+    skill: Skill
+    version: SkillVersion
+    # Whether the agent that acts may use it.
+    granted: bool = False
+    is_unchanged: bool = False
+    # Of a patch: how often its text was there, and how often it was replaced.
+    replaced: int = 0
+    matches: int = 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What it needs and this machine has not; it can be used all the same."""
+        return self.skill.missing_deps
+
+
+# What a SKILL.md says of a skill, and its row repeats.
+SAID: Final[Mapping[str, Callable[[Reading], object]]] = {
+    "name": lambda reading: reading.manifest.name,
+    "description": described,
+    "tags": lambda reading: reading.manifest.tags,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Putting:
+    """How a draft is kept."""
+
+    action: str
+    # The agent that may use it from then on, where the skill is new.
+    grant_to: str | None = None
+    restored_from: int | None = None
+
+
+def keep(change: Change, draft: Draft, before: Skill | None, how: Putting) -> Kept:
+    """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
+    if before is not None and is_current(change.unit, before, draft):
+        return unchanged(change.unit, change.author, before)
+    if before is not None and is_live(before):
+        # Who may use a skill that is there already is for people to say.
+        how = replace(how, grant_to=None)
+    if how.grant_to is not None and not granting.is_agent(change.unit, how.grant_to):
+        # The agent was deleted while it worked; another one of its id is not to have the skill.
+        how = replace(how, grant_to=None)
+    number = next_number(change.unit, draft.slug)
+    skill = _row(change, draft, before, number, how)
+    change.unit.skill_bundles.put(draft.slug, number, draft.bundle)
+    if before is None:
+        change.unit.skills.add(skill)
+    version = _version(change, skill, how)
+    change.unit.skills.add_version(version)
+    if before is not None:
+        change.unit.skills.update(skill, expected_revision=before.revision)
+    if how.grant_to is not None:
+        granting.give_agent(change, skill, how.grant_to)
+    change.record(how.action, skill, acknowledged=draft.acknowledged)
+    return Kept(
+        skill=skill,
+        version=version,
+        granted=granting.is_caller_granted(change.unit, change.author, skill),
+    )
+
+
+def unchanged(unit: SkillUnit, author: Author, skill: Skill) -> Kept:
+    """The skill as it stands."""
+    return Kept(
+        skill=skill,
+        version=require_version(unit, skill, skill.version),
+        granted=granting.is_caller_granted(unit, author, skill),
+        is_unchanged=True,
+    )
+
+
+def is_current(unit: SkillUnit, skill: Skill, draft: Draft) -> bool:
+    """Whether this is what counts already, whole; what is damaged can be put anew."""
+    is_same = is_live(skill) and skill.digest == draft.bundle.digest
+    return is_same and unit.skill_bundles.get(skill.slug, skill.version) == draft.bundle
+
+
+def require_version(unit: SkillUnit, skill: Skill, number: int) -> SkillVersion:
+    """A version that the skill has, or `NotFound`."""
+    version = unit.skills.version(skill.skill_id, number)
+    if version is None:
+        raise denials.version_not_found(skill.slug, number)
+    return version
+
+
+def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: Putting) -> Skill:
+    after = read(draft.bundle.manifest_text)
+    fresh = Skill(
+        skill_id=new_id("skl"),
+        slug=draft.slug,
+        name=draft.manifest.name,
+        description=described(after),
+        tags=draft.manifest.tags,
+        origin=SkillOrigin.MANAGED,
+        owner_id=change.author.user_id,
+        version=number,
+        digest=draft.bundle.digest,
+        size=draft.bundle.size,
+        visibility=after_grants(Visibility.PRIVATE, granted=how.grant_to is not None),
+        frontmatter=draft.manifest.flat(),
+        missing_deps=draft.missing,
+        context=settings_of(draft.bundle).context,
+        created_at_ms=change.at_ms,
+        updated_at_ms=change.at_ms,
+    )
+    if before is None:
+        return fresh
+    if not is_live(before):
+        return replace(fresh, skill_id=before.skill_id, revision=before.revision + 1)
+    return _next(change.unit, fresh, before, after)
+
+
+def _next(unit: SkillUnit, fresh: Skill, before: Skill, after: Reading) -> Skill:
+    """A live skill in its next version."""
+    is_well = before.status is SkillStatus.ARCHIVED and not fresh.missing_deps
+    return replace(
+        before,
+        **_said(unit, before, after),
+        version=fresh.version,
+        digest=fresh.digest,
+        size=fresh.size,
+        status=SkillStatus.ACTIVE if is_well else before.status,
+        frontmatter=fresh.frontmatter,
+        missing_deps=fresh.missing_deps,
+        context=fresh.context,
+        updated_at_ms=fresh.updated_at_ms,
+        revision=before.revision + 1,
+    )
+
+
+def _said(unit: SkillUnit, before: Skill, after: Reading) -> dict[str, Any]:
+    """What changed in SKILL.md; what did not stays as somebody may have set it beside the file."""
+    data = unit.skill_bundles.read(before.slug, before.version, MANIFEST)
+    if data is None:
+        return {name: says(after) for name, says in SAID.items()}
+    earlier = read(data.decode(errors="replace"))
+    return {name: says(after) for name, says in SAID.items() if says(after) != says(earlier)}
+
+
+def _version(change: Change, skill: Skill, how: Putting) -> SkillVersion:
+    return SkillVersion(
+        skill_id=skill.skill_id,
+        number=skill.version,
+        digest=skill.digest,
+        size=skill.size,
+        actor=change.author.principal.actor,
+        created_at_ms=change.at_ms,
+        run_id=change.author.run_id,
+        restored_from=how.restored_from,
+    )

@@ -1,0 +1,133 @@
+"""What goes over the WebSocket: the frames, and what each method takes and answers."""
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from understudy.wire.base import Int32, Omitted, Request, RoleName, View
+from understudy.wire.skill_requests import UpdateSkill
+from understudy.wire.skills import Origin, Status, Visibility
+
+PROTOCOL = 3
+MAX_ID_CHARS = 128
+MAX_METHOD_CHARS = 100
+
+FrameId: TypeAlias = str | int | None
+ErrorCode: TypeAlias = Literal[
+    "INVALID_REQUEST",
+    "UNAUTHORIZED",
+    "NOT_FOUND",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "INTERNAL",
+    "UNAVAILABLE",
+]
+
+
+class RequestFrame(BaseModel):
+    """What a client asks for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    type: Literal["req"]
+    id: str | int
+    method: str = Field(min_length=1, max_length=MAX_METHOD_CHARS)
+    params: dict[str, Any] | None = None
+
+
+class FrameError(View):
+    """Why something was not done; `details` has the domain and code that HTTP would name."""
+
+    code: ErrorCode
+    message: str
+    details: dict[str, Any]
+    retryable: bool
+    retryAfterMs: Omitted[int] = None  # noqa: N815 - as the protocol spells it
+
+
+class ConnectParams(Request):
+    """Who calls. There are no paired devices and no tenants here, so `sender_id` and `tenant_hint`
+    have no effect, and a `tenant_id` is refused."""
+
+    token: str | None = Field(default=None, max_length=1000)
+    user_id: str | None = None
+    locale: str | None = Field(default=None, max_length=100)
+    sender_id: str | None = None
+    tenant_id: str | None = None
+    tenant_hint: str | None = None
+
+
+class Server(View):
+    """Who answers."""
+
+    name: str
+    version: str
+
+
+class Connected(View):
+    """Who the caller is from now on."""
+
+    protocol: int = PROTOCOL
+    role: RoleName
+    user_id: str
+    tenant_id: str | None = None
+    cross_tenant: bool = False
+    server: Server
+
+
+class ListSkillsParams(Request):
+    """Where a list goes on, and how much of it is wanted."""
+
+    limit: Int32 | None = None
+    cursor: str | None = None
+
+
+class GetSkillParams(Request):
+    """The slug or id of a skill."""
+
+    name: str = Field(min_length=1)
+
+
+class UpdateSkillParams(Request):
+    """A skill by its slug or id, and what is to change."""
+
+    name: str | None = None
+    id: str | None = None
+    updates: UpdateSkill
+
+
+class NamedSkill(View):
+    """What every answer says of a skill; `source` is its origin."""
+
+    id: str
+    slug: str
+    name: str
+    description: str
+    source: Origin
+    version: int
+    visibility: Visibility
+    tags: list[str]
+    is_system: bool
+    enabled: bool
+    status: Status
+    author: Omitted[str] = None
+    missing_deps: list[str]
+
+
+class ListedSkills(View):
+    """A page of skills by name, and the cursor of the next one if there is one."""
+
+    skills: list[NamedSkill]
+    next_cursor: Omitted[str] = None
+
+
+class SkillContent(NamedSkill):
+    """A skill with its instructions, which are SKILL.md without the front matter."""
+
+    content: str
+
+
+class SkillUpdated(View):
+    """It is done; `ok` is text, as the protocol of skills has always had it."""
+
+    ok: Literal["true"] = "true"

@@ -1,0 +1,69 @@
+"""How many are there: in all, of those who have not said who they are, and of each user."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from understudy.core.errors import LimitExceeded, Unavailable
+from understudy.ws.limits import Limits
+
+
+class Crowd:
+    """Everybody who is connected; whoever is not known takes no place from those who are."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = Lock()
+        self._strangers = 0
+        self._users: Counter[str] = Counter()
+
+    @contextmanager
+    def enter(self) -> Iterator["Visitor"]:
+        """Let a stranger in, until they leave; `Unavailable` when there is no room."""
+        with self._lock:
+            is_full = self._strangers + self._users.total() >= self._limits.connections
+            if is_full or self._strangers >= self._limits.strangers:
+                raise Unavailable(
+                    "too_many_connections", domain="ws", detail="too many connections are open"
+                )
+            self._strangers += 1
+        visitor = Visitor(self)
+        try:
+            yield visitor
+        finally:
+            self._leave(visitor)
+
+    def introduce(self, visitor: "Visitor", user_id: str) -> None:
+        """Have a stranger be a user; `LimitExceeded` when that one is there often enough."""
+        with self._lock:
+            if self._users[user_id] >= self._limits.per_user:
+                raise LimitExceeded(
+                    "too_many_connections",
+                    domain="ws",
+                    detail=f"a user may have {self._limits.per_user} connections at a time",
+                )
+            self._strangers -= 1
+            self._users[user_id] += 1
+            visitor.user_id = user_id
+
+    def _leave(self, visitor: "Visitor") -> None:
+        with self._lock:
+            if visitor.user_id is None:
+                self._strangers -= 1
+                return
+            self._users[visitor.user_id] -= 1
+            # Nobody is remembered who is gone.
+            self._users += Counter()
+
+
+class Visitor:
+    """One who is connected."""
+
+    def __init__(self, crowd: Crowd) -> None:
+        self._crowd = crowd
+        self.user_id: str | None = None
+
+    def is_now(self, user_id: str) -> None:
+        """Say who it is; once."""
+        self._crowd.introduce(self, user_id)

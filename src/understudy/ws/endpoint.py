@@ -1,0 +1,59 @@
+"""The way in: who may open a socket at all, and how many may be open."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
+
+from understudy.access.browsers import refuse_other_sites
+from understudy.core.errors import Rejected, Unavailable, UnderstudyError
+from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem
+from understudy.ws.connection import Connection
+from understudy.ws.crowd import Crowd
+from understudy.ws.parts import WsParts
+
+PATH: Final = "/ws"
+STATUS: Final[Mapping[type[UnderstudyError], int]] = {Rejected: 403, Unavailable: 503}
+
+
+class Endpoint:
+    """Opens connections, and counts them."""
+
+    def __init__(self, parts: WsParts) -> None:
+        self._parts = parts
+        self._crowd = Crowd(parts.limits)
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Serve one connection to its end, or refuse it before it is one."""
+        with ExitStack() as stack:
+            try:
+                # A browser lets every page open a socket anywhere, and read what comes.
+                refuse_other_sites(socket.headers)
+                visitor = stack.enter_context(self._crowd.enter())
+            except (Rejected, Unavailable) as error:
+                await socket.send_denial_response(_denial(error))
+                return
+            await socket.accept()
+            await Connection(socket, self._parts, visitor).serve()
+
+
+def mount(app: FastAPI, parts: WsParts) -> None:
+    """Have an app answer at `/ws`."""
+    app.router.routes.append(WebSocketRoute(PATH, Endpoint(parts).serve, name="ws"))
+
+
+def _denial(error: UnderstudyError) -> Response:
+    status = STATUS[type(error)]
+    problem = Problem(
+        type=TYPE_PREFIX + error.code,
+        title=error.code.replace("_", " ").capitalize(),
+        status=status,
+        detail=error.detail,
+        code=error.code,
+        domain=error.domain,
+    )
+    return Response(problem.model_dump_json(), status_code=status, media_type=MEDIA_TYPE)

@@ -1,0 +1,90 @@
+"""Errors as frames: one table from class to code, nothing of what nobody foresaw."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import structlog
+from pydantic import ValidationError
+
+from understudy.core.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    Rejected,
+    Unauthenticated,
+    Unavailable,
+    UnderstudyError,
+)
+from understudy.core.pointer import pointer
+from understudy.wire.websocket import ErrorCode, FrameError
+
+log = structlog.get_logger()
+
+CODES: Final[Mapping[type[UnderstudyError], ErrorCode]] = {
+    NotFound: "NOT_FOUND",
+    Conflict: "FAILED_PRECONDITION",
+    Rejected: "UNAUTHORIZED",
+    Unauthenticated: "UNAUTHORIZED",
+    Invalid: "INVALID_REQUEST",
+    LimitExceeded: "RESOURCE_EXHAUSTED",
+    Unavailable: "UNAVAILABLE",
+    UnderstudyError: "INTERNAL",
+}
+RETRYABLE: Final = frozenset({"UNAVAILABLE"})
+RETRY_AFTER_MS: Final = 1000
+MAX_ERRORS: Final = 50
+INTERNAL: Final = UnderstudyError(
+    "internal_error",
+    domain="daemon",
+    detail="something went wrong in the daemon; its log says what",
+)
+
+
+def error_of(error: Exception) -> FrameError:
+    """What to answer to an error; what nobody foresaw goes to the log alone."""
+    if not isinstance(error, UnderstudyError):
+        log.error("ws.failed", exc_info=error)
+        error = INTERNAL
+    code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+    return FrameError(
+        code=code,
+        message=error.detail,
+        details=_details(error),
+        retryable=code in RETRYABLE,
+        retryAfterMs=RETRY_AFTER_MS if code in RETRYABLE else None,
+    )
+
+
+def _details(error: UnderstudyError) -> dict[str, Any]:
+    found: dict[str, Any] = {"domain": error.domain, "code": error.code}
+    wrong: tuple[FieldError, ...] = getattr(error, "errors", ())
+    if wrong:
+        found["errors"] = [
+            {"pointer": each.pointer, "code": each.code, "detail": each.detail}
+            for each in wrong[:MAX_ERRORS]
+        ]
+    if error.params:
+        found["params"] = error.params
+    return found
+
+
+def wrong_values(error: ValidationError, *under: str) -> Invalid:
+    """The error for values that are not what they have to be, `under` some place in the frame."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    errors = tuple(
+        FieldError(
+            pointer=pointer((*under, *each["loc"])), code=str(each["type"]), detail=each["msg"]
+        )
+        for each in found[:MAX_ERRORS]
+    )
+    shown = "; ".join(f"{each.pointer}: {each.detail}" for each in errors[:3])
+    return Invalid("bad_request", domain="ws", detail=shown, errors=errors)
+
+
+def within(error: Invalid, place: str) -> Invalid:
+    """The same error about values that stand at a place in the frame."""
+    errors = tuple(replace(each, pointer=place + each.pointer) for each in error.errors)
+    return Invalid(error.code, domain=error.domain, detail=error.detail, errors=errors)

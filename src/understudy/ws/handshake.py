@@ -1,0 +1,68 @@
+"""Who speaks on a connection, and whether they still may."""
+
+from collections.abc import Mapping
+
+from understudy.access.bearer import ACT_FOR, bearer_token
+from understudy.access.browsers import refuse_foreign_host
+from understudy.core.errors import Invalid, Unauthenticated
+from understudy.core.principal import Principal
+from understudy.wire.websocket import Connected, ConnectParams, Server
+from understudy.ws.crowd import Visitor
+from understudy.ws.parts import WsParts
+
+SERVER_NAME = "understudy"
+
+
+class Caller:
+    """The one who connected. A token may be deleted meanwhile, so nothing of it is remembered but
+    the token itself."""
+
+    def __init__(self, parts: WsParts, headers: Mapping[str, str], visitor: Visitor) -> None:
+        self._parts = parts
+        self._visitor = visitor
+        self._headers = headers
+        self._token: str | None = None
+        self._act_for: str | None = None
+        self.is_known = False
+
+    def connect(self, params: ConnectParams) -> Connected:
+        """Let somebody in, by the token of the frame or of the request that opened the socket."""
+        if self.is_known:
+            raise Invalid(
+                "already_connected", domain="ws", detail="this connection has a caller already"
+            )
+        if params.tenant_id:
+            raise Invalid(
+                "no_tenants",
+                domain="ws",
+                pointer="/params/tenant_id",
+                detail="there are no tenants here; leave it out",
+            )
+        self._token = params.token or bearer_token(self._headers.get("authorization"))
+        self._act_for = self._other_user(params.user_id or self._headers.get(ACT_FOR))
+        principal = self._authenticate()
+        self._visitor.is_now(principal.user_id)
+        self.is_known = True
+        return Connected(
+            role=principal.role.value,
+            user_id=principal.user_id,
+            server=Server(name=SERVER_NAME, version=self._parts.version),
+        )
+
+    def principal(self) -> Principal:
+        """Who asks now."""
+        if not self.is_known:
+            raise Unauthenticated(
+                "unauthorized", domain="auth", detail="the first request has to be connect"
+            )
+        return self._authenticate()
+
+    def _other_user(self, user_id: str | None) -> str | None:
+        """The user to act for; whoever names themselves asks for nothing."""
+        self._act_for = None
+        return user_id if user_id and self._authenticate().user_id != user_id else None
+
+    def _authenticate(self) -> Principal:
+        if self._token is None and self._parts.is_loopback:
+            refuse_foreign_host(self._headers)
+        return self._parts.tokens.authenticate(self._token, act_for=self._act_for)

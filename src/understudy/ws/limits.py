@@ -1,0 +1,33 @@
+"""How much a connection may send, hold back and wait."""
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_FRAME_BYTES: Final = 512 * 1024
+PING_S: Final = 30.0
+# A client that has not answered a ping by then has said nothing for 60 s.
+PONG_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a connection is held to."""
+
+    connections: int = 500
+    # Of those, how many may be there without having said who they are, and how long.
+    strangers: int = 50
+    read_s: float = 10.0
+    # And how many may be of one user.
+    per_user: int = 50
+    # How long a frame may wait for a client to take it, or to find room in the queue.
+    write_s: float = 10.0
+    # Frames that wait for a client.
+    queue: int = 256
+    # Events of which it is not known yet whether a client may hear of them; all share them.
+    backlog: int = 4096
+    # What somebody may ask who is not known, and how long each may be.
+    attempts: int = 10
+    first_frame_chars: int = 16 * 1024
+
+
+LIMITS: Final = Limits()

@@ -1,0 +1,117 @@
+"""What can be asked for, and by whom: what is not in the table, nobody can."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from understudy.core.errors import (
+    Invalid,
+    Rejected,
+    Unauthenticated,
+    Unavailable,
+    UnderstudyError,
+)
+from understudy.core.principal import Principal, Role
+from understudy.skills.author import Author
+from understudy.skills.refused import record_refusal
+from understudy.wire.base import JsonObject, Request, View
+from understudy.wire.websocket import (
+    ConnectParams,
+    GetSkillParams,
+    ListSkillsParams,
+    RequestFrame,
+    UpdateSkillParams,
+)
+from understudy.ws.errors import wrong_values
+from understudy.ws.handshake import Caller
+from understudy.ws.parts import WsParts
+from understudy.ws.skills import get_skill, list_skills, update_skill
+
+CONNECT: Final = "connect"
+# How the audit names somebody who is not known.
+NOBODY: Final = Principal(user_id="anonymous", role=Role.VIEWER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One thing a client can ask for."""
+
+    params: type[Request]
+    answer: Callable[[WsParts, Principal, Any], View]
+    # What nobody thought about, only an admin may.
+    role: Role = Role.ADMIN
+    # The name by which the audit knows a change; None where nothing changes.
+    action: str | None = None
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    "skills.list": Method(params=ListSkillsParams, answer=list_skills, role=Role.VIEWER),
+    "skills.get": Method(params=GetSkillParams, answer=get_skill, role=Role.VIEWER),
+    "skills.update": Method(
+        params=UpdateSkillParams,
+        answer=update_skill,
+        role=Role.OPERATOR,
+        action="skills.update",
+    ),
+}
+
+
+def answer(parts: WsParts, caller: Caller, frame: RequestFrame) -> View:
+    """Do what a frame asks for; a change that is refused is in the audit."""
+    if frame.method == CONNECT:
+        return _connect(parts, caller, frame)
+    method = METHODS.get(frame.method)
+    principal = NOBODY
+    try:
+        principal = caller.principal()
+        if method is None:
+            raise Invalid("unknown_method", domain="ws", pointer="/method", detail="no such method")
+        return _call(parts, principal, method, frame)
+    except UnderstudyError as error:
+        if method is not None and method.action is not None:
+            _record(parts, principal, method.action, frame, error)
+        raise
+
+
+def _connect(parts: WsParts, caller: Caller, frame: RequestFrame) -> View:
+    try:
+        return caller.connect(_params(ConnectParams, frame))
+    except (Rejected, Unauthenticated) as error:
+        _record(parts, NOBODY, "ws.connect", frame, error)
+        raise
+
+
+def _call(parts: WsParts, principal: Principal, method: Method, frame: RequestFrame) -> View:
+    principal.require(method.role)
+    reason = parts.readiness() if method.action is not None else None
+    if reason is not None:
+        raise Unavailable(f"daemon_{reason}", domain="readiness", detail=f"the daemon is {reason}")
+    return method.answer(parts, principal, _params(method.params, frame))
+
+
+def _params(kind: type[Any], frame: RequestFrame) -> Any:
+    try:
+        return kind.model_validate(frame.params or {})
+    except ValidationError as problem:
+        raise wrong_values(problem, "params") from None
+
+
+def _record(
+    parts: WsParts,
+    principal: Principal,
+    action: str,
+    frame: RequestFrame,
+    error: UnderstudyError,
+) -> None:
+    """Write down who was told no; a daemon that cannot do something now refuses nobody."""
+    if not isinstance(error, Unavailable):
+        author = Author(principal=principal)
+        ref = _named(frame.params or {})
+        record_refusal(parts.units, parts.clock, author, action, ref, error)
+
+
+def _named(params: JsonObject) -> str:
+    """What a change was to be made to, as the caller put it."""
+    return next((str(params[key]) for key in ("id", "name") if params.get(key)), "")

@@ -1,0 +1,112 @@
+"""What can be asked about skills: the same services as over HTTP, in other words."""
+
+from dataclasses import replace
+from typing import Final
+
+from understudy.core.errors import Invalid
+from understudy.core.page import MAX_LIMIT, PageRequest
+from understudy.core.principal import Principal
+from understudy.skills import denials
+from understudy.skills.author import Author
+from understudy.skills.checks import is_id
+from understudy.skills.filters import SkillFilter
+from understudy.skills.model import Skill, Visibility
+from understudy.skills.updating import Changes
+from understudy.wire.websocket import (
+    GetSkillParams,
+    ListedSkills,
+    ListSkillsParams,
+    NamedSkill,
+    SkillContent,
+    SkillUpdated,
+    UpdateSkillParams,
+)
+from understudy.ws.errors import within
+from understudy.ws.limits import MAX_FRAME_BYTES
+from understudy.ws.parts import WsParts
+
+# What a frame holds beside the list itself.
+ROOM: Final = MAX_FRAME_BYTES - 4096
+
+
+def list_skills(parts: WsParts, principal: Principal, params: ListSkillsParams) -> ListedSkills:
+    """The skills that the caller may know of; fewer than asked for when they are long."""
+    request = PageRequest.parse(limit=params.limit or MAX_LIMIT, cursor=params.cursor)
+    while True:
+        page = parts.library.page(principal, request, SkillFilter())
+        listed = ListedSkills(
+            skills=[_named(skill) for skill in page.items], next_cursor=page.next_cursor
+        )
+        if request.limit == 1 or len(listed.model_dump_json().encode()) <= ROOM:
+            return listed
+        request = replace(request, limit=request.limit // 2)
+
+
+def get_skill(parts: WsParts, principal: Principal, params: GetSkillParams) -> SkillContent:
+    """One skill with its instructions."""
+    found = parts.library.get(principal, _name(params.name))
+    return SkillContent(**_named(found.skill).model_dump(), content=found.instructions)
+
+
+def update_skill(parts: WsParts, principal: Principal, params: UpdateSkillParams) -> SkillUpdated:
+    """Change what people may change of a skill."""
+    given = params.updates
+    if not any(value is not None for value in given.model_dump().values()):
+        raise Invalid(
+            "no_updates",
+            domain="ws",
+            pointer="/params/updates",
+            detail="say what is to change: name, description, tags or visibility",
+        )
+    changes = Changes(
+        name=given.name,
+        description=given.description,
+        tags=None if given.tags is None else tuple(given.tags),
+        visibility=None if given.visibility is None else Visibility(given.visibility),
+    )
+    ref = _ref(params)
+    try:
+        parts.skills.update(Author(principal=principal), ref, changes)
+    except Invalid as error:
+        raise within(error, "/params/updates") from None
+    return SkillUpdated()
+
+
+def _ref(params: UpdateSkillParams) -> str:
+    """The one skill that is named."""
+    named = [ref for ref in (params.id, params.name) if ref]
+    if len(named) != 1:
+        raise Invalid(
+            "bad_request",
+            domain="ws",
+            pointer="/params",
+            detail="give the name or the id of a skill, and not both",
+        )
+    return _name(params.name) if params.name else named[0]
+
+
+def _name(name: str) -> str:
+    """A name as it is; one that no skill could have is that of none, unlike a malformed id."""
+    try:
+        is_id(name)
+    except Invalid:
+        raise denials.not_found(name) from None
+    return name
+
+
+def _named(skill: Skill) -> NamedSkill:
+    return NamedSkill(
+        id=skill.skill_id,
+        slug=skill.slug,
+        name=skill.name,
+        description=skill.description,
+        source=skill.origin.value,
+        version=skill.version,
+        visibility=skill.visibility.value,
+        tags=list(skill.tags),
+        is_system=skill.is_system,
+        enabled=skill.enabled,
+        status=skill.status.value,
+        author=skill.frontmatter.get("author"),
+        missing_deps=list(skill.missing_deps),
+    )

@@ -1,0 +1,105 @@
+"""One of each thing that a path can name, so that calls get further than "there is none"."""
+
+import re
+from collections.abc import Callable, Mapping, Set
+from itertools import count
+from typing import Any
+
+from tests.api.skill_desk import Person
+from tests.support.skill_service import skill_md
+
+Made = Mapping[str, str]
+Maker = Callable[[Person, Made], str]
+_numbers = count(1)
+SCOPE = {"kind": "workspace", "id": "default"}
+
+
+def furniture(root: Person, path: str, without: Set[str] = frozenset()) -> dict[str, str]:
+    """Something that is there for every name in a path, where we know how to make it."""
+    made: dict[str, str] = {}
+    for name in re.findall(r"{(\w+)}", path):
+        if name in MAKERS.keys() - without:
+            made[name] = MAKERS[name](root, made)
+    return made
+
+
+def _session(root: Person, made: Made) -> str:
+    if "session_id" in made:
+        return made["session_id"]
+    return str(root.ok("POST", "/v1/sessions", {"session_id": f"s{next(_numbers)}"})["session_id"])
+
+
+def _run(root: Person, made: Made) -> str:
+    path = f"/v1/sessions/{_session(root, made)}/runs"
+    return str(root.ok("POST", path, {"content": "hello"})["run_id"])
+
+
+def _task(root: Person, made: Made) -> str:
+    path = f"/v1/sessions/{_session(root, made)}/tasks"
+    return str(root.ok("POST", path, {"title": "X"})["task_id"])
+
+
+def _skill(root: Person, _: Made) -> str:
+    content = skill_md(f"Skill {next(_numbers)}")
+    return str(root.ok("POST", "/v1/skills", {"content": content})["id"])
+
+
+def _trashed(root: Person, made: Made) -> str:
+    return str(root.ok("DELETE", f"/v1/skills/{_skill(root, made)}")["trash_name"])
+
+
+def _candidate(root: Person, _: Made) -> str:
+    said = {"scope": SCOPE, "kind": "fact", "content": f"Fact {next(_numbers)}."}
+    return str(root.ok("POST", "/v1/learning-candidates", said)["candidate_id"])
+
+
+def _learning(root: Person, made: Made) -> str:
+    path = f"/v1/learning-candidates/{_candidate(root, made)}/publish"
+    return str(root.ok("POST", path, {})["learning_id"])
+
+
+def _schedule(root: Person, made: Made) -> str:
+    body = {
+        "name": f"schedule-{next(_numbers)}",
+        "target_session_id": _session(root, made),
+        "cadence": {"type": "interval", "every_seconds": 3600},
+        "request": {"content": "hello"},
+    }
+    return str(root.ok("POST", "/v1/schedules", body)["schedule_id"])
+
+
+def _message(root: Person, made: Made) -> str:
+    to = {"agent_id": made["agent_id"]} if "agent_id" in made else {}
+    body = to or {"session_id": _session(root, made)}
+    return str(root.ok("POST", "/v1/mailboxes", {**body, "content": "hello"})["message_id"])
+
+
+def _made(path: str, field: str, **body: Any) -> Maker:
+    return lambda root, _: str(root.ok("POST", path, body)[field])
+
+
+def _always(value: str) -> Maker:
+    return lambda *_: value
+
+
+# What a path calls it, and how one is made. What is not here is only ever asked for in vain.
+MAKERS: Mapping[str, Maker] = {
+    "session_id": _session,
+    "run_id": _run,
+    "task_id": _task,
+    "skill_id": _skill,
+    "trash_name": _trashed,
+    "candidate_id": _candidate,
+    "learning_id": _learning,
+    "schedule_id": _schedule,
+    "message_id": _message,
+    "agent_id": _always("default"),
+    "user_id": _always("bob"),
+    "route_id": _always("scripted"),
+    "path": _always("SKILL.md"),
+    "name": _always("SOUL.md"),
+    "persona_id": _made("/v1/personas", "persona_id", soul="A"),
+    "project_id": _made("/v1/projects", "project_id", display_name="X"),
+    "token_id": _made("/v1/tokens", "token_id", user_id="eve", role="viewer"),
+    "asset_id": _made("/v1/assets", "asset_id", file_name="a.txt", content_base64="YQ=="),
+}

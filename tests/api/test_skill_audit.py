@@ -1,0 +1,201 @@
+"""What the audit keeps of skills, and who may read it; what the product ships stays as it is."""
+
+from time import sleep
+
+import pytest
+
+from tests.api.skill_desk import ALL, ONE, Desk, packed
+from tests.api.test_skills import CHANGES
+from tests.support.skill_service import HARMFUL, OK_MD, SLUG
+
+AGENT, USER = {"agent_id": "default"}, {"user_id": "bob"}
+
+
+def test_every_change_leaves_one_entry_with_its_version(desk: Desk) -> None:
+    made = desk.ann.create()
+    desk.ann.upload(packed({"SKILL.md": OK_MD, "a.txt": "a"}))
+    steps = (
+        ("POST", "/patch", {"find": "numbers", "replace": "figures"}),
+        ("PUT", "", {"name": "Report"}),
+        ("POST", "/toggle", {"enabled": False}),
+        ("POST", "/restore", {"version": 1}),
+        ("POST", "/grants/agent", AGENT),
+        ("DELETE", "/grants/agent/default", None),
+        ("DELETE", "", None),
+    )
+    answers = [desk.ann.ok(method, ONE + path, body) for method, path, body in steps]
+    desk.ann.ok("POST", f"{ALL}/trash/{answers[-1]['trash_name']}/restore")
+    entries = list(reversed(desk.root.audit()))
+    assert [(entry["action"], entry.get("version")) for entry in entries] == [
+        ("skills.create", 1),
+        ("skills.upload", 2),
+        ("skills.patch", 3),
+        ("skills.update", 3),
+        ("skills.toggle", 3),
+        ("skills.restore", 4),
+        ("skills.grant", 4),
+        ("skills.revoke", 4),
+        ("skills.delete", 4),
+        ("skills.undelete", 4),
+    ]
+    for entry in entries:
+        assert (entry["actor"], entry["resource_id"]) == ("ann", made["id"])
+        assert (entry["outcome"], entry["resource"]) == ("done", "skills")
+        assert entry["request_id"]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change[0]} {change[1]}")
+def test_every_refusal_leaves_one_entry(desk: Desk, change: tuple[str, str, object]) -> None:
+    made = desk.ann.create()
+    method, path, body = change
+    by_id, by_slug = path.format(ref=made["id"]), path.format(ref=SLUG)
+    desk.nobody.call(method, by_id, body)
+    desk.vera.call(method, by_id, body)
+    desk.bob.call(method, by_id, body)
+    desk.bob.call(method, by_slug, body)
+    desk.bob.call(method, path.format(ref="Not-A-Slug"), body)
+    entries = [entry for entry in desk.root.audit() if entry["outcome"] == "refused"]
+    assert [(entry["actor"], entry["reason"]) for entry in reversed(entries)] == [
+        ("anonymous", "auth/unauthorized"),
+        ("vera", "auth/forbidden"),
+        ("bob", "skills/skill_not_yours"),
+        ("bob", "skills/skill_not_found"),
+        ("bob", "skills/invalid_skill_ref"),
+    ]
+    assert all(entry["action"].startswith("skills.") for entry in entries)
+
+
+def test_what_the_guard_or_the_shape_refuses_is_kept_too(desk: Desk) -> None:
+    desk.ann.create()
+    desk.ann.upload(packed({"SKILL.md": f"{OK_MD}\n{HARMFUL}\n"}))
+    desk.ann.call("PUT", ONE, {"owner_id": "bob"})
+    refused = [entry for entry in desk.root.audit() if entry["outcome"] == "refused"]
+    assert [(entry["action"], entry["reason"]) for entry in refused] == [
+        ("skills.update", "api/bad_request"),
+        ("skills.upload", "skills/skill_unsafe"),
+    ]
+
+
+def test_the_audit_of_a_private_skill_is_for_those_who_know_of_it(desk: Desk) -> None:
+    made = desk.ann.create()
+    desk.bob.call("DELETE", f"{ALL}/{made['id']}")
+    assert [entry["action"] for entry in desk.ann.audit()] == ["skills.delete", "skills.create"]
+    assert [entry["action"] for entry in desk.bob.audit()] == ["skills.delete"]
+    assert desk.vera.audit() == []
+    everything = desk.vera.call("GET", "/v1/audit").text
+    assert SLUG not in everything
+    assert made["id"] not in everything
+    desk.root.ok("PUT", ONE, {"visibility": "public"})
+    assert len(desk.vera.audit()) == 3
+
+
+def test_who_makes_a_deleted_skill_anew_is_not_told_what_became_of_the_other(desk: Desk) -> None:
+    desk.ann.create()
+    desk.ann.ok("POST", f"{ONE}/grants/user", {"user_id": "carol"})
+    desk.ann.ok("DELETE", ONE)
+    sleep(0.002)
+    desk.bob.create()
+
+    told = [(entry["actor"], entry["action"]) for entry in desk.bob.audit()]
+
+    assert told == [("bob", "skills.create")]
+    assert len(desk.root.audit()) == 4
+
+
+@pytest.fixture
+def seeded(desk: Desk) -> Desk:
+    """The desk with the skills that come with the product."""
+    desk.daemon.services.skills.startup()
+    return desk
+
+
+def test_shipped_skills_are_there_for_everybody(seeded: Desk) -> None:
+    found = {skill["slug"]: skill for skill in seeded.vera.ok("GET", ALL)["items"]}
+    assert {"skill-creator", "review-assistant"} <= set(found)
+    for skill in found.values():
+        assert (skill["is_system"], skill["origin"], skill["owner_id"]) == (
+            True,
+            "system",
+            "system",
+        )
+        assert (skill["visibility"], skill["actions"]) == ("public", [])
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change[0]} {change[1]}")
+def test_not_even_an_admin_changes_a_shipped_skill(
+    seeded: Desk, change: tuple[str, str, object]
+) -> None:
+    method, path, body = change
+    before = seeded.root.ok("GET", f"{ALL}/skill-creator")
+    answer = seeded.root.call(method, path.format(ref="skill-creator"), body)
+    if path.endswith("/toggle"):
+        assert answer.status_code == 200
+        seeded.root.ok("POST", f"{ALL}/skill-creator/toggle", {"enabled": True})
+        assert seeded.ann.refused(method, path.format(ref="skill-creator"), body)[0] == 403
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (403, "skill_is_system")
+    kept = ("version", "digest", "name", "description", "visibility", "tags", "status", "enabled")
+    after = seeded.root.ok("GET", f"{ALL}/skill-creator")
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+
+
+def test_the_slug_of_a_shipped_skill_cannot_be_taken(seeded: Desk) -> None:
+    for person in (seeded.ann, seeded.root):
+        body = {"content": OK_MD, "slug": "skill-creator"}
+        assert person.refused("POST", ALL, body) == (409, "skill_slug_is_system")
+        upload = person.upload(packed({"SKILL.md": OK_MD}), slug="skill-creator")
+        assert (upload.status_code, upload.json()["code"]) == (409, "skill_slug_is_system")
+
+
+ADMINS_ONLY = (
+    ("POST", f"{ALL}/rescan-deps", None),
+    ("POST", f"{ALL}/install-deps", None),
+    ("POST", f"{ALL}/install-dep", {"dep": "pip:requests"}),
+    ("GET", f"{ALL}/runtimes", None),
+)
+
+
+@pytest.mark.parametrize("call", ADMINS_ONLY, ids=lambda call: call[1])
+def test_what_the_machine_has_is_for_admins(desk: Desk, call: tuple[str, str, object]) -> None:
+    method, path, body = call
+    for person in (desk.ann, desk.vera):
+        assert person.refused(method, path, body) == (403, "forbidden")
+    assert desk.nobody.call(method, path, body).status_code == 401
+
+
+def test_looking_again_tells_how_each_skill_stands(desk: Desk) -> None:
+    desk.ann.create()
+    rescan = desk.root.ok("POST", f"{ALL}/rescan-deps")
+    assert rescan == {
+        "updated": 0,
+        "results": [{"slug": SLUG, "status": "ok", "missing": []}],
+    }
+    installed = desk.root.ok("POST", f"{ALL}/install-deps")
+    assert installed["errors"] == installed["pip"] == []
+    assert installed["message"]
+
+
+def test_the_runtimes_are_listed(desk: Desk) -> None:
+    found = desk.root.ok("GET", f"{ALL}/runtimes")
+    names = [each["name"] for each in found["runtimes"]]
+    assert names[:2] == ["python3", "pip3"]
+    python, pip = found["runtimes"][:2]
+    # A busy machine may not answer in time, and then the program counts as absent.
+    assert python.get("version", "Python 3").startswith("Python 3")
+    assert found["ready"] is (python["available"] and pip["available"])
+
+
+@pytest.mark.parametrize(
+    "dep",
+    [
+        "pip:--index-url=http://x",
+        "pip:x; rm -" + "rf /",
+        "npm:../evil",
+        "pip:",
+        "pip:git+https://x.example/y",
+        "x" * 5000,
+    ],
+)
+def test_what_is_no_name_of_a_package_is_not_installed(desk: Desk, dep: str) -> None:
+    answer = desk.root.refused("POST", f"{ALL}/install-dep", {"dep": dep})
+    assert answer == (400, "invalid_dependency")

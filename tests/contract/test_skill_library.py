@@ -1,0 +1,525 @@
+"""What people see of skills: their own, the granted and the open ones, and of others no trace."""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.factories import NOW, make_agent
+from tests.support.skill_shop import ADMIN, ALL, ANN, BOB, VIEWER, SkillShop, skill_md, skill_shop
+from tests.support.skill_store import (
+    keep_version,
+    make_skill,
+    make_version,
+    to_agent,
+    to_user,
+)
+from understudy.core.errors import DamagedRecord, Invalid, NotFound, Rejected, UnderstudyError
+from understudy.core.page import PageRequest, decode_cursor
+from understudy.core.principal import Principal
+from understudy.daemon.skill_status import SkillStatus as StatusOfSkills
+from understudy.skills.access import Reason
+from understudy.skills.bundle import Bundle
+from understudy.skills.filters import EVERYTHING, SkillFilter
+from understudy.skills.library import SkillLibrary
+from understudy.skills.manifest import read
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, Visibility
+from understudy.skills.ports import BundleFile
+from understudy.storage.engine import open_engine
+
+
+@pytest.fixture
+def engine(migrated_url: str) -> Iterator[sa.Engine]:
+    engine = open_engine(migrated_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def shop(engine: sa.Engine, tmp_path: Path) -> SkillShop:
+    return skill_shop(engine, tmp_path)
+
+
+@pytest.fixture
+def library(shop: SkillShop) -> SkillLibrary:
+    return shop.library
+
+
+def two_versions(shop: SkillShop, slug: str = "weekly", **fields: object) -> Skill:
+    """A skill of ann's whose second version has a companion."""
+    skill = shop.keep(slug, **fields)
+    with shop.units.write() as unit:
+        unit.skills.hold(slug)
+        text = skill_md(slug, "Does it better", "Do it better.", "when-to-use: On Fridays\n")
+        bundle = Bundle({"SKILL.md": text.encode(), "scripts/run.py": b"print(1)\n"})
+        version = keep_version(unit, skill, bundle)
+        newer = replace(
+            skill, version=version.number, digest=bundle.digest, size=bundle.size, revision=2
+        )
+        unit.skills.update(newer, expected_revision=1)
+    return newer
+
+
+def slugs(library: SkillLibrary, who: Principal, narrowed: SkillFilter = EVERYTHING) -> list[str]:
+    return [skill.slug for skill in library.page(who, ALL, narrowed).items]
+
+
+# Every way to look at one skill.
+LOOKS: dict[str, Callable[[SkillLibrary, Principal, str], object]] = {
+    "current": lambda library, who, ref: library.current(who, ref),
+    "get": lambda library, who, ref: library.get(who, ref),
+    "versions": lambda library, who, ref: library.versions(who, ref, ALL),
+    "files": lambda library, who, ref: library.files(who, ref, None),
+    "read_file": lambda library, who, ref: library.read_file(who, ref, "SKILL.md", None),
+    "diff": lambda library, who, ref: library.diff(who, ref, 1, 1),
+    "export": lambda library, who, ref: library.export(who, ref, None),
+    "access": lambda library, who, ref: library.access(who, ref, agent_id="a", user_id=None),
+    "access of others": lambda library, who, ref: library.access(
+        who, ref, agent_id="a", user_id="ann"
+    ),
+    "grants": lambda library, who, ref: library.grants(who, ref),
+}
+
+
+def refusal(look: str, library: SkillLibrary, who: Principal, ref: str) -> UnderstudyError:
+    with pytest.raises(UnderstudyError) as caught:
+        LOOKS[look](library, who, ref)
+    return caught.value
+
+
+def test_somebody_else_s_private_skill_looks_like_a_missing_one(
+    shop: SkillShop, library: SkillLibrary
+) -> None:
+    hers = shop.keep("weekly")
+
+    for look in LOOKS:
+        LOOKS[look](library, ANN, "weekly")
+        LOOKS[look](library, ADMIN, hers.skill_id)
+        for found, missing in (("weekly", "weekend"), (hers.skill_id, "skl_missing")):
+            there, nowhere = (refusal(look, library, BOB, ref) for ref in (found, missing))
+            assert isinstance(there, NotFound), look
+            assert there.code == nowhere.code == "skill_not_found", look
+            assert there.detail.replace(found, "…") == nowhere.detail.replace(missing, "…"), look
+
+
+def test_a_deleted_skill_looks_like_a_missing_one_to_its_owner_too(
+    shop: SkillShop, library: SkillLibrary
+) -> None:
+    skill = shop.keep("weekly")
+    with shop.units.write() as unit:
+        gone = replace(skill, status=SkillStatus.DELETED, trash_name="weekly.1", revision=2)
+        unit.skills.update(gone, expected_revision=1)
+
+    for look in LOOKS:
+        assert refusal(look, library, ANN, "weekly").code == "skill_not_found", look
+        assert refusal(look, library, ADMIN, skill.skill_id).code == "skill_not_found", look
+
+
+def test_what_can_name_no_skill_is_invalid(library: SkillLibrary) -> None:
+    for ref in ("", "Weekly Report", "../up", "skl_", "a", "local:", "local:../x", "a\0b"):
+        error = refusal("get", library, ADMIN, ref)
+        assert isinstance(error, Invalid), ref
+        assert error.code == "invalid_skill_ref", ref
+
+
+class TestLists:
+    """Lists show what the caller may know of."""
+
+    @pytest.fixture
+    def many(self, shop: SkillShop) -> SkillShop:
+        shop.keep("hers")
+        shop.keep("his", owner_id="bob")
+        shop.keep("open", visibility=Visibility.PUBLIC)
+        shop.keep("ours", origin=SkillOrigin.SYSTEM, owner_id="system")
+        given = shop.keep("given", visibility=Visibility.INTERNAL)
+        shop.keep("to-agent", visibility=Visibility.INTERNAL)
+        shop.keep("off", owner_id="bob", enabled=False)
+        shop.keep("gone", owner_id="bob", status=SkillStatus.DELETED)
+        with shop.units.write() as unit:
+            unit.skill_grants.give_user(to_user(given, "bob"))
+            unit.skill_grants.give_agent(to_agent(given))
+        shop.put_local("notes", description="In a folder")
+        return shop
+
+    def test_to_each_their_own_and_the_open_ones(self, many: SkillShop) -> None:
+        assert slugs(many.library, BOB) == ["given", "his", "notes", "off", "open", "ours"]
+        assert slugs(many.library, VIEWER) == ["notes", "open", "ours"]
+        assert "gone" not in slugs(many.library, ADMIN)
+        assert {"hers", "his", "to-agent"} <= set(slugs(many.library, ADMIN))
+
+    def test_a_filter_narrows_further(self, many: SkillShop) -> None:
+        assert slugs(many.library, BOB, SkillFilter(origin=SkillOrigin.LOCAL)) == ["notes"]
+        assert slugs(many.library, BOB, SkillFilter(enabled=False)) == ["off"]
+        assert slugs(many.library, BOB, SkillFilter(query="folder")) == ["notes"]
+        assert slugs(many.library, BOB, SkillFilter(owner_id="ann")) == ["given", "open"]
+        # Nobody else's eyes can be borrowed.
+        assert "hers" not in slugs(many.library, BOB, SkillFilter(seen_by="ann"))
+        assert slugs(many.library, ADMIN, SkillFilter(status=SkillStatus.DELETED)) == []
+
+    def test_pages_hold_every_skill_once(self, many: SkillShop) -> None:
+        seen: list[str] = []
+        cursor: str | None = None
+        for _ in range(20):
+            after = decode_cursor(cursor) if cursor else None
+            page = many.library.page(BOB, PageRequest(limit=2, after=after), EVERYTHING)
+            seen += [skill.slug for skill in page.items]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert seen == slugs(many.library, BOB)
+
+    def test_the_order_is_that_of_the_characters_on_every_database(self, shop: SkillShop) -> None:
+        names = ["a-b", "ab", "a b", "B", "é", "z", "_x", "10", "9"]
+        for at, name in enumerate(names):
+            shop.keep(f"s-{at}", name=name)
+        shop.put_local("a.c")
+
+        found = [skill.name for skill in shop.library.page(ANN, ALL, EVERYTHING).items]
+
+        assert found == sorted([*names, "a.c"], key=str.casefold)
+
+
+class TestDetails:
+    """One skill: what it says, its versions, its files."""
+
+    def test_what_the_current_version_says(self, shop: SkillShop, library: SkillLibrary) -> None:
+        skill = two_versions(shop)
+
+        detail = library.get(ANN, "weekly")
+
+        assert detail.skill == skill == library.current(ANN, skill.skill_id)
+        assert detail.instructions == "Do it better.\n"
+        assert detail.manifest.when_to_use == "On Fridays"
+        assert detail.path is None
+        # Who only looks unpacks nothing; once it was used, its files lie there.
+        if not (shop.home / "skills-store").exists():
+            assert library.get(ADMIN, "weekly").path is None
+        with shop.units.read() as unit:
+            shop.catalogue.load(unit, shop.one_in(unit, "weekly"))
+        path = library.get(ADMIN, "weekly").path
+        assert path is not None
+        assert (Path(path) / "scripts" / "run.py").read_bytes() == b"print(1)\n"
+
+    def test_versions_newest_first(self, shop: SkillShop, library: SkillLibrary) -> None:
+        two_versions(shop)
+
+        page = library.versions(ANN, "weekly", PageRequest(limit=1))
+        assert [version.number for version in page.items] == [2]
+        assert page.next_cursor is not None
+
+    def test_files_of_each_version(self, shop: SkillShop, library: SkillLibrary) -> None:
+        two_versions(shop)
+
+        assert [file.path for file in library.files(ANN, "weekly", None)] == [
+            "SKILL.md",
+            "scripts/run.py",
+        ]
+        assert [file.path for file in library.files(ANN, "weekly", 1)] == ["SKILL.md"]
+        assert BundleFile(path="scripts/run.py", size=9) in library.files(ANN, "weekly", 2)
+        assert library.read_file(ANN, "weekly", "./scripts/run.py", None) == b"print(1)\n"
+
+    def test_a_version_that_never_was(self, shop: SkillShop, library: SkillLibrary) -> None:
+        two_versions(shop)
+        looks: tuple[Callable[[int], object], ...] = (
+            lambda version: library.files(ANN, "weekly", version),
+            lambda version: library.read_file(ANN, "weekly", "SKILL.md", version),
+            lambda version: library.diff(ANN, "weekly", 1, version),
+            lambda version: library.export(ANN, "weekly", version),
+        )
+
+        for look in looks:
+            for version in (0, -1, 3, 2**31, 2**70):
+                with pytest.raises(NotFound) as caught:
+                    look(version)
+                assert caught.value.code == "skill_version_not_found"
+
+    def test_a_path_that_leads_elsewhere_is_invalid(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        two_versions(shop)
+
+        for path in ("../weekly/SKILL.md", "a/../../x", "/etc/passwd", "a\\b", "", "a\0b", "C:/x"):
+            with pytest.raises(Invalid) as caught:
+                library.read_file(ANN, "weekly", path, None)
+            assert caught.value.code == "invalid_skill_path", path
+
+    def test_a_folder_an_artifact_and_what_is_not_there_are_missing(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        two_versions(shop)
+
+        for path in ("scripts", "nothing.md", ".DS_Store", "scripts/run.py/x"):
+            with pytest.raises(NotFound) as caught:
+                library.read_file(ANN, "weekly", path, None)
+            assert caught.value.code == "skill_file_not_found", path
+
+    def test_what_changed_between_two_versions(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        two_versions(shop)
+
+        diff = library.diff(ANN, "weekly", 1, 2)
+
+        assert [(file.path, str(file.change)) for file in diff.files] == [
+            ("SKILL.md", "changed"),
+            ("scripts/run.py", "added"),
+        ]
+        assert diff.files[0].diff is not None
+        assert "+Do it better." in diff.files[0].diff
+
+    def test_an_export_names_the_version_and_can_be_imported(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        two_versions(shop)
+
+        exported = library.export(ANN, "weekly", 1)
+
+        assert exported.file_name == "weekly-1.zip"
+        with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
+            text = archive.read("weekly/SKILL.md").decode()
+        assert "understudy-version: " in text
+        assert read(text).manifest.description == "Does it"
+
+    def test_one_in_a_folder_can_be_looked_at_too(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        folder = shop.put_local("notes", body="Take notes.")
+        (folder / "more.md").write_text("more")
+
+        detail = library.get(VIEWER, "local:notes")
+        assert detail.skill.skill_id == "local:notes"
+        assert detail.instructions == "Take notes.\n"
+        assert library.get(ADMIN, "notes").path == str(folder)
+        assert library.read_file(BOB, "notes", "more.md", None) == b"more"
+        assert [file.path for file in library.files(BOB, "notes", None)] == ["SKILL.md", "more.md"]
+        assert library.versions(BOB, "notes", ALL).items == ()
+        assert library.export(BOB, "notes", None).file_name == "notes.zip"
+        assert library.grants(BOB, "notes").agents == ()
+        assert library.access(BOB, "notes", agent_id=None, user_id=None).access.allowed
+        with pytest.raises(NotFound):
+            library.files(BOB, "notes", 1)
+
+    def test_of_a_slug_people_mean_what_is_kept_unless_they_may_not_know_of_it(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        shop.put_local("notes")
+        shop.keep("notes")
+
+        assert library.current(ANN, "notes").origin is SkillOrigin.MANAGED
+        assert library.current(BOB, "notes").origin is SkillOrigin.LOCAL
+
+    def test_list_look_and_access_agree_on_what_a_slug_is(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        shop.put_local("notes")
+        shop.keep("notes", enabled=False)
+
+        def of(who: Principal, user_id: str | None = None) -> tuple[str, str]:
+            answer = library.access(who, "notes", agent_id="default", user_id=user_id)
+            return str(answer.skill.origin), str(answer.access.reason)
+
+        # Switched off, and yet nothing takes its place for whom it is.
+        assert of(ANN) == of(ADMIN, "ann") == ("managed", "disabled")
+        assert shop.slugs(user_id="ann") == []
+        assert [skill.origin for skill in library.page(ANN, ALL, EVERYTHING).items] == [
+            SkillOrigin.MANAGED
+        ]
+        with pytest.raises(NotFound):
+            library.get(ANN, "local:notes")
+        with pytest.raises(NotFound):
+            library.access(ANN, "local:notes", agent_id=None, user_id=None)
+
+        # For others there is only the one in the folder.
+        assert of(BOB) == of(ADMIN, "bob") == of(ADMIN) == ("local", "public")
+        assert shop.one("notes", user_id="bob").origin is SkillOrigin.LOCAL
+        assert library.get(BOB, "local:notes").skill.origin is SkillOrigin.LOCAL
+        asked = library.access(ADMIN, "local:notes", agent_id=None, user_id="ann")
+        assert not asked.access.allowed
+        with pytest.raises(Rejected):
+            library.access(BOB, "notes", agent_id=None, user_id="ann")
+
+
+class TestDamage:
+    """What is not as it was kept is neither shown nor offered, and is told of."""
+
+    @pytest.fixture
+    def damaged(self, shop: SkillShop) -> SkillShop:
+        """A skill at version 2, granted to agent `old` in version 1, whose bytes were changed."""
+        skill = two_versions(shop, visibility=Visibility.INTERNAL)
+        with shop.units.write() as unit:
+            unit.skill_grants.give_agent(to_agent(skill, "old", pinned_version=1))
+            if unit.connection.dialect.name == "postgresql":
+                unit.connection.exec_driver_sql("UPDATE skill_blobs SET content = 'evil'")
+        for file in (shop.home / "skills-store").rglob("SKILL.md"):
+            file.write_text(skill_md("weekly", "Evil", "Obey."))
+        return shop
+
+    def test_every_way_to_look_says_the_same(self, damaged: SkillShop) -> None:
+        library = damaged.library
+        looks: list[Callable[[], object]] = [
+            lambda: library.get(ANN, "weekly"),
+            lambda: library.files(ANN, "weekly", None),
+            lambda: library.files(ANN, "weekly", 1),
+            lambda: library.read_file(ANN, "weekly", "SKILL.md", None),
+            lambda: library.read_file(ANN, "weekly", "nowhere.md", 1),
+            lambda: library.export(ANN, "weekly", None),
+        ]
+        for look in looks:
+            with pytest.raises(DamagedRecord) as told:
+                look()
+            assert told.value.code == "skill_bundle_damaged"
+        assert damaged.checks.damaged() == (("weekly", 2), ("weekly", 1))
+
+    def test_a_version_without_files_is_damaged_too(self, shop: SkillShop) -> None:
+        skill = two_versions(shop)
+        with shop.units.write() as unit:
+            unit.skills.add_version(make_version(skill, 9, digest="9" * 64))
+
+        with pytest.raises(DamagedRecord):
+            shop.library.files(ANN, "weekly", 9)
+        with pytest.raises(NotFound):
+            shop.library.files(ANN, "weekly", 10)
+
+    def test_the_words_of_a_pinned_version_are_not_offered(self, damaged: SkillShop) -> None:
+        assert damaged.slugs("old", "bob") == []
+        assert damaged.checks.damaged() == (("weekly", 1),)
+
+    def test_the_status_counts_them_and_names_them_only_to_an_admin(
+        self, damaged: SkillShop
+    ) -> None:
+        damaged.put_local("weekly")
+        status = StatusOfSkills(
+            damaged.units, damaged.local.catalogue, tuple, damaged.checks.damaged
+        )
+        with pytest.raises(DamagedRecord):
+            damaged.library.get(ANN, "weekly")
+
+        plain, full = status(), status(in_full=True)
+
+        assert "weekly" not in str(plain)
+        assert str(damaged.home) not in str(plain)
+        assert (plain["damaged"], plain["local_left_out"]) == (1, 1)
+        assert full["damaged_versions"] == [{"slug": "weekly", "version": 2}]
+        assert [each["code"] for each in full["local_warnings"]] == ["slug_kept"]
+
+
+class TestAccess:
+    """Whether somebody may use a skill, and why."""
+
+    def test_yes_and_no_with_the_reason_and_the_version(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        skill = two_versions(shop, visibility=Visibility.INTERNAL)
+        with shop.units.write() as unit:
+            unit.skill_grants.give_agent(to_agent(skill, "pinned", pinned_version=1))
+            unit.skill_grants.give_agent(to_agent(skill, "free"))
+
+        asked = [("pinned", "bob"), ("free", "bob"), ("other", "bob"), ("other", "ann")]
+        answers = [
+            library.access(ANN, "weekly", agent_id=agent, user_id=user) for agent, user in asked
+        ]
+
+        assert [(str(one.access.reason), one.access.allowed, one.version) for one in answers] == [
+            ("agent_grant", True, 1),
+            ("agent_grant", True, 2),
+            ("none", False, None),
+            ("owner", True, 2),
+        ]
+
+    def test_one_s_own_access_through_an_agent_can_be_asked_for(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        skill = shop.keep("weekly", visibility=Visibility.INTERNAL)
+        with shop.units.write() as unit:
+            unit.skill_grants.give_agent(to_agent(skill))
+
+        mine = library.access(BOB, "weekly", agent_id="default", user_id=None)
+        assert mine.access.reason is Reason.AGENT_GRANT
+        with pytest.raises(NotFound):
+            library.access(BOB, "weekly", agent_id="another", user_id=None)
+
+    def test_who_cannot_exist_has_no_access(self, shop: SkillShop, library: SkillLibrary) -> None:
+        shop.keep("weekly")
+
+        for odd in ("a\0b", "\ud800", "", "x" * 10_000):
+            answer = library.access(ANN, "weekly", agent_id=odd, user_id=odd)
+            assert answer.access.reason is Reason.NONE
+            assert shop.slugs(agent_id=odd, user_id=odd) == []
+
+    def test_others_access_is_for_the_owner_and_admins(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        shop.keep("weekly", visibility=Visibility.PUBLIC)
+
+        assert library.access(BOB, "weekly", agent_id=None, user_id="bob").access.allowed
+        assert library.access(ADMIN, "weekly", agent_id=None, user_id="bob").access.allowed
+        for look in ("access of others", "grants"):
+            error = refusal(look, library, BOB, "weekly")
+            assert isinstance(error, Rejected)
+            assert error.code == "skill_not_yours"
+
+    def test_grants_are_listed_for_the_owner(self, shop: SkillShop, library: SkillLibrary) -> None:
+        skill = shop.keep("weekly", visibility=Visibility.INTERNAL)
+        with shop.units.write() as unit:
+            unit.skill_grants.give_agent(to_agent(skill))
+            unit.skill_grants.give_user(to_user(skill))
+
+        grants = library.grants(ANN, "weekly")
+        assert [grant.agent_id for grant in grants.agents] == ["default"]
+        assert [grant.user_id for grant in grants.users] == ["bob"]
+
+
+class TestAgents:
+    """What an agent has."""
+
+    def test_what_it_may_use_for_the_caller_and_what_the_owner_gave_it(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
+        given = shop.keep("given", visibility=Visibility.INTERNAL)
+        off = shop.keep("off", visibility=Visibility.INTERNAL, enabled=False)
+        shop.keep("hers")
+        shop.keep("open", visibility=Visibility.PUBLIC)
+        with shop.units.write() as unit:
+            unit.agents.add(make_agent())
+            unit.skill_grants.give_agent(to_agent(given, pinned_version=1))
+            unit.skill_grants.give_agent(to_agent(off))
+
+        of_ann, of_bob = (
+            {one.skill.slug: (one.granted, one.allowed, one.pinned_version) for one in found}
+            for found in (library.of_agent(ANN, "default"), library.of_agent(BOB, "default"))
+        )
+
+        assert of_ann == {
+            "given": (True, True, 1),
+            "hers": (False, True, None),
+            "off": (True, False, None),
+            "open": (False, True, None),
+        }
+        assert of_bob == {"given": (True, True, 1), "open": (False, True, None)}
+
+    def test_an_unknown_agent_is_missing(self, library: SkillLibrary) -> None:
+        with pytest.raises(NotFound) as caught:
+            library.of_agent(ADMIN, "nobody")
+        assert caught.value.code == "agent_not_found"
+
+
+def test_the_trash_shows_each_their_own_and_an_admin_all(
+    shop: SkillShop, library: SkillLibrary
+) -> None:
+    with shop.units.write() as unit:
+        for at, owner in enumerate(("ann", "bob")):
+            skill = make_skill(f"old-{at}", owner_id=owner)
+            unit.skills.add(skill)
+            unit.skills.trash(
+                TrashedSkill(
+                    trash_name=f"old-{at}.1", skill=skill, deleted_by=owner, deleted_at_ms=NOW + at
+                )
+            )
+
+    assert [one.trash_name for one in library.trash(ANN, ALL).items] == ["old-0.1"]
+    assert [one.trash_name for one in library.trash(BOB, ALL).items] == ["old-1.1"]
+    assert len(library.trash(ADMIN, ALL).items) == 2

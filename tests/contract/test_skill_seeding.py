@@ -1,0 +1,165 @@
+"""The skills that come with the product, brought into the store at every start."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.skill_service import ANN, HARMFUL, ROOT, Shop, skill_md
+from understudy.core.errors import UnderstudyError
+from understudy.skills.author import Author
+from understudy.skills.bundle import Bundle
+from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.seeding import OWNER, SeedReport, seed
+from understudy.skills.service import SkillService
+from understudy.skills.shipped import shipped_skills
+from understudy.skills.updating import Changes
+
+SLUG = "house-style"
+
+
+@pytest.fixture
+def shop(house: House) -> Shop:
+    return Shop(house.units)
+
+
+def shipped(body: str = "Write short sentences.\n") -> dict[str, Bundle]:
+    text = skill_md(SLUG, body=body)
+    return {SLUG: Bundle({"SKILL.md": text.encode(), "references/words.md": b"Plain words.\n"})}
+
+
+def seeded(shop: Shop, bundles: dict[str, Bundle]) -> SeedReport:
+    return seed(shop.units, shop.clock, shop.guard, bundles)
+
+
+def test_what_is_shipped_is_there_after_a_start_and_stays_as_it_is(shop: Shop) -> None:
+    report = seed(shop.units, shop.clock, shop.guard)
+
+    assert {"skill-creator", "review-assistant"} <= set(report.added)
+    for slug, bundle in shipped_skills().items():
+        row = shop.row(slug)
+        assert (row.origin, row.owner_id, row.version) == (SkillOrigin.SYSTEM, OWNER, 1)
+        assert (row.visibility, row.status) == (Visibility.PUBLIC, SkillStatus.ACTIVE)
+        assert shop.bundle(slug) == bundle
+    audit = shop.audit()
+    again = seed(shop.units, shop.clock, shop.guard)
+    assert again == SeedReport(kept=report.added)
+    assert shop.audit() == audit
+    assert {entry.action for entry in audit} == {"skills.seed"}
+
+
+def test_a_new_text_is_a_new_version_and_the_switch_of_an_admin_stays(shop: Shop) -> None:
+    seeded(shop, shipped())
+    before = shop.service.toggle(ROOT, SLUG, enabled=False)
+    shop.clock.advance(1_000)
+
+    report = seeded(shop, shipped("Write short words.\n"))
+
+    assert report == SeedReport(upgraded=(SLUG,))
+    row = shop.row(SLUG)
+    assert (row.skill_id, row.version, row.enabled) == (before.skill_id, 2, False)
+    assert (row.created_at_ms, row.updated_at_ms) == (before.created_at_ms, shop.clock.now_ms())
+    assert [version.number for version in shop.versions(SLUG)] == [2, 1]
+    assert "short words" in shop.bundle(SLUG).manifest_text
+    assert seeded(shop, shipped("Write short words.\n")) == SeedReport(kept=(SLUG,))
+
+
+def test_a_skill_of_somebody_with_that_slug_is_left_alone_and_told(shop: Shop) -> None:
+    shop.service.create(ANN, skill_md("House style"))
+    before = shop.state(SLUG)
+
+    report = seeded(shop, shipped())
+
+    ((slug, why),) = report.refused
+    assert (slug, report.added, report.upgraded) == (SLUG, (), ())
+    assert "ann" in why
+    assert shop.state(SLUG) == before
+
+
+def test_a_slug_that_was_deleted_is_taken_and_its_numbers_go_on(shop: Shop) -> None:
+    shop.service.create(ANN, skill_md("House style"))
+    shop.service.delete(ANN, SLUG)
+
+    assert seeded(shop, shipped()).added == (SLUG,)
+
+    row = shop.row(SLUG)
+    assert (row.origin, row.owner_id, row.version) == (SkillOrigin.SYSTEM, OWNER, 2)
+    assert (row.status, row.trash_name) == (SkillStatus.ACTIVE, None)
+    assert [version.number for version in shop.versions(SLUG)] == [2]
+
+
+def test_one_whose_files_were_lost_is_put_anew(shop: Shop) -> None:
+    seeded(shop, shipped())
+    shop.damage("references/words.md", SLUG)
+
+    assert seeded(shop, shipped()) == SeedReport(upgraded=(SLUG,))
+    assert shop.bundle(SLUG) == shipped()[SLUG]
+
+
+def test_one_that_is_unsafe_or_unreadable_is_told_and_the_others_come(shop: Shop) -> None:
+    unsafe = {"unsafe-one": Bundle({"SKILL.md": skill_md("x", body=HARMFUL).encode()})}
+    nameless = {"nameless-one": Bundle({"SKILL.md": b"Just words.\n"})}
+    odd = {"Odd Slug": shipped()[SLUG]}
+
+    report = seeded(shop, {**unsafe, **nameless, **odd, **shipped()})
+
+    assert report.added == (SLUG,)
+    assert [slug for slug, _ in report.refused] == ["unsafe-one", "nameless-one", "Odd Slug"]
+    assert shop.nothing_of("unsafe-one")
+    assert shop.nothing_of("nameless-one")
+
+
+def test_daemons_that_start_together_bring_one_version(shop: Shop) -> None:
+    reports: list[SeedReport] = []
+    start = threading.Barrier(4)
+
+    def begin() -> None:
+        start.wait()
+        reports.append(seeded(shop, shipped()))
+
+    threads = [threading.Thread(target=begin) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(report.added for report in reports) == [(), (), (), (SLUG,)]
+    assert all(report.refused == () for report in reports)
+    assert [version.number for version in shop.versions(SLUG)] == [1]
+
+
+CHANGES: dict[str, Callable[[SkillService, Author], object]] = {
+    "create": lambda service, author: service.create(author, skill_md("House style")),
+    "patch": lambda service, author: service.patch(author, SLUG, find="short", replace="long"),
+    "publish": lambda service, author: service.keep(
+        author, shipped("Else.\n")[SLUG], action="skills.publish"
+    ),
+    "update": lambda service, author: service.update(author, SLUG, Changes(name="Other")),
+    "hide": lambda service, author: service.update(
+        author, SLUG, Changes(visibility=Visibility.PRIVATE)
+    ),
+    "delete": lambda service, author: service.delete(author, SLUG),
+    "restore": lambda service, author: service.restore(author, SLUG, 1),
+    "grant_agent": lambda service, author: service.grant_agent(author, SLUG, "default"),
+    "grant_user": lambda service, author: service.grant_user(author, SLUG, "bob"),
+    "revoke_agent": lambda service, author: service.revoke_agent(author, SLUG, "default"),
+    "revoke_user": lambda service, author: service.revoke_user(author, SLUG, "bob"),
+}
+
+
+def test_nobody_changes_a_shipped_skill_not_even_an_admin(shop: Shop) -> None:
+    seeded(shop, shipped())
+    before = shop.state(SLUG)
+    codes = {}
+
+    for name, change in CHANGES.items():
+        with pytest.raises(UnderstudyError) as refused:
+            change(shop.service, ROOT)
+        codes[name] = refused.value.code
+
+    taken = {"create", "publish"}
+    assert codes == {
+        name: "skill_slug_is_system" if name in taken else "skill_is_system" for name in CHANGES
+    }
+    assert shop.state(SLUG) == before

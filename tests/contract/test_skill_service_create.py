@@ -1,0 +1,359 @@
+"""Creating skills, and keeping whole bundles as new ones or as the next versions of one's own."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.skill_service import (
+    ANN,
+    BOB,
+    HARMFUL,
+    OK_MD,
+    ROOT,
+    SLUG,
+    VERA,
+    Shop,
+    person,
+    run_of,
+    skill_md,
+)
+from tests.support.skill_store import make_bundle
+from understudy.core.errors import (
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    Rejected,
+    UnderstudyError,
+    Unsafe,
+)
+from understudy.core.principal import Principal, Role
+from understudy.skills.author import Acknowledged, Author
+from understudy.skills.drafting import bundle_of
+from understudy.skills.guarding import ContentGuard
+from understudy.skills.limits import MAX_MANIFEST_BYTES
+from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.updating import Changes
+
+
+@pytest.fixture
+def shop(house: House) -> Shop:
+    return Shop(house.units)
+
+
+def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
+    return problem.value.code
+
+
+def padded(size: int) -> str:
+    start = skill_md(body="")
+    return start + "x" * (size - len(start))
+
+
+def test_a_run_that_creates_a_skill_owns_it_for_its_user_and_may_use_it(shop: Shop) -> None:
+    kept = shop.service.create(run_of(ANN), OK_MD)
+
+    assert (kept.skill.slug, kept.skill.version, kept.granted) == (SLUG, 1, True)
+    assert kept.skill == shop.row()
+    assert (kept.skill.owner_id, kept.skill.visibility) == ("ann", Visibility.INTERNAL)
+    assert kept.skill.origin is SkillOrigin.MANAGED
+    assert kept.skill.description == "Writes the weekly report from the tracker"
+    assert shop.grants() == (["default"], [])
+    assert dict(shop.bundle()) == {"SKILL.md": OK_MD.encode()}
+    with shop.units.read() as unit:
+        folder = unit.skill_bundles.folder(SLUG, 1)
+    assert folder is not None
+    assert (folder / "SKILL.md").read_bytes() == OK_MD.encode()
+
+
+def test_the_files_of_a_daemon_that_is_alone_are_where_people_look_for_them(
+    shop: Shop, house: House, tmp_path: Path
+) -> None:
+    shop.service.create(ANN, OK_MD)
+
+    place = tmp_path / "skills-store" / SLUG / "1" / "SKILL.md"
+    is_alone = house.engine.dialect.name == "sqlite"
+    assert place.exists() == is_alone
+
+
+def test_what_a_person_creates_is_private(shop: Shop) -> None:
+    kept = shop.service.create(ANN, OK_MD)
+
+    assert (kept.granted, kept.skill.visibility) == (False, Visibility.PRIVATE)
+    assert shop.grants() == ([], [])
+
+
+def test_a_creation_is_in_the_audit_and_told_to_listeners(shop: Shop) -> None:
+    kept = shop.service.create(run_of(ANN, run_id="run_7"), OK_MD)
+
+    (entry,) = shop.audit()
+    assert (entry.action, entry.actor, entry.version) == ("skills.create", "ann", 1)
+    assert entry.resource_id == kept.skill.skill_id
+    assert entry.reason == f"{SLUG} in run_7"
+    assert shop.heard.changes == [(SLUG, "create")]
+
+
+def test_a_skill_has_at_most_102400_bytes(shop: Shop) -> None:
+    shop.service.create(ANN, padded(MAX_MANIFEST_BYTES))
+
+    with pytest.raises(LimitExceeded) as problem:
+        shop.service.create(ANN, padded(MAX_MANIFEST_BYTES + 1), slug="larger")
+    assert code_of(problem) == "skill_too_large"
+    assert "102401" in problem.value.detail
+    assert shop.nothing_of("larger")
+
+
+def test_bytes_count_and_not_characters(shop: Shop) -> None:
+    with pytest.raises(LimitExceeded):
+        shop.service.create(ANN, skill_md(body="字" * 34_134))
+
+
+# Each is wrong in what it is named for and in everything that comes later.
+ORDER = {
+    "skill_blank": "  \n",
+    "skill_too_large": HARMFUL + "x" * MAX_MANIFEST_BYTES,
+    "skill_unsafe": f"---\nslug: A_b\n---\n```sh\n{HARMFUL}\n```\n",
+    "skill_name_missing": "---\nslug: A_b\n---\nNo name.\n",
+    "invalid_slug": skill_md(slug="A_b"),
+}
+
+
+def test_what_is_wrong_is_told_in_one_order_and_nothing_is_written(shop: Shop) -> None:
+    for code, content in ORDER.items():
+        with pytest.raises(UnderstudyError) as problem:
+            shop.service.create(ANN, content)
+        assert code_of(problem) == code
+
+    with shop.units.read() as unit:
+        assert not unit.skills.places()
+    assert not shop.audit()
+    assert not shop.heard.changes
+
+
+def test_half_a_character_is_no_text(shop: Shop) -> None:
+    with pytest.raises(Invalid) as problem:
+        shop.service.create(ANN, skill_md(body="half \ud83d"))
+    assert code_of(problem) == "skill_not_text"
+
+
+def test_every_unsafe_line_is_named_and_not_even_the_folder_is_there(shop: Shop) -> None:
+    content = (
+        f"---\nname: Cleaner\n---\nFirst this:\n\n```sh\n{HARMFUL}\necho done\n{HARMFUL}\n```\n"
+    )
+
+    with pytest.raises(Unsafe) as problem:
+        shop.service.create(run_of(ANN), content)
+
+    assert code_of(problem) == "skill_unsafe"
+    assert "line 7: " in problem.value.detail
+    assert "line 9: " in problem.value.detail
+    assert {error.pointer for error in problem.value.errors} == {"/files/SKILL.md"}
+    assert shop.nothing_of("cleaner")
+
+
+def test_companions_are_scanned_as_well(shop: Shop) -> None:
+    bundle = make_bundle(files={"scripts/clean.sh": f"#!/bin/sh\n{HARMFUL}\n".encode()})
+
+    with pytest.raises(Unsafe) as problem:
+        shop.service.keep(ANN, bundle, action="skills.upload")
+
+    assert problem.value.errors[0].pointer == "/files/scripts~1clean.sh"
+    assert "scripts/clean.sh line 2: " in problem.value.detail
+    assert shop.nothing_of()
+
+
+def test_the_slug_is_the_one_asked_for_else_the_written_one_else_the_names(shop: Shop) -> None:
+    service = shop.service
+
+    assert service.create(ANN, skill_md(slug="written"), slug="given").skill.slug == "given"
+    assert service.create(ANN, skill_md(slug="written")).skill.slug == "written"
+    assert service.create(ANN, skill_md("Named So")).skill.slug == "named-so"
+
+
+def test_a_slug_that_is_no_name_of_a_folder_is_refused(shop: Shop) -> None:
+    for slug in ("My-Skill", "a", "-a", "a-", "a_b", "../x", ".trash", "x/y", "a\0b"):
+        with pytest.raises(Invalid) as problem:
+            shop.service.create(ANN, OK_MD, slug=slug)
+        assert code_of(problem) == "invalid_slug"
+    with shop.units.read() as unit:
+        assert not unit.skills.places()
+
+
+def test_two_names_that_latin_letters_cannot_tell_apart_are_two_skills(shop: Shop) -> None:
+    one = shop.service.create(ANN, skill_md("週報"))
+    other = shop.service.create(ANN, skill_md("月報"))
+
+    assert one.skill.slug != other.skill.slug
+
+
+def test_creating_ones_own_slug_again_makes_the_next_version(shop: Shop) -> None:
+    shop.service.create(run_of(ANN), OK_MD)
+    again = shop.service.create(ANN, OK_MD + "3. Send it.\n")
+
+    assert (again.skill.version, again.skill.visibility) == (2, Visibility.INTERNAL)
+    assert [version.number for version in shop.versions()] == [2, 1]
+    assert dict(shop.bundle(number=1)) == {"SKILL.md": OK_MD.encode()}
+
+
+def test_creating_the_same_again_changes_nothing(shop: Shop) -> None:
+    first = shop.service.create(ANN, OK_MD)
+    again = shop.service.create(ANN, OK_MD)
+
+    assert again.is_unchanged
+    assert again.skill == first.skill == shop.row()
+    assert again.version == first.version
+    assert len(shop.audit()) == 1
+
+
+@pytest.mark.parametrize("content", [OK_MD, OK_MD + "More.\n"])
+def test_a_run_opens_nobody_a_private_skill_that_is_there_already(shop: Shop, content: str) -> None:
+    shop.service.create(ANN, OK_MD)
+    again = shop.service.create(run_of(ANN), content)
+
+    assert not again.granted
+    assert again.skill.visibility is Visibility.PRIVATE
+    assert shop.grants() == ([], [])
+
+
+def test_a_grant_that_is_pinned_stays_so_when_its_agent_creates_the_next_version(
+    shop: Shop,
+) -> None:
+    shop.service.create(run_of(ANN), OK_MD)
+    shop.service.grant_agent(ANN, SLUG, "default", version=1)
+    shop.service.create(run_of(ANN), OK_MD + "More.\n")
+
+    assert shop.pins() == {"default": 1}
+
+
+def test_nobody_creates_over_the_slug_of_another(shop: Shop) -> None:
+    shop.service.create(run_of(ANN), OK_MD)
+    before = shop.state()
+
+    for action in ("skills.create", "skills.upload", "skills.publish"):
+        for author in (BOB, run_of(BOB), ROOT):
+            with pytest.raises(Rejected) as problem:
+                shop.service.keep(author, make_bundle("mine now"), action=action, slug=SLUG)
+            assert code_of(problem) == "skill_slug_taken"
+
+    assert shop.state() == before
+
+
+def test_what_is_missing_is_told_and_the_skill_can_be_used_all_the_same(shop: Shop) -> None:
+    shop.machine.lacks = {"pandas"}
+    bundle = make_bundle(files={"scripts/run.py": b"import pandas\n"})
+
+    kept = shop.service.keep(ANN, bundle, action="skills.upload")
+
+    assert kept.missing == ("pip:pandas",)
+    assert (kept.skill.missing_deps, kept.skill.status) == (("pip:pandas",), SkillStatus.ACTIVE)
+
+
+def test_a_viewer_creates_nothing(shop: Shop) -> None:
+    with pytest.raises(Rejected) as problem:
+        shop.service.create(VERA, OK_MD)
+    assert code_of(problem) == "forbidden"
+
+
+def test_nobody_is_no_owner(shop: Shop) -> None:
+    nobody = Author(principal=Principal(user_id="", role=Role.OPERATOR))
+
+    with pytest.raises(Invalid) as problem:
+        shop.service.create(nobody, OK_MD)
+    assert code_of(problem) == "skill_user_missing"
+
+
+def test_runtime_settings_that_cannot_be_read_are_refused(shop: Shop) -> None:
+    bundle = make_bundle(files={"agents/understudy.yaml": b"context: sideways\n"})
+
+    with pytest.raises(Invalid) as problem:
+        shop.service.keep(ANN, bundle, action="skills.upload")
+    assert code_of(problem) == "invalid_runtime_settings"
+
+
+def test_a_version_that_was_damaged_can_be_put_anew(shop: Shop) -> None:
+    kept = shop.service.create(ANN, OK_MD)
+    shop.damage("SKILL.md")
+
+    again = shop.service.create(ANN, OK_MD)
+
+    assert (again.is_unchanged, again.skill.version) == (False, 2)
+    assert again.skill.digest == kept.skill.digest
+    assert shop.bundle().manifest_text == OK_MD
+
+
+def unsafe_shop(house: House, *, allow: bool) -> Shop:
+    return Shop(house.units, guard=ContentGuard(allow_acknowledged=allow))
+
+
+UNSAFE_MD = skill_md(body=f"```sh\n{HARMFUL}\n```\n")
+
+
+def named(shop: Shop, reason: str = "an example in a lesson") -> list[Acknowledged]:
+    """Every finding, acknowledged."""
+    return [
+        Acknowledged(rule_id=one.rule_id, path=one.path, line=one.line, reason=reason)
+        for one in shop.guard.findings(bundle_of(UNSAFE_MD))
+    ]
+
+
+def test_an_admin_takes_what_the_guard_refused_by_naming_each_finding(house: House) -> None:
+    shop = unsafe_shop(house, allow=True)
+
+    kept = shop.service.create(ROOT, UNSAFE_MD, acknowledged=named(shop))
+
+    assert kept.skill.version == 1
+    (entry,) = shop.audit()
+    for one in named(shop):
+        assert f"{one.rule_id} at SKILL.md line {one.line}: an example in a lesson" in str(
+            entry.reason
+        )
+
+
+@pytest.mark.parametrize(
+    ("allow", "author", "reason"),
+    [
+        pytest.param(False, ROOT, "why not", id="not switched on"),
+        pytest.param(True, ANN, "why not", id="not an admin"),
+        pytest.param(True, ROOT, " ", id="without a reason"),
+        pytest.param(True, ROOT, "x" * 501, id="with a novel"),
+    ],
+)
+def test_what_the_guard_refused_stays_refused(
+    house: House, allow: bool, author: Author, reason: str
+) -> None:
+    shop = unsafe_shop(house, allow=allow)
+
+    with pytest.raises(Unsafe) as problem:
+        shop.service.create(author, UNSAFE_MD, acknowledged=named(shop, reason))
+    assert "guard.allow_acknowledged" in problem.value.detail
+    assert shop.nothing_of()
+
+
+def test_naming_only_some_findings_takes_none(house: House) -> None:
+    shop = unsafe_shop(house, allow=True)
+    other = Acknowledged(rule_id="other", path="SKILL.md", line=1, reason="why not")
+
+    with pytest.raises(Unsafe):
+        shop.service.create(ROOT, UNSAFE_MD, acknowledged=[other])
+
+
+def test_a_slug_whose_skill_was_deleted_is_free_for_anybody(shop: Shop) -> None:
+    first = shop.service.create(run_of(ANN), OK_MD)
+    shop.service.grant_user(ANN, SLUG, "cleo")
+    shop.service.update(ROOT, SLUG, Changes(visibility=Visibility.PUBLIC))
+    shop.service.delete(ANN, SLUG)
+
+    kept = shop.service.create(BOB, OK_MD)
+
+    assert kept.skill.skill_id == first.skill.skill_id
+    assert (kept.skill.owner_id, kept.skill.version) == ("bob", 2)
+    assert (kept.skill.status, kept.skill.visibility) == (SkillStatus.ACTIVE, Visibility.PRIVATE)
+    assert shop.grants() == ([], [])
+    with pytest.raises(NotFound):
+        shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
+
+
+def test_whoever_is_called_like_the_product_owns_nothing_of_it(shop: Shop) -> None:
+    shop.service.create(person("system"), OK_MD)
+
+    assert not shop.row().is_system

@@ -1,0 +1,147 @@
+"""Granting a skill and taking it back, and the visibility that follows."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.factories import make_agent
+from tests.support.skill_service import ANN, OK_MD, ROOT, SLUG, Shop
+from understudy.core.errors import Invalid, NotFound, UnderstudyError
+from understudy.skills.model import Visibility
+from understudy.skills.updating import Changes
+
+ROUNDS = 50
+
+
+@pytest.fixture
+def shop(house: House) -> Shop:
+    with house.units.write() as unit:
+        unit.agents.add(make_agent("other"))
+    shop = Shop(house.units)
+    shop.service.create(ANN, OK_MD)
+    return shop
+
+
+def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
+    return problem.value.code
+
+
+def test_the_first_grant_makes_a_skill_internal_and_the_last_revocation_private(
+    shop: Shop,
+) -> None:
+    service = shop.service
+
+    assert service.grant_agent(ANN, SLUG, "default").visibility is Visibility.INTERNAL
+    assert service.revoke_agent(ANN, SLUG, "default").visibility is Visibility.PRIVATE
+    assert service.grant_user(ANN, SLUG, "bob").visibility is Visibility.INTERNAL
+    assert service.revoke_user(ANN, SLUG, "bob").visibility is Visibility.PRIVATE
+    assert shop.grants() == ([], [])
+    assert [(entry.action, entry.reason) for entry in shop.audit()[:4]] == [
+        ("skills.revoke", f"{SLUG} from user bob"),
+        ("skills.grant", f"{SLUG} to user bob"),
+        ("skills.revoke", f"{SLUG} from agent default"),
+        ("skills.grant", f"{SLUG} to agent default"),
+    ]
+    assert shop.heard.changes[1:] == [(SLUG, "grant"), (SLUG, "revoke")] * 2
+
+
+def test_only_the_last_of_both_kinds_makes_it_private_again(shop: Shop) -> None:
+    revocations = [
+        lambda: shop.service.revoke_agent(ANN, SLUG, "default"),
+        lambda: shop.service.revoke_user(ANN, SLUG, "bob"),
+    ]
+    for in_order in (revocations, revocations[::-1]):
+        shop.service.grant_agent(ANN, SLUG, "default")
+        shop.service.grant_user(ANN, SLUG, "bob")
+        assert [revoke().visibility for revoke in in_order] == [
+            Visibility.INTERNAL,
+            Visibility.PRIVATE,
+        ]
+
+
+def test_grants_leave_a_public_skill_public(shop: Shop) -> None:
+    shop.service.update(ROOT, SLUG, Changes(visibility=Visibility.PUBLIC))
+
+    assert shop.service.grant_agent(ANN, SLUG, "default").visibility is Visibility.PUBLIC
+    assert shop.service.grant_user(ANN, SLUG, "bob").visibility is Visibility.PUBLIC
+    assert shop.service.revoke_agent(ANN, SLUG, "default").visibility is Visibility.PUBLIC
+    assert shop.service.revoke_user(ANN, SLUG, "bob").visibility is Visibility.PUBLIC
+
+
+def test_the_same_grant_again_is_one_grant(shop: Shop) -> None:
+    first = shop.service.grant_agent(ANN, SLUG, "default")
+    shop.service.grant_user(ANN, SLUG, "bob")
+    audit = shop.audit()
+
+    assert shop.service.grant_agent(ANN, SLUG, "default") == first
+    assert shop.service.grant_user(ANN, SLUG, "bob") == first
+    assert shop.grants() == (["default"], ["bob"])
+    assert shop.audit() == audit
+
+
+def test_taking_what_nobody_has_changes_nothing(shop: Shop) -> None:
+    before, audit = shop.row(), shop.audit()
+
+    assert shop.service.revoke_agent(ANN, SLUG, "never-was") == before
+    assert shop.service.revoke_user(ANN, SLUG, "bob") == before
+    assert shop.audit() == audit
+
+
+def test_a_grant_can_be_pinned_and_let_go(shop: Shop) -> None:
+    shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
+
+    shop.service.grant_agent(ANN, SLUG, "default", version=1)
+    assert shop.pins() == {"default": 1}
+    shop.service.grant_agent(ANN, SLUG, "default", version=2)
+    assert shop.pins() == {"default": 2}
+    shop.service.grant_agent(ANN, SLUG, "default", version=0)
+    assert shop.pins() == {"default": None}
+    assert shop.audit()[1].reason == f"{SLUG} to agent default at version 2"
+
+
+def test_a_grant_to_no_agent_or_of_no_version_is_refused(shop: Shop) -> None:
+    for agent_id, version, code in (
+        ("nobody", None, "agent_not_found"),
+        ("default", 9, "skill_version_not_found"),
+        ("", None, "invalid_id"),
+        ("a/b", None, "invalid_id"),
+        ("\0", None, "invalid_id"),
+    ):
+        with pytest.raises((NotFound, Invalid)) as problem:
+            shop.service.grant_agent(ANN, SLUG, agent_id, version=version)
+        assert code_of(problem) == code
+
+    assert shop.row().visibility is Visibility.PRIVATE
+
+
+def test_a_grant_to_what_is_no_user_is_refused(shop: Shop) -> None:
+    for user_id in ("", " ", "x" * 256, "a\0b", "half \ud83d"):
+        for act in (shop.service.grant_user, shop.service.revoke_user):
+            with pytest.raises(Invalid) as problem:
+                act(ANN, SLUG, user_id)
+            assert code_of(problem) == "invalid_user_id"
+
+
+def test_a_skill_is_internal_just_when_somebody_has_it_whatever_happens_at_once(
+    shop: Shop,
+) -> None:
+    service = shop.service
+    acts = [
+        lambda: service.grant_agent(ANN, SLUG, "default"),
+        lambda: service.grant_agent(ROOT, SLUG, "other"),
+        lambda: service.grant_user(ANN, SLUG, "bob"),
+        lambda: service.revoke_agent(ANN, SLUG, "default"),
+        lambda: service.revoke_agent(ROOT, SLUG, "other"),
+        lambda: service.revoke_user(ANN, SLUG, "bob"),
+    ]
+    chosen = random.Random(6)
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(ROUNDS):
+            for done in [pool.submit(act) for act in chosen.sample(acts, k=len(acts))]:
+                done.result()
+            agents, users = shop.grants()
+            expected = Visibility.INTERNAL if agents or users else Visibility.PRIVATE
+            assert shop.row().visibility is expected

@@ -1,0 +1,71 @@
+"""How often skills were used, on both databases."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.factories import NOW
+from tests.support.skill_shop import SkillShop, skill_shop
+from understudy.skills.uses import Use
+from understudy.storage.engine import open_engine
+
+
+@pytest.fixture
+def shop(migrated_url: str, tmp_path: Path) -> Iterator[SkillShop]:
+    engine: sa.Engine = open_engine(migrated_url)
+    yield skill_shop(engine, tmp_path)
+    engine.dispose()
+
+
+def make_use(use_id: str, version: int | None = 1, skill_id: str | None = "skl_weekly") -> Use:
+    return Use(
+        use_id=use_id,
+        skill_id=skill_id,
+        slug="weekly",
+        version=version,
+        digest="0" * 64,
+        agent_id="default",
+        user_id="ann",
+        session_id="s1",
+        run_id="run_1",
+        at_ms=NOW,
+    )
+
+
+def test_a_call_that_is_done_again_counts_once(shop: SkillShop) -> None:
+    shop.keep("weekly")
+    with shop.units.write() as unit:
+        assert unit.skill_uses.add(make_use("call-1"))
+    with shop.units.write() as unit:
+        assert not unit.skill_uses.add(replace(make_use("call-1"), at_ms=NOW + 1))
+        assert unit.skill_uses.counts("skl_weekly") == {1: 1}
+
+
+def test_uses_are_counted_by_version(shop: SkillShop) -> None:
+    shop.keep("weekly")
+    shop.keep("other")
+    with shop.units.write() as unit:
+        for at, version in enumerate((1, 2, 2)):
+            unit.skill_uses.add(make_use(f"call-{at}", version))
+        # What lies in a folder is no skill that could be counted.
+        unit.skill_uses.add(make_use("call-9", None, None))
+
+        assert unit.skill_uses.counts("skl_weekly") == {1: 1, 2: 2}
+        assert unit.skill_uses.counts("skl_other") == {}
+
+
+def test_an_undone_unit_leaves_no_use(shop: SkillShop) -> None:
+    shop.keep("weekly")
+
+    def used_and_undone() -> None:
+        with shop.units.write() as unit:
+            unit.skill_uses.add(make_use("call-1"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        used_and_undone()
+    with shop.units.read() as unit:
+        assert unit.skill_uses.counts("skl_weekly") == {}

@@ -1,0 +1,133 @@
+"""The page about skills shows the tables of the code, and what it tells to type can be typed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import typed
+from tests.support.skill_store import make_skill
+from understudy.cli.skills_shown import REASONS
+from understudy.core.principal import Principal, Role
+from understudy.guard.scan import MAX_TEXT_CHARS
+from understudy.skills import limits
+from understudy.skills.access import RULES, Reason
+from understudy.skills.checks import actions_of
+from understudy.skills.lifecycle import VISIBILITY, after_grants
+from understudy.skills.local_roots import HOME_ROOTS, WORKSPACE_ROOTS
+from understudy.skills.manifest import FIELDS
+from understudy.skills.model import SkillOrigin, Visibility
+from understudy.skills.prompt import MAX_INLINE, MAX_INLINE_TOKENS
+from understudy.skills.runtime_settings import FIELDS as RUNTIME_FIELDS
+from understudy.skills.slug import MAX_SLUG_CHARS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "concepts" / "skills.md").read_text()
+HOWTO = (DOCS / "howto" / "skills.md").read_text()
+WORDS = " ".join(PAGE.split())
+COMMANDS = [
+    line
+    for block in re.findall(r"```sh\n(understudy .*?)```", PAGE + HOWTO, re.DOTALL)
+    for line in block.splitlines()
+]
+CODE = re.compile(r"`([^`]+)`")
+MIB = 1024 * 1024
+# What the words of the table about roles stand for.
+MEANT = {
+    "look": set(),
+    "change": {"update", "patch", "restore", "disable"},
+    "grant": {"grant", "revoke"},
+    "delete": {"delete"},
+    "make public": {"publish"},
+    "switch on and off": {"disable"},
+}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table that begins with these words."""
+    (table,) = re.findall(rf"^\| {re.escape(heading)}.*\n\|-.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+
+
+def test_the_visibility_is_drawn_as_it_is() -> None:
+    assert re.findall(r"```mermaid\n(.*?)\n```", PAGE, re.DOTALL) == [VISIBILITY.mermaid()]
+
+
+def test_what_grants_make_of_a_visibility_is_told_for_every_case() -> None:
+    told = {(it, grants == "some"): then for it, grants, then in rows("it is | grants then")}
+
+    assert told == {
+        (f"`{it}`", granted): f"`{after_grants(it, granted=granted)}`"
+        for it in Visibility
+        for granted in (True, False)
+    }
+
+
+def test_the_table_of_access_is_the_one_that_decides_in_the_words_of_the_commands() -> None:
+    decided = [(reason, allowed) for reason, allowed, _ in RULES]
+
+    assert rows("reason | because") == [
+        [f"`{reason}`", REASONS[reason], "yes" if allowed else "no"]
+        for reason, allowed in (*decided, (Reason.NONE, False))
+    ]
+    assert set(REASONS) == set(Reason)
+
+
+@pytest.mark.parametrize("row", rows("role | their own"), ids=lambda row: row[0])
+def test_what_a_role_may_do_is_what_is_offered_to_it(row: list[str]) -> None:
+    role, *cells = row
+    caller = Principal(user_id="ann", role=Role(role.strip("`")))
+    own, other = make_skill(owner_id="ann"), make_skill(owner_id="ben")
+    system = make_skill(owner_id="system", origin=SkillOrigin.SYSTEM)
+
+    for skill, cell in zip((own, other, system), cells, strict=True):
+        told: set[str] = set().union(*(MEANT[word] for word in cell.split(", ")))
+        # A system skill is public already.
+        assert set(actions_of(skill, caller)) == told, cell
+
+
+def test_every_origin_is_described() -> None:
+    assert [CODE.findall(row[0])[0] for row in rows("origin")] == [*SkillOrigin]
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    assert dict(rows("limit | value")) == {
+        "`SKILL.md`": f"{limits.MAX_MANIFEST_BYTES:,} bytes",
+        "all other files together": f"{limits.MAX_BUNDLE_BYTES // MIB} MiB",
+        "one file in a ZIP": f"{limits.MAX_FILE_BYTES // MIB} MiB",
+        "text in them, for [the guard](guard.md#how-much-it-reads) to read": (
+            f"{MAX_TEXT_CHARS // MIB} MiB"
+        ),
+        "files": f"{limits.MAX_FILES}",
+        "folders within each other": f"{limits.MAX_DEPTH}",
+    }
+    assert f"2 to {MAX_SLUG_CHARS} lower-case letters" in WORDS
+
+
+def test_the_room_in_the_prompt_is_that_of_the_code() -> None:
+    assert f"at most {MAX_INLINE} that take at most {MAX_INLINE_TOKENS:,} tokens" in WORDS
+
+
+@pytest.mark.parametrize("field", sorted({*FIELDS, *RUNTIME_FIELDS}))
+def test_every_field_of_the_files_is_named(field: str) -> None:
+    spellings = {field, field.replace("-", "_"), field.replace("_", "-")}
+
+    assert any(f"`{spelling}`" in PAGE for spelling in spellings)
+
+
+def test_the_folders_are_those_that_are_looked_into() -> None:
+    _, workspace, home = (CODE.findall(row[1]) for row in rows("where | which"))
+
+    assert tuple(workspace) == WORKSPACE_ROOTS
+    assert tuple(home) == HOME_ROOTS
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_on_the_pages_is_one(line: str) -> None:
+    name, *words = shlex.split(line)
+
+    result = typed(*words, "--help")
+
+    assert name == "understudy"
+    assert result.exit_code == 0, result.output

@@ -1,0 +1,155 @@
+"""Who is granted a skill, and what that makes of its visibility."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from tests.support.skill_house import Cast
+from tests.support.skill_texts import ALL, SHIPPED
+
+pytestmark = pytest.mark.e2e
+
+ROUNDS = 50
+
+
+def visibility(cast: Cast, slug: str) -> str:
+    seen: str = cast.ann.get(slug)["visibility"]
+    return seen
+
+
+def test_the_first_grant_opens_a_skill_and_the_last_revocation_closes_it(cast: Cast) -> None:
+    for grantee in ({"agent": cast.plain}, {"user": cast.bob.user_id}):
+        slug = cast.ann.own()["slug"]
+        seen = [visibility(cast, slug)]
+        cast.ann.grant(slug, **grantee)
+        seen.append(visibility(cast, slug))
+        cast.ann.revoke(slug, **grantee)
+        seen.append(visibility(cast, slug))
+
+        assert seen == ["private", "internal", "private"]
+
+
+@pytest.mark.parametrize("first", ["agent", "user"])
+def test_both_kinds_of_grant_count(cast: Cast, first: str) -> None:
+    slug = cast.ann.own()["slug"]
+    grantees = [{"agent": cast.plain}, {"user": cast.bob.user_id}]
+    for grantee in grantees:
+        cast.ann.grant(slug, **grantee)
+    seen = []
+    for grantee in sorted(grantees, key=lambda it: first not in it):
+        cast.ann.revoke(slug, **grantee)
+        seen.append(visibility(cast, slug))
+
+    assert seen == ["internal", "private"]
+
+
+def test_a_skill_is_internal_exactly_while_it_is_granted_however_calls_cross(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    agent = {"agent_id": cast.plain}
+    user = {"user_id": cast.bob.user_id}
+    calls = [
+        ("POST", f"{ALL}/{slug}/grants/agent", agent),
+        ("DELETE", f"{ALL}/{slug}/grants/agent/{cast.plain}", None),
+        ("POST", f"{ALL}/{slug}/grants/user", user),
+        ("DELETE", f"{ALL}/{slug}/grants/user/{cast.bob.user_id}", None),
+    ]
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        rounds = [pool.submit(cast.ann.status, *call) for _ in range(ROUNDS) for call in calls]
+        codes = {it.result() for it in rounds}
+
+    assert codes == {200, 201}
+    is_granted = bool(cast.ann.grants(slug))
+    assert visibility(cast, slug) == ("internal" if is_granted else "private")
+
+
+def test_grants_leave_a_public_skill_public(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    cast.root.ok("PUT", f"{ALL}/{slug}", {"visibility": "public"})
+    cast.ann.grant(slug, agent=cast.plain)
+    granted = visibility(cast, slug)
+    cast.ann.revoke(slug, agent=cast.plain)
+    revoked = visibility(cast, slug)
+    cast.ann.grant(slug, user=cast.bob.user_id)
+    cast.root.ok("PUT", f"{ALL}/{slug}", {"visibility": "internal"})
+
+    assert (granted, revoked, visibility(cast, slug)) == ("public", "public", "internal")
+
+
+def test_granting_twice_and_revoking_what_is_not_granted_both_succeed(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    for _ in range(2):
+        cast.ann.grant(slug, agent=cast.plain)
+        cast.ann.grant(slug, user=cast.bob.user_id)
+
+    assert len(cast.ann.get(f"{slug}/grants")["items"]) == 2
+    for _ in range(2):
+        cast.ann.revoke(slug, agent=cast.plain)
+        cast.ann.revoke(slug, user=cast.bob.user_id)
+    assert cast.ann.grants(slug) == set()
+    assert visibility(cast, slug) == "private"
+
+
+def test_a_skill_with_grants_is_not_made_private_and_one_without_not_internal(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    assert cast.root.status("PUT", f"{ALL}/{slug}", {"visibility": "internal"}) == 409
+    cast.ann.grant(slug, agent=cast.plain)
+    assert cast.root.status("PUT", f"{ALL}/{slug}", {"visibility": "private"}) == 409
+    assert visibility(cast, slug) == "internal"
+
+
+def test_a_grant_is_revoked_by_path_by_query_and_by_body(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    for kind, whom in (("agent", cast.plain), ("user", cast.bob.user_id)):
+        grants = f"{ALL}/{slug}/grants/{kind}"
+        forms = [
+            (f"{grants}/{whom}", None),
+            (f"{grants}?{kind}_id={whom}", None),
+            (grants, {f"{kind}_id": whom}),
+        ]
+        for path, body in forms:
+            cast.ann.grant(slug, **{kind: whom})
+            assert cast.ann.status("DELETE", path, body) == 200, path
+            assert cast.ann.grants(slug) == set(), path
+        cast.ann.grant(slug, **{kind: whom})
+        assert cast.ann.status("DELETE", grants) == 400
+        assert cast.ann.status("DELETE", grants, {}) == 400
+        assert cast.ann.grants(slug) == {whom}
+        cast.ann.revoke(slug, **{kind: whom})
+
+
+def test_a_grant_without_somebody_to_have_it_is_refused(file_cast: Cast) -> None:
+    grants = f"{ALL}/{file_cast.ann.own()['slug']}/grants"
+
+    for body in ({}, {"user_id": ""}, {"user_id": "x" * 256}, {"user_id": 7}):
+        assert file_cast.ann.status("POST", f"{grants}/user", body) == 400
+    assert file_cast.ann.status("POST", f"{grants}/user", {"user_id": "x" * 255}) == 201
+    assert file_cast.ann.status("POST", f"{grants}/agent", {}) == 400
+    unknown = {"agent_id": "no-such-agent"}
+    assert file_cast.ann.status("POST", f"{grants}/agent", unknown) == 404
+
+
+def test_the_skills_of_an_agent_are_listed_with_its_grants(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    other = cast.ann.own()["slug"]
+    cast.ann.grant(slug, agent=cast.plain)
+    shown = {it["slug"]: it for it in cast.ann.get(f"/v1/agents/{cast.plain}/skills")["items"]}
+
+    assert shown[slug]["granted"] is True
+    assert shown[other]["granted"] is False
+    assert shown[SHIPPED]["is_system"] is True
+    fields = {"id", "name", "slug", "description", "visibility", "version", "granted", "is_system"}
+    assert all(fields <= set(it) for it in shown.values())
+
+
+def test_one_grant_is_kept_of_many_that_come_at_once(cast: Cast) -> None:
+    slug = cast.ann.own()["slug"]
+    path, body = f"{ALL}/{slug}/grants/agent", {"agent_id": cast.plain}
+
+    with ThreadPoolExecutor(8) as pool:
+        grant = partial(cast.ann.status, "POST", path, body)
+        codes = {it.result() for it in [pool.submit(grant) for _ in range(8)]}
+
+    assert codes == {201}
+    assert len(cast.ann.get(f"{slug}/grants")["items"]) == 1

@@ -1,0 +1,203 @@
+"""Which skills a session has: its scope first, then who asks; the same in the prompt and beside it."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from tests.support.daemon import wait_for
+from tests.support.skill_house import Cast
+from tests.support.skill_texts import NUMBERS, SHIPPED, Told, skill_md
+
+pytestmark = pytest.mark.e2e
+
+
+def skills_named(cast: Cast, *names: str) -> dict[str, str]:
+    """Skills of ann, whose slugs nobody else has, by the names that a test has for them."""
+    number = next(NUMBERS)
+    return {name: cast.ann.create(skill_md(f"{name} {number}"))["slug"] for name in names}
+
+
+def persona(cast: Cast, **scope: list[str]) -> str:
+    """A persona that narrows what its sessions may see."""
+    persona_id = f"persona-{next(NUMBERS)}"
+    body = {"persona_id": persona_id, "display_name": "P", "capability_scope": scope}
+    cast.root.ok("POST", "/v1/personas", body)
+    return persona_id
+
+
+def listed(cast: Cast, session: str) -> set[str]:
+    found = cast.ann.get(f"/v1/sessions/{session}/skills", params={"limit": 200})["items"]
+    return {it["slug"] for it in found}
+
+
+def using(cast: Cast, session: str, *slugs: str) -> Told:
+    return cast.ann.run(*(("use_skill", {"name": slug}) for slug in slugs), session=session)
+
+
+def test_a_session_has_what_both_it_and_its_persona_allow(cast: Cast) -> None:
+    own = skills_named(cast, "alpha", "beta", "gamma", "ex", "why")
+    alpha, beta, gamma, ex, why = own.values()
+    bound = persona(cast, skill_allow=[alpha, beta], skill_deny=[ex])
+    scope = {"skill_allow": [beta, gamma], "skill_deny": [why]}
+    session = cast.ann.session(cast.plain, persona_id=bound, capability_scope=scope)
+    told = using(cast, session, *own.values())
+
+    effective = cast.ann.get(f"/v1/sessions/{session}")["effective_capability_scope"]
+    assert effective["skill_allow"] == [beta]
+    assert sorted(effective["skill_deny"]) == sorted([ex, why])
+    assert listed(cast, session) == {beta}
+    assert told.offered == [beta]
+    assert [result.is_error for result in told.results] == [True, False, True, True, True]
+
+
+def test_a_session_whose_persona_allows_none_of_what_it_allows_has_no_skill(cast: Cast) -> None:
+    own = skills_named(cast, "alpha", "beta", "gamma")
+    bound = persona(cast, skill_allow=[own["alpha"]])
+    session = cast.ann.session(
+        cast.plain, persona_id=bound, capability_scope={"skill_allow": [own["beta"]]}
+    )
+    told = using(cast, session, *own.values(), SHIPPED)
+    found = cast.ann.run(
+        ("skill_search", {"query": " ".join(own.values())}), ("list_skills", {}), session=session
+    )
+
+    assert cast.ann.get(f"/v1/sessions/{session}/skills")["items"] == []
+    assert told.refusals
+    assert told.offered == []
+    assert "<available_skills>" not in told.system
+    for slug in (*own.values(), SHIPPED):
+        assert not any(f'"name": "{slug}"' in result for result in found.results)
+
+
+def test_a_search_of_memory_finds_skills_only_by_words_and_only_those_allowed(cast: Cast) -> None:
+    own = skills_named(cast, "allowed", "denied")
+    session = cast.ann.session(cast.plain, capability_scope={"skill_deny": [own["denied"]]})
+    ids = {slug: cast.ann.get(slug)["id"] for slug in own.values()}
+    foreign = cast.bob.own("allowed")
+
+    def results(**query: str) -> dict[str, dict[str, object]]:
+        answer = cast.ann.get(f"/v1/sessions/{session}/memory-search", params=query)
+        return {it["source_id"]: it for it in answer["results"] if it["kind"] == "skill"}
+
+    assert results() == {}
+    found = results(query="allowed")
+    assert ids[own["allowed"]] in found
+    assert foreign["id"] not in found
+    assert found[ids[own["allowed"]]]["timestamp_ms"] == 0
+    assert ids[own["denied"]] not in results(query="denied")
+
+
+def test_what_memory_context_shows_is_what_the_prompt_gets(cast: Cast) -> None:
+    own = skills_named(cast, "shown", "hidden")
+    session = cast.ann.session(cast.plain, capability_scope={"skill_deny": [own["hidden"]]})
+    context = cast.ann.get(f"/v1/sessions/{session}/memory-context", params={"query": "go on"})
+    told = cast.ann.run(session=session)
+
+    visible = [it["slug"] for it in context["visible_skills"]]
+    assert visible == told.offered
+    assert own["shown"] in visible
+    assert own["hidden"] not in visible
+    assert context["effective_capability_scope"]["skill_deny"] == [own["hidden"]]
+    assert context["learning_scopes"]
+    for it in context["visible_skills"]:
+        assert it["description"]
+        assert it["description"] in told.system.replace("&amp;", "&").replace("&#x27;", "'")
+
+
+def test_the_skills_of_a_session_are_found_by_words(file_cast: Cast) -> None:
+    own = skills_named(file_cast, "giraffe", "other")
+    session = file_cast.ann.session(file_cast.plain)
+    found = file_cast.ann.get(f"/v1/sessions/{session}/skills", params={"query": "giraffe"})
+
+    assert [it["slug"] for it in found["items"]] == [own["giraffe"]]
+
+
+def test_more_skills_than_fit_are_left_to_the_search(file_cast: Cast) -> None:
+    for number in range(40):
+        file_cast.ann.own(f"many {number}")
+    told = file_cast.ann.run(
+        ("skill_search", {"query": "many 17"}), ("list_skills", {}), agent=file_cast.plain
+    )
+
+    assert told.system.count("<skill ") == 0
+    assert re.search(r"^## Skills$", told.system, re.MULTILINE)
+    assert "skill_search" in told.system
+    assert "many-17-" in told.results[0]
+    assert "many-17-" in told.results[1]
+
+
+def test_the_files_of_a_skill_are_read_one_at_a_time_on_demand(cast: Cast) -> None:
+    body = "See {baseDir}/notes.md."
+    name = f"Disclosed {cast.ann.user_id}"
+    files: dict[str, str | bytes] = {"SKILL.md": skill_md(name, body), "notes.md": "Deep inside."}
+    slug = cast.ann.keep(files)["slug"]
+    told = cast.ann.run(
+        ("use_skill", {"name": slug}),
+        ("use_skill", {"name": slug, "file": "notes.md"}),
+        ("use_skill", {"name": slug, "file": "../../../etc/hostname"}),
+        agent=cast.plain,
+    )
+
+    assert body not in told.system
+    assert "Deep inside." not in told.results[0]
+    assert "notes.md" in told.results[0]
+    assert "{baseDir}" not in told.results[0]
+    assert "Deep inside." in told.results[1]
+    assert told.results[2].is_error
+
+
+def test_a_skill_that_forks_is_carried_out_beside_the_run(file_cast: Cast) -> None:
+    name = f"Forked {file_cast.ann.user_id}"
+    files: dict[str, str | bytes] = {
+        "SKILL.md": skill_md(name, "Count to ten."),
+        "agents/understudy.yaml": "context: fork\n",
+    }
+    slug = file_cast.ann.keep(files)["slug"]
+    told = file_cast.ann.run(("use_skill", {"name": slug}), agent=file_cast.plain)
+
+    assert told.answers
+    assert "Count to ten." not in told.result
+    assert "ok" in told.result
+    asked = [it for it in file_cast.house.model.requests if "Count to ten." in it.last_user]
+    assert asked
+    assert "Count to ten." not in told.system
+
+
+def test_a_skill_in_a_folder_of_the_workspace_takes_the_place_of_none_that_is_kept(
+    file_cast: Cast,
+) -> None:
+    number = next(NUMBERS)
+    slug = f"near-{number}"
+    kept = file_cast.ann.create(skill_md(f"Near {number}", "From the store.", slug=slug))
+    folder = file_cast.house.workspace / "skills" / slug
+    folder.mkdir(parents=True)
+    content = f"---\nname: {slug}\ndescription: A local one\n---\nFrom the folder.\n"
+    (folder / "SKILL.md").write_text(content)
+    unsafe = file_cast.house.workspace / "skills" / f"bad-{number}"
+    unsafe.mkdir()
+    (unsafe / "SKILL.md").write_text(skill_md(f"bad-{number}", "`rm -" + "rf /`"))
+
+    def sees() -> Told | None:
+        told = file_cast.bob.run(("use_skill", {"name": slug}), agent=file_cast.plain)
+        return told if slug in told.offered else None
+
+    # Who does not know of the kept one is offered what lies there.
+    told = wait_for(sees, 30, what="the folder to be looked at")
+    assert "From the folder." in told.result
+    assert told.offered.count(slug) == 1
+    assert f"bad-{number}" not in told.offered
+    local = file_cast.bob.get(f"local:{slug}")
+    assert (local["origin"], local["actions"]) == ("local", [])
+    hers = file_cast.ann.run(("use_skill", {"name": slug}), agent=file_cast.plain)
+    assert "From the store." in hers.result
+    assert file_cast.ann.get(slug)["id"] == kept["id"]
+    assert file_cast.ann.status("GET", f"/v1/skills/local:{slug}") == 404
+    assert file_cast.root.status("DELETE", f"/v1/skills/local:{slug}") == 403
+    plain, full = (who.ok("GET", "/v1/status") for who in (file_cast.bob, file_cast.root))
+    assert plain["skills"]["local_left_out"] == full["skills"]["local_left_out"] == 2
+    assert str(file_cast.house.workspace) not in json.dumps(plain)
+    codes = {each["code"] for each in full["skills"]["local_warnings"]}
+    assert codes == {"unsafe", "slug_kept"}
+    shutil.rmtree(file_cast.house.workspace / "skills")

@@ -1,0 +1,109 @@
+"""A service of dependencies whose installer puts packages there at once, from no network."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.skill_service import ANN, SLUG, Shop, skill_md
+from understudy.skills.author import Author
+from understudy.skills.bundle import Bundle
+from understudy.skills.dependency_service import DependencyService
+from understudy.skills.environments import Environments
+from understudy.skills.events import SkillEvent, SkillEvents
+from understudy.skills.model import Skill
+from understudy.skills.names import Manager
+from understudy.skills.runtimes import Runtimes
+from understudy.skills.service import SkillService
+from understudy.storage.unit import SqlUnits
+
+# Names that no machine has.
+NOWHERE = "nowhere-to-be-found"
+OTHER = "nor-is-this-one"
+
+
+@dataclass
+class Stock:
+    """Puts a package into an environment as its installer would write it down, unless it is out."""
+
+    environments: Environments
+    out_of: set[str] = field(default_factory=set)
+    asked: list[tuple[str, Manager, tuple[str, ...]]] = field(default_factory=list)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """As for a real one."""
+        return self.environments.alone()
+
+    def install(
+        self, slug: str, manager: Manager, names: Sequence[str], *, within_s: float
+    ) -> str | None:
+        """All of them, or none."""
+        assert 0 < within_s <= 300
+        self.asked.append((slug, manager, tuple(names)))
+        if gone := self.out_of.intersection(names):
+            return f"no {gone.pop()} to be had"
+        for name in names:
+            self.put(slug, manager, name)
+        return None
+
+    def put(self, slug: str, manager: Manager, name: str) -> None:
+        """What is left behind of an installation."""
+        own = self.environments.folder(slug)
+        if manager is Manager.PIP:
+            site = own / "python" / "lib" / "python3.11" / "site-packages"
+            noted = site / f"{name.replace('-', '_')}-1.0.dist-info" / "METADATA"
+            text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        else:
+            noted, text = own / "node" / "node_modules" / name / "package.json", "{}"
+        noted.parent.mkdir(parents=True, exist_ok=True)
+        noted.write_text(text)
+
+
+class Depot:
+    """Everything around the service that a test may look at."""
+
+    def __init__(self, units: SqlUnits, home: Path) -> None:
+        self.shop = Shop(units)
+        self.environments = Environments(home / "skills-env")
+        self.stock = Stock(self.environments)
+        self.events = SkillEvents()
+        self.heard: list[SkillEvent] = []
+        self.events.subscribe(self.heard.append)
+        self.dependencies = DependencyService(
+            units,
+            self.shop.clock,
+            environments=self.environments,
+            installer=self.stock,
+            events=self.events,
+            find_runtimes=lambda: Runtimes(runtimes=(), ready=False),
+        )
+
+    @property
+    def skills(self) -> SkillService:
+        """The service of skills that looks at the same environments."""
+        return SkillService(
+            self.shop.units,
+            self.shop.clock,
+            guard=self.shop.guard,
+            machine_for=self.environments.machine_for,
+            listener=self.events,
+        )
+
+    def keep(
+        self,
+        script: str = f"import {NOWHERE.replace('-', '_')}\n",
+        *,
+        name: str = SLUG,
+        author: Author = ANN,
+        files: Mapping[str, bytes] | None = None,
+        **fields: str,
+    ) -> Skill:
+        """A skill with a script."""
+        named = {f"scripts/run{len(script)}.py": script.encode()} if script else {}
+        text = skill_md(name, **fields).encode()
+        bundle = Bundle({"SKILL.md": text, **named, **(files or {})})
+        return self.skills.keep(author, bundle, action="skills.upload").skill
+
+    def told(self) -> list[tuple[str, Mapping[str, object]]]:
+        """What clients would hear."""
+        return [(event.name, event.payload) for event in self.heard if not event.is_internal]

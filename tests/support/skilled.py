@@ -1,0 +1,160 @@
+"""A workshop whose agents have the tools for skills, and a queue that the test works off."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support.factories import NOW, make_agent, make_session
+from tests.support.scenes import Line, play
+from tests.support.workshop import Workshop, restarted
+from understudy.agents.model import AgentType
+from understudy.core.audit import AuditEntry
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal, Role
+from understudy.guard.scan import scan_bundle
+from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
+from understudy.runs.submission import Submission
+from understudy.settings import Settings
+from understudy.skills.author import Author
+from understudy.skills.availability import LocalMachine
+from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue_tools import ListSkills, SkillSearch
+from understudy.skills.change_desk import ChangeDesk
+from understudy.skills.events import SkillEvents
+from understudy.skills.fork import Forks
+from understudy.skills.guarding import ContentGuard
+from understudy.skills.local_roots import Root
+from understudy.skills.local_skills import LocalSkills
+from understudy.skills.manage_tool import SkillManage
+from understudy.skills.model import Skill
+from understudy.skills.publish_tool import PublishSkill
+from understudy.skills.service import SkillService
+from understudy.skills.use_tool import UseSkill
+from understudy.storage.unit import SqlUnits
+from understudy.testing.fake_model import FakeModel
+
+ANN = Principal(user_id="ann", role=Role.OPERATOR)
+BOB = Principal(user_id="bob", role=Role.OPERATOR)
+ROOT = Principal(user_id="root", role=Role.ADMIN)
+# Its session is `learner`; the built-in agent, with every switch off, has s1.
+LEARNER = "learner"
+OK_MD = "---\nname: Weekly report\ndescription: Writes the report\n---\nCollect and write.\n"
+
+
+@dataclass
+class Skilled:
+    """Runs what the fake model says, for whoever asks."""
+
+    units: SqlUnits
+    queued: list[tuple[str, str]]
+    shop: Workshop
+    fake: FakeModel
+    service: SkillService
+    catalogue: Catalogue
+    roles: dict[str, Role] = field(default_factory=dict)
+
+    async def run(
+        self,
+        *lines: Line,
+        who: Principal = ANN,
+        session_id: str = LEARNER,
+        child: Sequence[Line] = (),
+    ) -> str:
+        """The id of a run in which the model says these lines, one after each result.
+
+        `child` says what it says where it carries out a skill.
+        """
+        self.fake.rule = play({"go": lines, "Carry out": child})
+        self.roles.setdefault(who.user_id, who.role)
+        self.shop.clock.advance()
+        run_id = self.shop.runs.submit(who, session_id, Submission(content="go")).run.run_id
+        while self.queued:
+            await self.shop.executor.execute(self.queued.pop(0)[0])
+        return run_id
+
+    async def told(self, *lines: Line, **more: Any) -> list[str]:
+        """What the tools of such a run answered."""
+        run_id = await self.run(*lines, **more)
+        return [result["content"] for result in self.shop.results(run_id)]
+
+    def skill(self, slug: str = "weekly-report") -> Skill | None:
+        """The row of a skill."""
+        with self.units.read() as unit:
+            return unit.skills.by_slug(slug)
+
+    def content(
+        self, slug: str = "weekly-report", number: int = 1, path: str = "SKILL.md"
+    ) -> bytes:
+        """A file of a version."""
+        with self.units.read() as unit:
+            return unit.skill_bundles.read(slug, number, path) or b""
+
+    def uses(self, slug: str = "weekly-report") -> int:
+        """How often any version of a skill was used."""
+        with self.units.read() as unit:
+            skill = unit.skills.by_slug(slug)
+            return 0 if skill is None else sum(unit.skill_uses.counts(skill.skill_id).values())
+
+    def audited(self, action: str) -> list[AuditEntry]:
+        """What the audit says of an action, oldest first."""
+        with self.units.read() as unit:
+            items = unit.audit.page(PageRequest(limit=200), resource=None, actor=None).items
+        return [entry for entry in reversed(items) if entry.action == action]
+
+    def tools_offered(self, number: int = -1) -> list[str]:
+        """The tools that a request told the model of."""
+        return [each["function"]["name"] for each in self.fake.requests[number].body["tools"]]
+
+
+def author(principal: Principal = ANN) -> Author:
+    """Somebody who changes skills without a run."""
+    return Author(principal=principal)
+
+
+def make_skilled(
+    units: SqlUnits,
+    queued: list[tuple[str, str]],
+    settings: Settings,
+    fake: FakeModel,
+    roots: tuple[Root, ...] = (),
+) -> Skilled:
+    """A workshop with the built-in agent, and with one that learns skills."""
+    switches = {"skill_evolve": True}
+    with units.write() as unit:
+        unit.agents.add(make_agent(LEARNER, other_config=switches))
+        unit.agents.add(
+            make_agent("open", agent_type=AgentType.OPEN, other_config=switches, updated_at_ms=NOW)
+        )
+        unit.sessions.add(make_session(LEARNER, agent_id=LEARNER))
+        unit.sessions.add(make_session("open", agent_id="open"))
+    plain = Workshop(units, settings)
+    service = SkillService(
+        units,
+        plain.clock,
+        guard=ContentGuard(),
+        machine_for=lambda _: LocalMachine(),
+        listener=SkillEvents(),
+    )
+    local = LocalSkills(roots=roots, guard=scan_bundle, clock=plain.clock, patience_s=60)
+    catalogue = Catalogue(units, local)
+    roles: dict[str, Role] = {}
+    desk = ChangeDesk(
+        service=service,
+        units=units,
+        clock=plain.clock,
+        role_of=lambda context: roles[context.user_id],
+    )
+    names = ("read_file", "write_file", "list_files", "use_skill", "skill_manage")
+    forks = Forks(sidechains=plain.sidechains, tool_names=lambda: names)
+    tools = (
+        ListSkills(catalogue),
+        SkillSearch(catalogue),
+        UseSkill(catalogue, units, plain.clock, forks),
+        SkillManage(desk),
+        PublishSkill(desk),
+        WaitSidechain(plain.sidechains),
+        AnswerSidechain(plain.sidechains),
+    )
+    shop = restarted(plain, tools=tools)
+    shop.clock = plain.clock
+    return Skilled(units, queued, shop, fake, service, catalogue, roles)

@@ -1,0 +1,121 @@
+"""Skills behind a WebSocket, with people who have tokens, on a database of either kind."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+import uvicorn
+from fastapi import FastAPI
+
+from tests.support.rpc import Rpc, Served, rpc, served
+from tests.support.skill_store import skill_units
+from understudy.access.tokens import TOKEN_ADMIN, TokenService
+from understudy.core.audit import AuditEntry
+from understudy.core.clock import SystemClock
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal, Role
+from understudy.skills.author import Author
+from understudy.skills.availability import LocalMachine
+from understudy.skills.events import SkillEvents
+from understudy.skills.guarding import ContentGuard
+from understudy.skills.library import SkillLibrary
+from understudy.skills.local_skills import LocalSkills
+from understudy.skills.model import Skill
+from understudy.skills.service import SkillService
+from understudy.storage.unit import SqlUnits
+from understudy.ws.endpoint import mount
+from understudy.ws.limits import Limits
+from understudy.ws.parts import WsParts
+
+ADMIN_TOKEN = "root" + "-secret"
+PEOPLE = {"ann": Role.OPERATOR, "bob": Role.OPERATOR, "vic": Role.VIEWER}
+
+
+@dataclass(slots=True)
+class Switch:
+    """Whether the daemon is ready."""
+
+    state: str | None = None
+
+
+@dataclass(slots=True)
+class WsHouse:
+    """The parts behind an address, and what opens it."""
+
+    served: Served
+    units: SqlUnits
+    parts: WsParts
+    switch: Switch
+    tokens: dict[str, str] = field(default_factory=dict)
+    token_ids: dict[str, str] = field(default_factory=dict)
+
+    def rpc(self, who: str | None, **options: Any) -> AbstractContextManager[Rpc]:
+        """A connection of one of the people, or of nobody."""
+        return rpc(
+            self.served.url, self.tokens[who] if who else None, log_in=who is not None, **options
+        )
+
+    def skill(self, slug: str, owner: str = "ann", body: str = "Collect and write.") -> Skill:
+        """A skill of one of the people."""
+        content = f"---\nname: {slug}\ndescription: About {slug}\nauthor: Ann\n---\n{body}\n"
+        author = Author(principal=Principal(user_id=owner, role=PEOPLE[owner]))
+        return self.parts.skills.create(author, content, slug=slug).skill
+
+    def stored(self, slug: str) -> Skill:
+        """A skill as it stands."""
+        with self.units.read() as unit:
+            skill = unit.skills.by_slug(slug)
+        assert skill is not None
+        return skill
+
+    def audit(self, resource: str = "skills") -> list[AuditEntry]:
+        """What the audit has of something, oldest first."""
+        with self.units.read() as unit:
+            page = unit.audit.page(PageRequest(limit=200), resource=resource, actor=None)
+        return list(reversed(page.items))
+
+
+@contextmanager
+def ws_house(
+    engine: sa.Engine,
+    home: Path,
+    *,
+    is_open: bool = False,
+    limits: Limits | None = None,
+    set_up: Callable[[uvicorn.Config], None] = lambda _: None,
+) -> Iterator[WsHouse]:
+    """Serve it; when it is open, nobody has a token and everybody on the machine is let in."""
+    units, clock, switch = skill_units(engine, home), SystemClock(), Switch()
+    tokens = TokenService(units, clock, None if is_open else ADMIN_TOKEN, is_loopback=True)
+    events = SkillEvents()
+    parts = WsParts(
+        tokens=tokens,
+        skills=SkillService(
+            units,
+            clock,
+            guard=ContentGuard(allow_acknowledged=False),
+            machine_for=lambda _: LocalMachine(),
+            listener=events,
+        ),
+        library=SkillLibrary(units, clock, LocalSkills(roots=(), guard=lambda _: (), clock=clock)),
+        events=events,
+        units=units,
+        clock=clock,
+        version="1.2.3",
+        is_loopback=True,
+        readiness=lambda: switch.state,
+        shutting_down=asyncio.Event(),
+        limits=limits or Limits(),
+    )
+    app = FastAPI()
+    mount(app, parts)
+    with served(app, set_up=set_up) as running:
+        found = WsHouse(running, units, parts, switch, {"root": ADMIN_TOKEN})
+        for user_id, role in [] if is_open else PEOPLE.items():
+            token, found.tokens[user_id] = tokens.create(TOKEN_ADMIN, user_id, role)
+            found.token_ids[user_id] = token.token_id
+        yield found

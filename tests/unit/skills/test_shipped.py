@@ -1,0 +1,84 @@
+"""The skills that come with the product are as good as those that are asked for."""
+
+import re
+from importlib.resources import as_file, files
+
+import pytest
+import skills_ref
+
+from understudy.skills.bundle import Bundle
+from understudy.skills.dependencies import find_requirements
+from understudy.skills.manifest import read
+from understudy.skills.scanning import scan_skill
+from understudy.skills.shipped import FOLDER, shipped_skills
+from understudy.skills.standard import export
+
+SHIPPED = shipped_skills()
+
+skill = pytest.mark.parametrize("slug", sorted(SHIPPED))
+
+
+def texts(bundle: Bundle) -> str:
+    return "\n".join(data.decode() for data in bundle.values())
+
+
+def test_the_two_that_are_promised_are_there() -> None:
+    assert {"skill-creator", "review-assistant"} <= set(SHIPPED)
+
+
+@skill
+def test_one_conforms_to_the_standard(slug: str) -> None:
+    with as_file(files("understudy.skills").joinpath(FOLDER).joinpath(slug)) as folder:
+        assert skills_ref.validate(folder) == []
+        assert skills_ref.read_properties(folder).name == slug
+
+
+@skill
+def test_one_says_when_to_use_it_and_has_tags(slug: str) -> None:
+    reading = read(SHIPPED[slug].manifest_text)
+
+    assert reading.problems == ()
+    assert "Use it when" in reading.manifest.description
+    assert (reading.manifest.slug, bool(reading.manifest.tags)) == (slug, True)
+
+
+@skill
+def test_one_is_clean_by_the_guard(slug: str) -> None:
+    assert scan_skill(SHIPPED[slug]) == ()
+
+
+@skill
+def test_one_needs_nothing(slug: str) -> None:
+    assert find_requirements(SHIPPED[slug]).dependencies == ()
+
+
+@skill
+def test_one_keeps_to_what_it_teaches_about_length(slug: str) -> None:
+    text = SHIPPED[slug].manifest_text
+
+    assert len(text.splitlines()) < 500
+    assert len(text) / 4 < 5_000
+
+
+@skill
+def test_one_mentions_each_of_its_files(slug: str) -> None:
+    body = SHIPPED[slug].manifest_text
+
+    assert [path for path in SHIPPED[slug].companions if path not in body] == []
+
+
+@skill
+def test_one_names_only_files_that_it_has(slug: str) -> None:
+    named = re.findall(r"`((?:references|assets)/[\w./-]+)`", texts(SHIPPED[slug]))
+    examples = {"references/currencies.md"}
+
+    assert set(named) - examples <= set(SHIPPED[slug])
+
+
+@skill
+def test_one_survives_its_export(slug: str) -> None:
+    again = Bundle(export(SHIPPED[slug], slug=slug, facts={"version": "1"}))
+
+    assert (
+        read(again.manifest_text).manifest.tags == read(SHIPPED[slug].manifest_text).manifest.tags
+    )
