@@ -12,31 +12,22 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import NOW
-from tests.support.skill_service import ANN, BOB, Shop
-from tests.support.skill_store import keep_version, make_bundle, make_skill, skill_units
+from tests.support.kept_bundles import FILES, SLUG, begin, below, delete, settle, text_of
+from tests.support.skill_store import keep_version, make_bundle, skill_units
 from understudy.core.errors import (
     Conflict,
     DamagedRecord,
     DatabaseUnavailable,
     Invalid,
     NotFound,
-    Rejected,
     Unavailable,
 )
 from understudy.core.page import PageRequest
 from understudy.skills.limits import MAX_BUNDLE_BYTES
-from understudy.skills.model import Skill, SkillStatus, TrashedSkill
 from understudy.skills.ports import BundleFile, Settled, SkillUnit, next_number, require_bundle
 from understudy.storage.engine import open_engine
 from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.unit import SqlUnits
-
-SLUG = "weekly-report"
-FILES = {
-    "scripts/deep/run.py": b"print('hi')\n",
-    "notes..md": b"",
-    "data/raw.bin": bytes(range(256)),
-}
 
 
 class Broken(Exception):
@@ -76,33 +67,12 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "skills-store"
 
 
-def begin(units: SqlUnits, *texts: str) -> Skill:
-    """A skill with so many versions."""
-    skill = make_skill(SLUG)
-    with units.write() as unit:
-        unit.skills.add(skill)
-        for text in texts:
-            keep_version(unit, skill, make_bundle(text, FILES))
-    return skill
-
-
 def put_one(units: SqlUnits, text: str) -> int:
     with units.write() as unit:
         unit.skills.hold(SLUG)
         skill = unit.skills.by_slug(SLUG)
         assert skill is not None
         return keep_version(unit, skill, make_bundle(text)).number
-
-
-def delete(unit: SkillUnit, skill: Skill) -> str:
-    """Delete a skill as the service does."""
-    name = unit.skill_bundles.trash(skill.slug, at_ms=NOW)
-    unit.skills.trash(
-        TrashedSkill(trash_name=name, skill=skill, deleted_by="ann", deleted_at_ms=NOW)
-    )
-    gone = replace(skill, status=SkillStatus.DELETED, trash_name=name, revision=skill.revision + 1)
-    unit.skills.update(gone, expected_revision=skill.revision)
-    return name
 
 
 def come_to_nothing(
@@ -117,21 +87,6 @@ def come_to_nothing(
 
     with pytest.raises(type(expected)), units.write() as unit:
         fail(unit)
-
-
-def settle(units: SqlUnits) -> Settled:
-    with units.write() as unit:
-        return unit.skill_bundles.settle(unit.skills.places())
-
-
-def text_of(units: SqlUnits, number: int) -> str:
-    with units.read() as unit:
-        bundle = unit.skill_bundles.get(SLUG, number)
-    return "" if bundle is None else bundle.manifest_text.splitlines()[-1]
-
-
-def below(store: Path) -> list[str]:
-    return sorted(str(path.relative_to(store)) for path in store.rglob("*"))
 
 
 def test_a_bundle_comes_back_as_it_was_put(units: SqlUnits) -> None:
@@ -382,116 +337,6 @@ def test_a_database_that_cannot_commit_leaves_nothing_of_what_was_changed(
     with alone.write() as unit:
         name = delete(unit, skill)
     assert sorted(path.name for path in (store / ".trash" / name).iterdir()) == ["1", "2"]
-
-
-@pytest.fixture
-def elsewhere(sqlite_template: Path, tmp_path: Path) -> Iterator[SqlUnits]:
-    """Units of another database on the same home."""
-    shutil.copy(sqlite_template, tmp_path / "other.db")
-    engine = open_engine(f"sqlite:///{tmp_path / 'other.db'}")
-    yield skill_units(engine, tmp_path)
-    engine.dispose()
-
-
-def test_a_start_with_another_database_loses_no_version(
-    alone: SqlUnits, elsewhere: SqlUnits, store: Path
-) -> None:
-    begin(alone, "one", "two")
-    gone = make_skill("gone")
-    with alone.write() as unit:
-        unit.skills.add(gone)
-        keep_version(unit, gone, make_bundle("gone"))
-        delete(unit, gone)
-    before = below(store)
-
-    assert settle(elsewhere) == Settled(set_aside=3)
-    assert [name for name in below(store) if name.endswith(f"{SLUG}/1")] == []
-    assert settle(alone) == Settled(brought_back=3)
-
-    assert below(store) == sorted([*before, ".lost"])
-    assert [text_of(alone, 1), text_of(alone, 2)] == ["one", "two"]
-
-
-def test_what_the_other_database_put_in_the_place_of_a_version_gives_way_and_is_not_lost(
-    alone: SqlUnits, elsewhere: SqlUnits, store: Path
-) -> None:
-    begin(alone, "one")
-    settle(elsewhere)
-    begin(elsewhere, "another")
-
-    assert settle(alone) == Settled(brought_back=1)
-    assert text_of(alone, 1) == "one"
-    assert settle(elsewhere) == Settled(brought_back=1)
-    assert text_of(elsewhere, 1) == "another"
-    assert [path.name for path in (store / ".lost").iterdir()] == [f"{SLUG}.1"]
-
-
-def test_nothing_comes_back_that_is_not_exactly_what_a_row_knows(
-    alone: SqlUnits, elsewhere: SqlUnits, store: Path
-) -> None:
-    begin(alone, "one")
-    settle(elsewhere)
-    (store / ".lost" / f"{SLUG}.1" / "SKILL.md").write_text("changed")
-    (store / ".lost" / "notes").write_text("mine")
-
-    assert settle(alone) == Settled()
-
-    assert text_of(alone, 1) == ""
-
-
-def test_a_large_bundle_is_written_before_the_unit_that_puts_it(
-    alone: SqlUnits, store: Path
-) -> None:
-    skill = begin(alone)
-    large = make_bundle("large", {f"data/{at}.txt": b"x" for at in range(20)})
-    with alone.read() as unit:
-        unit.skill_bundles.stage(large)
-    written = (store / ".staged" / large.digest / "SKILL.md").stat().st_ino
-
-    with alone.write() as unit:
-        keep_version(unit, skill, large)
-
-    assert (store / SLUG / "1" / "SKILL.md").stat().st_ino == written
-    with alone.read() as unit:
-        assert unit.skill_bundles.get(SLUG, 1) == large
-
-
-def test_what_was_staged_and_not_put_is_gone(alone: SqlUnits, store: Path) -> None:
-    large = make_bundle("large", {f"data/{at}.txt": b"x" for at in range(20)})
-    with alone.read() as unit:
-        unit.skill_bundles.stage(make_bundle("small"))
-        assert not store.exists()
-        unit.skill_bundles.stage(large)
-        unit.skill_bundles.unstage(large)
-    assert below(store) == [".staged"]
-    with alone.read() as unit:
-        unit.skill_bundles.stage(large)
-
-    assert settle(alone) == Settled(removed=1)
-    assert below(store) == []
-
-
-def test_the_service_stages_large_bundles_and_leaves_nothing_of_what_is_refused(
-    alone: SqlUnits, store: Path
-) -> None:
-    seen: list[list[str]] = []
-    sa.event.listen(
-        alone.engine,
-        "commit",
-        lambda _: seen.append([path.name for path in (store / ".staged").glob("*")]),
-    )
-    service = Shop(alone).service
-    large = make_bundle("large", {f"data/{at}.txt": b"x" for at in range(20)})
-    service.keep(ANN, large, action="skills.upload")
-
-    other = make_bundle("other", {f"data/{at}.txt": b"x" for at in range(20)})
-    with pytest.raises(Rejected):
-        service.keep(BOB, other, action="skills.upload")
-
-    assert seen == [[]]
-    assert list((store / ".staged").iterdir()) == []
-    with alone.read() as unit:
-        assert unit.skill_bundles.get(SLUG, 1) == large
 
 
 @pytest.mark.parametrize("how", ["link", "file"])

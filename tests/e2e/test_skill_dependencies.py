@@ -53,8 +53,8 @@ def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(cast: Cast) -> 
     assert "deps_warning" not in plain
 
 
-# What a program runs by itself where it finds it, and so what the guard may refuse.
-BY_ITSELF = frozenset({"sitecustomize.py", "scripts/sitecustomize.py", "package.json"})
+# What runs a script the moment it is installed, and so what the guard may refuse.
+BY_ITSELF = frozenset({"package.json"})
 
 
 def traps(name: str, marker: Path) -> dict[str, str | bytes]:
