@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from tests.support.skill_store import make_skill, make_version, skill_units
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.guard.scan import scan_bundle
 from understudy.sessions.model import Session
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
@@ -20,6 +19,7 @@ from understudy.skills.local_skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 from understudy.skills.offered import Offered
 from understudy.skills.ports import next_number
+from understudy.skills.scanning import scan_skill
 from understudy.storage.unit import SqlUnit, SqlUnits
 from understudy.testing.clock import FrozenClock
 
@@ -52,7 +52,7 @@ class SkillShop:
         self.root = self.home / "local"
         self.local = LocalSkills(
             roots=[Root(path=self.root, scope=RootScope.EXPLICIT)],
-            guard=scan_bundle,
+            guard=scan_skill,
             clock=self.clock,
             patience_s=60,
         )

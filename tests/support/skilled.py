@@ -11,7 +11,6 @@ from understudy.agents.model import AgentType
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.guard.scan import scan_bundle
 from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
@@ -28,6 +27,7 @@ from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manage_tool import SkillManage
 from understudy.skills.model import Skill
 from understudy.skills.publish_tool import PublishSkill
+from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
 from understudy.skills.use_tool import UseSkill
 from understudy.storage.unit import SqlUnits
@@ -135,7 +135,7 @@ def make_skilled(
         machine_for=lambda _: LocalMachine(),
         listener=SkillEvents(),
     )
-    local = LocalSkills(roots=roots, guard=scan_bundle, clock=plain.clock, patience_s=60)
+    local = LocalSkills(roots=roots, guard=scan_skill, clock=plain.clock, patience_s=60)
     catalogue = Catalogue(units, local)
     roles: dict[str, Role] = {}
     desk = ChangeDesk(

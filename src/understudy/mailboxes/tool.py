@@ -1,6 +1,5 @@
 """The tool by which an agent writes to a session or to an agent."""
 
-import hashlib
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -60,7 +59,6 @@ class SendMail:
             subject=letter.subject,
             content=letter.content,
         )
-        digest = hashlib.sha256(context.call_key.encode(errors="replace")).hexdigest()
-        message = self._mail.send(sender, wanted, call_digest=digest)
+        message = self._mail.send(sender, wanted, call_digest=context.call_digest)
         receiver = f"agent {letter.to_agent_id}" if letter.to_agent_id else letter.to_session_id
         return f"sent {message.message_id} to {receiver}"

@@ -1,18 +1,16 @@
 """The tools by which an agent has others work for it: spawn, wait, answer, cancel."""
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, Final, ParamSpec, TypeVar
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from understudy.agents.model import MAX_TOOL_ITERATIONS
-from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.family import question_data
-from understudy.runs.patience import patiently_to_the_end
 from understudy.runs.sidechains import News, SidechainService, Standing, Wish
+from understudy.runs.tool_work import told
 from understudy.sessions.sidechains import MAX_LABEL_CHARS, MAX_LIVE
 from understudy.tools.base import (
     Approval,
@@ -22,9 +20,6 @@ from understudy.tools.base import (
     ToolError,
     WaitsFor,
 )
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 MAX_TASK_CHARS: Final = 100_000
 
@@ -120,7 +115,7 @@ class SpawnSidechain:
     async def call(self, arguments: SpawnParameters, context: ToolContext) -> str:
         """The ids of the new session and of its run."""
         wish = Wish(**arguments.model_dump())
-        spawn = await _told(
+        spawn = await told(
             self._service.spawn, _caller(context), context.run_id, context.call_key, wish
         )
         return json.dumps({"session_id": spawn.session_id, "run_id": spawn.first_run_id})
@@ -143,7 +138,7 @@ class WaitSidechain:
 
     async def call(self, arguments: WaitParameters, context: ToolContext) -> str:
         """Where they stand, once there is something to tell."""
-        news = await _told(
+        news = await told(
             self._service.news,
             context.session_id,
             context.run_id,
@@ -172,9 +167,7 @@ class AnswerSidechain:
     async def call(self, arguments: AnswerParameters, context: ToolContext) -> str:
         """That the sidechain has been told."""
         resolution = read_resolution(arguments.model_dump())
-        request = await _told(
-            self._service.answer, _caller(context), context.session_id, resolution
-        )
+        request = await told(self._service.answer, _caller(context), context.session_id, resolution)
         return f"{request.state}; sidechain {request.session_id} goes on"
 
 
@@ -192,21 +185,10 @@ class CancelSidechain:
 
     async def call(self, arguments: CancelParameters, context: ToolContext) -> str:
         """Which runs are being stopped."""
-        stopped = await _told(
+        stopped = await told(
             self._service.cancel, _caller(context), context.session_id, arguments.session_id
         )
         return f"stopping {', '.join(stopped)}" if stopped else "nothing was going on there"
-
-
-async def _told(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do blocking work to its end, so that a run that is stopped sees what it made.
-
-    What stands against it is told to the model.
-    """
-    try:
-        return await patiently_to_the_end(work, *args, **kwargs)
-    except UnderstudyError as problem:
-        raise ToolError(problem.detail, code=problem.code) from problem
 
 
 def _caller(context: ToolContext) -> Principal:

@@ -1,6 +1,5 @@
 """The tool by which an agent keeps the task list of its session."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Final
@@ -106,7 +105,7 @@ def _create(service: TaskService, wanted: TasksParameters, context: ToolContext)
         description=wanted.description,
         depends_on=_references(wanted) or (),
         run_id=context.run_id,
-        call_digest=hashlib.sha256(context.call_key.encode(errors="replace")).hexdigest(),
+        call_digest=context.call_digest,
     )
     return f"created {_line(service.create(_caller(context), context.session_id, task))}"
 

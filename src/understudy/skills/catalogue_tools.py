@@ -7,10 +7,10 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from understudy.core.text import preview
+from understudy.runs.tool_work import told
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.offered import Offered
 from understudy.skills.ranking import MAX_QUERY_CHARS
-from understudy.skills.tool_work import told
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 from understudy.tools.parameters import Parameters
 

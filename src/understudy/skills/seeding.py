@@ -22,6 +22,7 @@ from understudy.skills.ports import SkillUnit, SkillUnits, next_number
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.shipped import shipped_skills
 from understudy.skills.slug import check_slug
+from understudy.skills.writing import is_current, put
 
 OWNER: Final = "system"
 ACTION: Final = "skills.seed"
@@ -100,10 +101,7 @@ def _step(unit: SkillUnit, before: Skill | None, bundle: Bundle) -> _Step:
         return _Step.ADD
     if not before.is_system:
         raise _taken(before)
-    is_same = before.digest == bundle.digest
-    # One that was lost or tampered with is put anew.
-    is_whole = is_same and unit.skill_bundles.get(before.slug, before.version) == bundle
-    return _Step.KEEP if is_whole else _Step.UPGRADE
+    return _Step.KEEP if is_current(unit, before, bundle) else _Step.UPGRADE
 
 
 def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skill:
@@ -135,21 +133,15 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
 def _put(unit: SkillUnit, shipped: Skill, bundle: Bundle, before: Skill | None) -> None:
     """Have the shipped bundle be the version that counts; the slug is held."""
     skill = replace(_after(before, shipped), version=next_number(unit, shipped.slug))
-    unit.skill_bundles.put(skill.slug, skill.version, bundle)
-    if before is None:
-        unit.skills.add(skill)
-    unit.skills.add_version(
-        SkillVersion(
-            skill_id=skill.skill_id,
-            number=skill.version,
-            digest=skill.digest,
-            size=skill.size,
-            actor=DAEMON.actor,
-            created_at_ms=skill.updated_at_ms,
-        )
+    version = SkillVersion(
+        skill_id=skill.skill_id,
+        number=skill.version,
+        digest=skill.digest,
+        size=skill.size,
+        actor=DAEMON.actor,
+        created_at_ms=skill.updated_at_ms,
     )
-    if before is not None:
-        unit.skills.update(skill, expected_revision=before.revision)
+    put(unit, skill, version, bundle, before)
     unit.audit.add(
         audit.done(
             DAEMON,

@@ -1,6 +1,5 @@
 """The tool by which an agent uses a skill: it gets the instructions, or has them carried out."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
+from understudy.runs.tool_work import told
 from understudy.sessions.ports import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
@@ -19,7 +19,6 @@ from understudy.skills.offered import Offered, named
 from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.refusals import shown
 from understudy.skills.runtime_settings import SkillContext
-from understudy.skills.tool_work import told
 from understudy.skills.uses import Use
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 from understudy.tools.parameters import Parameters
@@ -82,7 +81,7 @@ class UseSkill:
     def _before(self, context: ToolContext) -> tuple[Spawn | None, Use | None]:
         """What this very call did before, if it is made again."""
         with self._units.read() as unit:
-            return self._forks.begun(unit, context), unit.skill_uses.get(use_id(context))
+            return self._forks.begun(unit, context), unit.skill_uses.get(context.call_digest)
 
     def _load(self, name: str, context: ToolContext, use: Use | None = None) -> Loaded:
         """The skill that is meant; for a call that is made again, in the version that it got."""
@@ -113,7 +112,7 @@ class UseSkill:
     def _note(self, loaded: Loaded, context: ToolContext) -> None:
         one = loaded.offered
         use = Use(
-            use_id=use_id(context),
+            use_id=context.call_digest,
             skill_id=one.skill_id,
             slug=one.slug,
             version=one.version,
@@ -129,13 +128,8 @@ class UseSkill:
 
     def _outcome(self, context: ToolContext, spawn: Spawn) -> str:
         with self._units.read() as unit:
-            use = unit.skill_uses.get(use_id(context))
+            use = unit.skill_uses.get(context.call_digest)
         return self._forks.outcome(context, spawn, use)
-
-
-def use_id(context: ToolContext) -> str:
-    """Names the use among all uses; a repeat of the call is the same one."""
-    return hashlib.sha256(context.call_key.encode(errors="replace")).hexdigest()
 
 
 def _used_before(offered: Sequence[Offered], use: Use) -> tuple[Offered, ...]:

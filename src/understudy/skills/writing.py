@@ -7,6 +7,7 @@ from typing import Any, Final
 from understudy.core.ids import new_id
 from understudy.skills import denials, granting
 from understudy.skills.author import Author
+from understudy.skills.bundle import Bundle
 from understudy.skills.change import Change
 from understudy.skills.checks import is_live
 from understudy.skills.drafting import Draft
@@ -57,7 +58,7 @@ class Putting:
 
 def keep(change: Change, draft: Draft, before: Skill | None, how: Putting) -> Kept:
     """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
-    if before is not None and is_current(change.unit, before, draft):
+    if before is not None and is_current(change.unit, before, draft.bundle):
         return unchanged(change.unit, change.author, before)
     if before is not None and is_live(before):
         # Who may use a skill that is there already is for people to say.
@@ -67,13 +68,8 @@ def keep(change: Change, draft: Draft, before: Skill | None, how: Putting) -> Ke
         how = replace(how, grant_to=None)
     number = next_number(change.unit, draft.slug)
     skill = _row(change, draft, before, number, how)
-    change.unit.skill_bundles.put(draft.slug, number, draft.bundle)
-    if before is None:
-        change.unit.skills.add(skill)
     version = _version(change, skill, how)
-    change.unit.skills.add_version(version)
-    if before is not None:
-        change.unit.skills.update(skill, expected_revision=before.revision)
+    put(change.unit, skill, version, draft.bundle, before)
     if how.grant_to is not None:
         granting.give_agent(change, skill, how.grant_to)
     change.record(how.action, skill, acknowledged=draft.acknowledged)
@@ -94,10 +90,22 @@ def unchanged(unit: SkillUnit, author: Author, skill: Skill) -> Kept:
     )
 
 
-def is_current(unit: SkillUnit, skill: Skill, draft: Draft) -> bool:
+def is_current(unit: SkillUnit, skill: Skill, bundle: Bundle) -> bool:
     """Whether this is what counts already, whole; what is damaged can be put anew."""
-    is_same = is_live(skill) and skill.digest == draft.bundle.digest
-    return is_same and unit.skill_bundles.get(skill.slug, skill.version) == draft.bundle
+    is_same = is_live(skill) and skill.digest == bundle.digest
+    return is_same and unit.skill_bundles.get(skill.slug, skill.version) == bundle
+
+
+def put(
+    unit: SkillUnit, skill: Skill, version: SkillVersion, bundle: Bundle, before: Skill | None
+) -> None:
+    """Have a bundle be the version that counts; `before` is the row as it was, if there was one."""
+    unit.skill_bundles.put(skill.slug, version.number, bundle)
+    if before is None:
+        unit.skills.add(skill)
+    unit.skills.add_version(version)
+    if before is not None:
+        unit.skills.update(skill, expected_revision=before.revision)
 
 
 def require_version(unit: SkillUnit, skill: Skill, number: int) -> SkillVersion:

@@ -9,9 +9,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from typing import Final
 
 from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_FILES
@@ -23,21 +21,21 @@ from understudy.storage.files import opened, read_file
 UNFINISHED: Final = re.compile(r"\.tmp-[0-9a-f]{16}")
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_MODE: Final = 0o755
-_SYNCED_AT_ONCE: Final = 8
 _FILE_MODE: Final = 0o644
 
 
-def make(name: str, *, within: int) -> None:
+def make(name: str, *, within: int, is_lasting: bool = True) -> None:
     """Have a folder, unless it is there."""
     with suppress(FileExistsError):
         os.mkdir(name, _FOLDER_MODE, dir_fd=within)
-        os.fsync(within)
+        if is_lasting:
+            os.fsync(within)
 
 
 @contextmanager
-def made(name: str, *, within: int) -> Iterator[int]:
+def made(name: str, *, within: int, is_lasting: bool = True) -> Iterator[int]:
     """A folder that everybody may read, made unless it is there, and opened."""
-    make(name, within=within)
+    make(name, within=within, is_lasting=is_lasting)
     with opened(name, within=within) as folder:
         # Whatever the process masks.
         os.fchmod(folder, _FOLDER_MODE)
@@ -142,7 +140,7 @@ def _write_all(top: int, files: Mapping[str, bytes]) -> None:
         with ExitStack() as stack:
             here = top
             for folder in filter(None, path.split("/")):
-                here = stack.enter_context(_staged(folder, within=here))
+                here = stack.enter_context(made(folder, within=here, is_lasting=False))
             for name, data in contents.items():
                 _write(here, name, data)
 
@@ -156,24 +154,11 @@ def _write(folder: int, name: str, data: bytes) -> None:
             left = left[file.write(left) :]
 
 
-@contextmanager
-def _staged(name: str, *, within: int) -> Iterator[int]:
-    """A folder of a bundle that is being written; it is made lasting with all the others."""
-    with suppress(FileExistsError):
-        os.mkdir(name, _FOLDER_MODE, dir_fd=within)
-    with opened(name, within=within) as folder:
-        os.fchmod(folder, _FOLDER_MODE)
-        yield folder
-
-
 def _make_lasting(top: int) -> None:
-    """Once all is written, and many at a time: the file system then waits for the disk once for
-    all of them. A bundle of 500 files takes a tenth of the time, and others wait for it to end."""
-    with ThreadPoolExecutor(_SYNCED_AT_ONCE, thread_name_prefix="sync") as pool:
-        for _, _, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
-            for _ in pool.map(partial(_sync, folder), names):
-                pass
-            os.fsync(folder)
+    for _, _, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+        for name in names:
+            _sync(folder, name)
+        os.fsync(folder)
 
 
 def _sync(folder: int, name: str) -> None:

@@ -1,6 +1,7 @@
 """The contract every tool keeps: what it is called, what it takes, what a repeat would do."""
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -68,6 +69,11 @@ class ToolContext:
     # Names this call among all calls of all runs; models hand out the same call ids again.
     call_key: str
     workspace: Path
+
+    @property
+    def call_digest(self) -> str:
+        """The same in a form that can be stored and shown."""
+        return hashlib.sha256(self.call_key.encode(errors="replace")).hexdigest()
 
 
 class Tool(Protocol):

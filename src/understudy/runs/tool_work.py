@@ -1,4 +1,4 @@
-"""How the tools that read skills do their work: on a thread, and with words for what fails."""
+"""How tools do blocking work: on a thread, to its end, and with words for what fails."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 
 async def told(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do blocking work to its end; what stands against it is told to the model."""
+    """Do blocking work to its end, so that a run that is stopped sees what it made.
+
+    What stands against it is told to the model.
+    """
     try:
         return await patiently_to_the_end(work, *args, **kwargs)
     except UnderstudyError as problem:
