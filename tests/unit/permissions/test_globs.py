@@ -1,12 +1,12 @@
 """Patterns match what they spell, and never take long about it."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import takes_under
 from understudy.permissions.globs import literal_length, literal_prefix, matches
 
 CASES = [
@@ -52,11 +52,8 @@ def test_patterns_agree_with_regular_expressions(pattern: str, text: str) -> Non
 
 @pytest.mark.parametrize("pattern", ["a*" * 200 + "b", "*a" * 200 + "?b", "?a" * 200 + "*b"])
 def test_a_hostile_text_takes_no_time(pattern: str) -> None:
-    started = time.perf_counter()
-
     assert not matches(pattern, "a" * 250_000)
-
-    assert time.perf_counter() - started < 2.0
+    assert takes_under(2.0, lambda: matches(pattern, "a" * 250_000))
 
 
 def test_what_a_pattern_spells_is_counted() -> None:

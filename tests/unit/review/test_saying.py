@@ -1,11 +1,10 @@
 """A text says something only if it says it, and not the opposite of it."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import takes_under
 from understudy.review.saying import MAX_OTHERS, is_said, is_said_exactly
 
 HELIX = "Preferred editor is Helix"
@@ -134,7 +133,4 @@ def test_any_texts_can_be_compared(sentence: str, before: str, after: str) -> No
     ],
 )
 def test_hostile_texts_take_no_time(sentence: str, text: str) -> None:
-    start = time.monotonic()
-    is_said(sentence, text[: 8 * 1024])
-
-    assert time.monotonic() - start < 2
+    assert takes_under(2, lambda: is_said(sentence, text[: 8 * 1024]))

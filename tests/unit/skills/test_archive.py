@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.effort import takes_under
 from understudy.core.errors import LimitExceeded, UnderstudyError
 from understudy.skills.archive import MAX_ARCHIVE_BYTES, read_archive, write_archive
 from understudy.skills.bundle import Bundle
@@ -333,12 +334,11 @@ def test_a_hundred_thousand_entries_are_refused_at_once(lying: bool) -> None:
     directory = record * 100_000
     count = 500 if lying else 0xFFFF
     end = struct.pack("<4s4H2LH", END, 0, 0, count, count, len(directory), 0, 0)
-    begun = time.process_time()
 
     refused = refusal(directory + end)
 
     assert refused.code == ("invalid_archive" if lying else "archive_too_large")
-    assert time.process_time() - begun < 1
+    assert takes_under(1, lambda: refusal(directory + end))
 
 
 def test_a_body_over_the_limit_is_not_read_to_its_end() -> None:

@@ -1,7 +1,6 @@
 """Which skills fit some words."""
 
-from time import process_time
-
+from tests.support.effort import takes_under
 from tests.unit.skills.test_offered import offered
 from understudy.skills.ranking import MAX_QUERY_CHARS, rank, tokens
 
@@ -67,8 +66,7 @@ def test_when_to_use_counts_too() -> None:
 
 def test_a_very_long_query_takes_no_longer() -> None:
     skills = [offered(f"s{at}", description="alpha beta gamma " * 20) for at in range(200)]
-    begun = process_time()
 
-    assert rank(skills, "zeta " * 200_000) == ()
     assert rank(skills, "x" * MAX_QUERY_CHARS + " alpha") == ()
-    assert process_time() - begun < 1.0
+    assert rank(skills, "zeta " * 200_000) == ()
+    assert takes_under(1, lambda: rank(skills, "zeta " * 200_000))

@@ -156,13 +156,13 @@ def test_a_server_that_is_slow_costs_only_so_long(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(web, "MAX_SECONDS", 0.5)
 
     def slow(_: str) -> Answer:
-        time.sleep(1)
+        time.sleep(4)
         return Answer()
 
     began = time.monotonic()
     with web_server(slow) as server:
         error = refusal(TOOL, NOWHERE, url=f"http://site.test:{server.port}/")
-        assert time.monotonic() - began < 0.9
+        assert time.monotonic() - began < 3
     assert error.code == "timed_out"
 
 
