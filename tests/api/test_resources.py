@@ -178,7 +178,8 @@ def test_a_context_file_has_versions(api: TestClient) -> None:
     assert ok(api, "GET", path)["content"] == "two"
     versions = ok(api, "GET", path + "/versions")["items"]
     assert [version["version"] for version in versions] == [2, 1]
-    assert set(versions[0]) == {"version", "actor", "run_id", "created_at_ms", "size"}
+    known = {"version", "actor", "run_id", "created_at_ms", "size", "deleted"}
+    assert set(versions[0]) == known
     restored = ok(api, "POST", path + "/restore", {"version": 1})
     assert (restored["content"], restored["version"]) == ("one", 3)
     assert refused(api, "POST", path + "/restore", {"version": 9})[0] == 404

@@ -45,6 +45,24 @@ def test_a_token_stands_for_its_user_and_role(tokens: TokenService) -> None:
     assert tokens.authenticate(secret) == Principal(user_id="bob", role=Role.VIEWER)
 
 
+def test_a_token_says_what_its_user_reads(tokens: TokenService) -> None:
+    token, secret = tokens.create(ADMIN, "bob", Role.ADMIN, locale="vi-VN")
+
+    assert token.locale == tokens.authenticate(secret).locale == "vi"
+    assert [each.locale for each in tokens.page(PageRequest()).items] == ["vi"]
+    # What the admin reads says nothing about somebody else.
+    assert tokens.authenticate(secret, act_for="ann").locale is None
+
+
+@pytest.mark.parametrize("locale", ["fr", "", " ", "tlh", "vi " * 40, "v\x00i"])
+def test_a_language_that_nobody_speaks_is_refused(tokens: TokenService, locale: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        tokens.create(ADMIN, "bob", Role.VIEWER, locale=locale)
+
+    assert (refused.value.code, refused.value.errors[0].pointer) == ("invalid_locale", "/locale")
+    assert tokens.page(PageRequest()).items == ()
+
+
 def test_until_there_is_a_token_a_local_caller_is_admin(tokens: TokenService) -> None:
     assert tokens.authenticate(None) == LOCAL_ADMIN
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.support.factories import ALICE
+from tests.support.factories import ALICE, NOW
 from tests.support.inprocess import Inside, running
 from tests.support.workshop import Probe, make_settings
+from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.settings import Settings
+from understudy.skills.usage import Listing
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Effect
@@ -361,4 +363,46 @@ def test_work_that_nobody_holds_is_put_back(settings: Settings, fake: FakeModel)
             fake.release()
             assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED
 
+    asyncio.run(scenario())
+
+
+def test_the_end_of_a_run_has_somebody_look_for_suggestions(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            bell = inside.daemon.ground.bell
+            before = bell.count(SUGGESTIONS)
+            await inside.session()
+            await inside.wait(await inside.submit())
+
+            seen = {SUGGESTIONS: before}
+            await bell.wait(seen, timeout_s=10)
+            assert bell.count(SUGGESTIONS) == before + 1
+
+    asyncio.run(scenario())
+
+
+def test_a_daemon_that_starts_sums_up_of_which_skills_runs_were_told(settings: Settings) -> None:
+    def listed(inside: Inside) -> list[Any]:
+        with inside.daemon.ground.database.connect() as connection:
+            tables = ("skill_listings", "skill_listing_days")
+            counts = (f"SELECT count(*) FROM {table}" for table in tables)
+            return [connection.exec_driver_sql(count).scalar() for count in counts]
+
+    async def before() -> None:
+        told = Listing(ref="skl_1", version=1, run_id="run_1", at_ms=NOW)
+        async with running(settings) as inside:
+            with inside.daemon.ground.units.write() as unit:
+                unit.skill_uses.list_for([told])
+
+    async def scenario() -> None:
+        async with running(settings) as inside:
+            for _ in range(1_000):
+                if await asyncio.to_thread(listed, inside) == [0, 1]:
+                    return
+                await asyncio.sleep(0.01)
+            raise AssertionError(listed(inside))
+
+    asyncio.run(before())
     asyncio.run(scenario())

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,12 +15,15 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from tests.support.postgres import MakeDatabase
+from tests.support.reviewed import found
+from tests.support.skill_store import make_skill
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
 from understudy.core.audit import Outcome
 from understudy.core.bell import Bell
 from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
+from understudy.evolution.proposals import ProposalState
 from understudy.learnings.model import (
     CandidateState,
     CapturePath,
@@ -29,6 +32,7 @@ from understudy.learnings.model import (
     Origin,
     PolicyDecision,
     Sensitivity,
+    Source,
     Tier,
     Verification,
 )
@@ -47,15 +51,18 @@ from understudy.schedules.model import (
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.storage.candidate_rows import candidate_row
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
-from understudy.storage.schema import metadata
+from understudy.storage.schema import learning_candidates, metadata, skills
+from understudy.storage.skill_rows import skill_row
 from understudy.storage.unit import SqlUnits
 
 ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
 CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("agents", "agent_type", AgentType),
+    ("file_proposals", "state", ProposalState),
     ("asset_references", "kind", ReferenceKind),
     ("sessions", "status", SessionStatus),
     ("runs", "status", RunStatus),
@@ -294,3 +301,64 @@ def asked(run_id: str) -> dict[str, object]:
     }
     text = json.dumps(wanted, separators=(",", ":"))
     return {**FIRST_ROWS["runs"], "run_id": run_id, "kind": kind, "wanted": text}
+
+
+def test_candidates_of_earlier_releases_are_kept_and_still_stand_only_once(
+    engine: sa.Engine,
+) -> None:
+    candidate = replace(found(), source=Source(run_id="run_1"))
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), "0015")
+        connection.execute(sa.insert(learning_candidates).values(candidate_row(candidate)))
+        connection.commit()
+
+    migrate(engine)
+
+    with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).write() as unit:
+        assert unit.candidates.get(candidate.candidate_id) == candidate
+        assert not unit.candidates.add(replace(candidate, candidate_id="cand_again"))
+        counted = replace(
+            candidate,
+            candidate_id="cand_counted",
+            capture_path=CapturePath.USAGE,
+            source=Source(),
+        )
+        assert unit.candidates.add(counted)
+
+
+def test_versions_of_skills_of_earlier_releases_are_told_of_their_agent(engine: sa.Engine) -> None:
+    made: dict[str, object] = {"digest": "d", "size": 1, "actor": "alice", "created_at_ms": 1}
+    versions = [
+        {"skill_id": "skl_1", "number": number, "run_id": run_id, **made}
+        for number, run_id in ((1, "run_1"), (2, None), (3, "run_gone"))
+    ]
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), "0015")
+        kept = skill_row(make_skill("weekly", skill_id="skl_1"))
+        connection.execute(sa.insert(skills).values(kept))
+        rows = [*FIRST_ROWS.items(), *(("skill_versions", version) for version in versions)]
+        for name, row in rows:
+            table = sa.table(name, *(sa.column(column) for column in row))
+            connection.execute(sa.insert(table).values(row))
+        connection.commit()
+
+    migrate(engine)
+
+    with engine.connect() as connection:
+        query = sa.text("SELECT agent_id FROM skill_versions ORDER BY number")
+        assert list(connection.execute(query).scalars()) == ["default", None, None]
+
+
+def test_the_journal_is_not_written_anew_for_a_column_more(engine: sa.Engine) -> None:
+    said: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        said.append(statement)
+
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), "0015")
+        sa.event.listen(engine, "before_cursor_execute", note)
+        command.upgrade(alembic_config(connection), "0016")
+        connection.rollback()
+    assert any("ALTER TABLE journal ADD" in each for each in said)
+    assert not [each for each in said if "_alembic_tmp_journal" in each]

@@ -8,6 +8,7 @@ import pytest
 from tests.contract.conftest import House
 from tests.support.factories import NOW, make_new_event, make_persona, make_run
 from understudy.core.page import PageRequest
+from understudy.storage.postgres import START_LOCK, SUGGESTIONS_LOCK
 from understudy.storage.unit import SqlUnits
 
 
@@ -117,3 +118,29 @@ def test_writers_of_one_row_take_turns(units: SqlUnits) -> None:
         session = unit.sessions.get("s1")
     assert session is not None
     assert session.version == 25
+
+
+def test_what_one_daemon_does_for_all_is_done_by_one_at_a_time(house: House) -> None:
+    """Who comes second does not wait; on SQLite there is only one daemon."""
+    is_alone = house.engine.dialect.name == "sqlite"
+
+    def is_free_elsewhere(lock: int) -> bool:
+        with house.units.if_free(lock) as is_free:
+            return is_free
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        with house.units.if_free(SUGGESTIONS_LOCK) as is_free:
+            assert is_free
+            busy = elsewhere.submit(is_free_elsewhere, SUGGESTIONS_LOCK).result(timeout=10)
+            assert busy is is_alone
+            # A daemon that starts is not held up by it.
+            assert elsewhere.submit(is_free_elsewhere, START_LOCK).result(timeout=10)
+        assert elsewhere.submit(is_free_elsewhere, SUGGESTIONS_LOCK).result(timeout=10)
+
+
+def test_a_lock_is_free_again_after_a_failure(units: SqlUnits) -> None:
+    with pytest.raises(Oops), units.if_free(SUGGESTIONS_LOCK):
+        raise Oops
+
+    with units.if_free(SUGGESTIONS_LOCK) as is_free:
+        assert is_free

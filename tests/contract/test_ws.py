@@ -9,8 +9,10 @@ import pytest
 from tests.contract.conftest import empty
 from tests.support.skill_store import make_skill
 from tests.support.ws_house import WsHouse, ws_house
+from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.audit import Outcome
 from understudy.core.principal import Role
+from understudy.i18n.catalogue import say
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.storage.engine import open_engine
 from understudy.ws.limits import MAX_FRAME_BYTES
@@ -78,6 +80,22 @@ def test_a_wrong_token_opens_nothing(home: WsHouse, params: dict[str, str]) -> N
 
     last = home.audit("ws")[-1]
     assert (last.action, last.actor, last.outcome) == ("ws.connect", "anonymous", Outcome.REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("params", "header", "spoken"),
+    [({}, {}, "vi"), ({}, {"Accept-Language": "zh"}, "zh"), ({"locale": "zh-CN"}, {}, "zh")],
+)
+def test_a_connection_speaks_the_language_of_its_token_where_nothing_else_is_said(
+    home: WsHouse, params: dict[str, str], header: dict[str, str], spoken: str
+) -> None:
+    _, secret = home.parts.tokens.create(TOKEN_ADMIN, "van", Role.VIEWER, locale="vi")
+
+    with home.rpc(None, additional_headers=header) as client:
+        client.ok("connect", {"token": secret, **params})
+        refused = client.ask("skills.get", {"name": "no-such-skill"})["error"]
+
+    assert refused["message"] == say(spoken, "error.skill_not_found")
 
 
 def test_a_token_may_come_with_the_request_that_opens_the_socket(home: WsHouse) -> None:
@@ -185,7 +203,7 @@ def test_a_skill_comes_with_its_instructions_and_without_its_front_matter(home: 
         ("skills.update", {"id": "skl_nothing", "updates": {"name": "x"}}, "NOT_FOUND"),
         ("skills.update", {"name": "no-such-skill", "updates": {"name": "x"}}, "NOT_FOUND"),
         ("no.such.method", {}, "INVALID_REQUEST"),
-        ("agents.files.set", {}, "INVALID_REQUEST"),
+        ("agents.files.delete", {}, "INVALID_REQUEST"),
     ],
 )
 def test_a_mistake_is_told(home: WsHouse, method: str, params: object, code: str) -> None:

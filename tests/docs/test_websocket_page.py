@@ -28,7 +28,8 @@ def listed(start: str) -> list[list[str]]:
 
 
 def test_every_method_is_described_with_its_role() -> None:
-    assert {row[0]: row[1] for row in listed("skills.")} == {
+    methods = [*listed("skills."), *listed("agents.")]
+    assert {row[0]: row[1] for row in methods} == {
         f"`{name}`": method.role.value for name, method in METHODS.items()
     }
 

@@ -299,7 +299,10 @@ def test_tokens_shut_out_whoever_has_none(tmp_path: Path, model: FakeModel) -> N
         (listed,) = cli.json("tokens", "list")["items"]
         assert listed["user_id"] == "ann"
         assert token not in json.dumps(listed)
-        cli("tokens", "create", "bob")
+        cli("tokens", "create", "bob", "--locale", "vi-VN")
+        assert cli.json("tokens", "list")["items"][0]["locale"] == "vi"
+        assert " vi " in cli("tokens", "list").stdout
+        assert "en, vi, zh" in cli("tokens", "create", "eve", "--locale", "fr", code=2).stderr
 
 
 def test_a_first_token_without_an_admin_can_be_insisted_on(

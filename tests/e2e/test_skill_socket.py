@@ -251,7 +251,8 @@ def test_every_refusal_leaves_a_record(cast: Cast) -> None:
         assert (
             socket.ask("skills.update", {"id": skill_id, "updates": {"name": "x"}})["ok"] is False
         )
-    cast.bob.run(manage("delete", slug=slug), agent=cast.learner, words="Please delete this skill.")
+    asked = f"Please delete the skill {slug}."
+    cast.bob.run(manage("delete", slug=slug), agent=cast.learner, words=asked)
     unsafe = {"content": skill_md("Unsafe", "`rm -" + "rf /`")}
     assert cast.bob.status("POST", ALL, unsafe) == 422
 

@@ -202,7 +202,7 @@ def test_a_skill_of_somebody_is_changed_by_their_runs_and_an_admins_only(cast: C
             manage("patch", slug=slug, find="numbers", replace="figures"),
             manage("delete", slug=slug),
             agent=cast.learner,
-            words="Please delete this skill.",
+            words=f"Please delete the skill {slug}.",
         ).results
 
     slug = cast.ann.own()["slug"]

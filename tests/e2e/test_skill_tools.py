@@ -12,6 +12,7 @@ pytestmark = pytest.mark.e2e
 LIMIT = 102_400
 OK_MD = skill_md("Weekly report", "Collect the numbers of the week.\nWrite them down.")
 PLEASE = "Please make a skill of this."
+PUBLISH = "Please publish this folder as a skill."
 NAMELESS = "---\ndescription: Has no name\n---\nDo it.\n"
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -48,6 +49,10 @@ class Cli:
         return json.loads(self(*arguments, "--json", code=code).stdout)
 
 
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A command that believes it talks to a person."""
 
@@ -61,6 +66,8 @@ class Terminal:
             stderr=theirs,
             env={**env, "TERM": "xterm", "COLUMNS": "100"},
             start_new_session=True,
+            # Who is started in the background ignores Ctrl-C, and so would all that it starts.
+            preexec_fn=_hear_interrupts,
         )
         os.close(theirs)
 

@@ -200,7 +200,8 @@ class Person:
         task = f"(task {next(NUMBERS)})"
         self.house.model.rule = play({task: [call(name, given) for name, given in calls]})
         mark = len(self.house.model.requests)
-        body = {"content": f"{task} {words}"}
+        # On a line of their own, the words are a sentence of the user's.
+        body = {"content": f"{task}\n{words}"}
         run_id = self.ok("POST", f"/v1/sessions/{session}/runs", body)["run_id"]
 
         def ended() -> Any:

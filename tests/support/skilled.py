@@ -59,15 +59,18 @@ class Skilled:
         who: Principal = ANN,
         session_id: str = LEARNER,
         child: Sequence[Line] = (),
+        words: str = "go",
+        **fields: Any,
     ) -> str:
         """The id of a run in which the model says these lines, one after each result.
 
         `child` says what it says where it carries out a skill.
         """
-        self.fake.rule = play({"go": lines, "Carry out": child})
+        self.fake.rule = play({words: lines, "Carry out": child})
         self.roles.setdefault(who.user_id, who.role)
         self.shop.clock.advance()
-        run_id = self.shop.runs.submit(who, session_id, Submission(content="go")).run.run_id
+        submission = Submission(content=words, **fields)
+        run_id = self.shop.runs.submit(who, session_id, submission).run.run_id
         while self.queued:
             await self.shop.executor.execute(self.queued.pop(0)[0])
         return run_id

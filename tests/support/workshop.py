@@ -12,9 +12,12 @@ from pydantic import BaseModel
 from tests.support.factories import ALICE
 from understudy.agent.admission import Doorkeeper
 from understudy.agent.capture import Captures
+from understudy.agent.coach import Coach, NoCoach
+from understudy.agent.consent import ConsentGate, NoConsent
 from understudy.agent.gate import Gatekeeper
-from understudy.agent.loop import AgentLoop, Hook
+from understudy.agent.loop import AgentLoop
 from understudy.agent.offers import tools_of
+from understudy.agent.prompt_files import AgentFiles, PromptFiles
 from understudy.agent.skill_prompt import NoSkills, SkillPrompt
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
@@ -43,6 +46,7 @@ from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval, Effect, Tool, ToolContext
+from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
 
@@ -100,8 +104,11 @@ class Workshop:
     units: SqlUnits
     settings: Settings
     tools: tuple[Tool, ...] = ()
-    hooks: tuple[Hook, ...] = ()
+    coach: Coach = field(default_factory=NoCoach)
+    consent: ConsentGate = field(default_factory=NoConsent)
     skills: SkillPrompt = field(default_factory=NoSkills)
+    context_files: ContextFiles = NO_CONTEXT_FILES
+    prompt_files: PromptFiles = field(default_factory=AgentFiles)
     clock: FrozenClock = field(default_factory=FrozenClock)
     signals: StopSignals = field(default_factory=StopSignals)
 
@@ -109,7 +116,8 @@ class Workshop:
         self.slots = Slots(self.settings.max_active_steps)
         self.providers = Routes(self.settings)
         self.routes = ConfiguredRoutes(self.settings, self.providers)
-        self.registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles(), *self.tools])
+        reader, writer = ReadFile(self.context_files), WriteFile(self.context_files)
+        self.registry = ToolRegistry([reader, writer, ListFiles(), *self.tools])
         self.intake = RunIntake(
             self.clock,
             self.routes,
@@ -140,7 +148,7 @@ class Workshop:
             providers=self.providers.get,
             routes=self.routes,
             toolbox=Toolbox(
-                Doorkeeper(self.units, self.clock, Gatekeeper()),
+                Doorkeeper(self.units, self.clock, Gatekeeper(), consent=self.consent),
                 self.settings.workspace,
                 self.slots,
                 metrics,
@@ -151,9 +159,11 @@ class Workshop:
             deltas=DeltaHub(Bell()),
             slots=self.slots,
             observer=metrics,
-            hooks=self.hooks,
+            coach=self.coach,
+            consent=self.consent,
             memories=Recollector(self.clock, self.keeper),
             skills=self.skills,
+            files=self.prompt_files,
         )
         return RunExecutor(
             self.units,
@@ -235,7 +245,11 @@ def restarted(
 ) -> Workshop:
     """Another process on the same database; with the same settings it shares the connections."""
     again = Workshop(
-        shop.units, settings or shop.settings, tools=shop.tools if tools is None else tools
+        shop.units,
+        settings or shop.settings,
+        tools=shop.tools if tools is None else tools,
+        coach=shop.coach,
+        consent=shop.consent,
     )
     if settings is None:
         again.providers = shop.providers

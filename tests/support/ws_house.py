@@ -14,10 +14,12 @@ from fastapi import FastAPI
 from tests.support.rpc import Rpc, Served, rpc, served
 from tests.support.skill_store import skill_units
 from understudy.access.tokens import TOKEN_ADMIN, TokenService
+from understudy.agents.service import AgentService
 from understudy.core.audit import AuditEntry
 from understudy.core.clock import SystemClock
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.evolution.file_checks import FileChecks
 from understudy.skills.author import Author
 from understudy.skills.availability import LocalMachine
 from understudy.skills.events import SkillEvents
@@ -94,6 +96,7 @@ def ws_house(
     events = SkillEvents()
     parts = WsParts(
         tokens=tokens,
+        agents=AgentService(units, clock, check_content=FileChecks().by_person),
         skills=SkillService(
             units,
             clock,

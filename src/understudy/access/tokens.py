@@ -10,10 +10,11 @@ from typing import Final, Protocol
 from understudy.core import audit
 from understudy.core.audit import AuditStore
 from understudy.core.clock import Clock
-from understudy.core.errors import NotFound, Rejected, Unauthenticated
+from understudy.core.errors import Invalid, NotFound, Rejected, Unauthenticated
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.i18n.locales import LOCALES, spoken_in
 
 TOKEN_PREFIX: Final = "und_"  # noqa: S105 - the public prefix, not a secret
 LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
@@ -31,6 +32,8 @@ class Token:
     user_id: str
     role: Role
     created_at_ms: int
+    # What its user reads, where a request does not say.
+    locale: str | None = None
 
 
 class TokenStore(Protocol):
@@ -83,9 +86,12 @@ class TokenService:
     admin_token: str | None
     is_loopback: bool
 
-    def create(self, principal: Principal, user_id: str, role: Role) -> tuple[Token, str]:
+    def create(
+        self, principal: Principal, user_id: str, role: Role, *, locale: str | None = None
+    ) -> tuple[Token, str]:
         """A new token with its secret, which is not kept."""
         check_caller_id(user_id, field="user_id", domain="tokens")
+        locale = None if locale is None else _check_locale(locale)
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
         token = Token(
             token_id=new_id("tok"),
@@ -93,6 +99,7 @@ class TokenService:
             user_id=user_id,
             role=role,
             created_at_ms=self.clock.now_ms(),
+            locale=locale,
         )
         with self.units.write() as unit:
             unit.tokens.add(token)
@@ -150,6 +157,7 @@ class TokenService:
         if act_for == principal.user_id:
             return principal
         check_caller_id(act_for, field="X-Understudy-User-Id", domain="auth")
+        # Without the language of the admin, who may not share it with the user.
         return Principal(user_id=act_for, role=principal.role, acting_admin=principal.user_id)
 
     def _principal(self, token: str | None) -> Principal:
@@ -163,4 +171,17 @@ class TokenService:
             stored = unit.tokens.by_hash(hash_token(token))
         if stored is None:
             raise Unauthenticated("unauthorized", domain="auth", detail="this token is not known")
-        return Principal(user_id=stored.user_id, role=stored.role)
+        return Principal(user_id=stored.user_id, role=stored.role, locale=stored.locale)
+
+
+def _check_locale(tag: str) -> str:
+    """The language of a tag; a lasting choice that nobody could follow is refused."""
+    spoken = spoken_in(tag)
+    if spoken is None:
+        raise Invalid(
+            "invalid_locale",
+            domain="tokens",
+            pointer="/locale",
+            detail=f"a locale is one of {', '.join(LOCALES)}, with a region or without",
+        )
+    return spoken

@@ -1,21 +1,24 @@
 """Which of the calls in a reply may run now, which must wait for a person, and which never will."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pydantic import BaseModel
 
+from understudy.agent.consent import ConsentGate, NoConsent
 from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
 from understudy.core.text import preview
+from understudy.evolution.consent import Call
 from understudy.permissions.model import Decision, Verdict
 from understudy.providers.base import ToolCall
-from understudy.runs.approvals import new_approval
+from understudy.runs.approvals import is_word_of, new_approval
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request, RequestState
+from understudy.runs.stops import Superseded
 from understudy.sessions.ports import Units
 from understudy.tools.base import Effect, Tool, ToolError
 from understudy.tools.registry import ToolRegistry
@@ -116,6 +119,7 @@ class Doorkeeper:
     gatekeeper: Gatekeeper
     # How long approvals wait; None: for ever.
     expires_after_s: int | None = None
+    consent: ConsentGate = field(default_factory=NoConsent)
 
     def admit(self, offer: Offer, calls: Sequence[Asked]) -> dict[str, Admission]:
         """What becomes of each call, by its key."""
@@ -130,7 +134,40 @@ class Doorkeeper:
             verdicts = self._judge(unit, sound)
         for each, verdict in zip(sound, verdicts, strict=True):
             admissions[each[0].key] = self._admission(each, verdict)
-        return admissions
+        return admissions | self._without_consent(sound, admissions)
+
+    def _without_consent(
+        self, sound: Sequence[Sound], admissions: Mapping[str, Admission]
+    ) -> dict[str, Admission]:
+        """Those of the calls that the user would have to agree to, and did not."""
+        asked = [
+            each
+            for each in sound
+            if _is_open(each, admissions[each[0].key])
+            and self.consent.concerns(each[0].run, each[1].name, _plain(each[2]))
+        ]
+        if not asked:
+            return {}
+        with self.units.write() as unit:
+            run = asked[0][0].run
+            if not unit.runs.owns(run.run_id, run.attempt):
+                raise Superseded(run.run_id)
+            refused = {
+                each[0].key: self._refused(unit, each, admissions[each[0].key]) for each in asked
+            }
+        return {key: refusal for key, refusal in refused.items() if refusal is not None}
+
+    def _refused(self, unit: RunUnit, sound: Sound, admission: Admission) -> Refused | None:
+        asked, tool, arguments, _ = sound
+        plain = _plain(arguments)
+        if isinstance(admission, Held):
+            refusal = self.consent.declined(unit, asked.run, tool.name, plain)
+        else:
+            call = Call(call_id=asked.call.call_id, key=asked.key, result_key=asked.result_key)
+            refusal = self.consent.refuses(unit, asked.run, tool.name, plain, call)
+        if refusal is None:
+            return None
+        return Refused(content=refusal.content, status="denied", entry=refusal.entry)
 
     def _mistake(self, asked: Asked, problem: ToolError) -> Refused:
         """A call that no rule has to look at: there is no such tool, or it takes something else."""
@@ -205,6 +242,21 @@ def _read(unit: RunUnit, offer: Offer, asked: Asked) -> Sound:
     if updated is not None:
         return asked, tool, offer.registry.check(tool.name, updated), request
     return asked, tool, offer.registry.validate(tool.name, asked.call.arguments), request
+
+
+def _is_open(sound: Sound, admission: Admission) -> bool:
+    """Whether what the user says to a call still matters: it is about to run or to be asked about.
+
+    Who allowed it in an approval agreed to that very call, if theirs is the word of the user.
+    """
+    asked, _, _, request = sound
+    match admission:
+        case Admitted():
+            return request is None or not is_word_of(asked.run.user_id, request)
+        case Held():
+            return admission.request is not None
+        case _:
+            return False
 
 
 def _updated(request: Request) -> Mapping[str, Any] | None:

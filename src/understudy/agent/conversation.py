@@ -4,7 +4,7 @@ A piece is a message of the user, or a reply together with what its tools answer
 cuts between pieces, so a call is never parted from its result.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
@@ -36,12 +36,25 @@ class Piece:
     offset: int
     messages: tuple[Message, ...]
     tokens: int
+    # A reply from the journal, without what the daemon put below it.
+    own_text: str | None = None
 
     @classmethod
-    def of(cls, offset: int, messages: Iterable[Message]) -> "Piece":
+    def of(
+        cls, offset: int, messages: Iterable[Message], *, own_text: str | None = None
+    ) -> "Piece":
         """A piece with its estimated size."""
         whole = tuple(messages)
-        return cls(offset=offset, messages=whole, tokens=sum(map(message_tokens, whole)))
+        tokens = sum(map(message_tokens, whole))
+        return cls(offset=offset, messages=whole, tokens=tokens, own_text=own_text)
+
+    @property
+    def digested(self) -> tuple[Message, ...]:
+        """What a summary is made of: of a reply only the model's own words."""
+        match self.messages:
+            case (AssistantMessage() as reply, *results) if self.own_text is not None:
+                return (replace(reply, text=self.own_text), *results)
+        return self.messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +71,21 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """Words for the model alone, behind a piece: no journal, summary or checkpoint ever has them."""
+
+    after_offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """The pieces so far in order; `own_offset` is where the input of the run at hand stands."""
 
     own_offset: int
     pieces: tuple[Piece, ...] = ()
     checkpoint: Checkpoint | None = None
+    asides: tuple[Aside, ...] = ()
     # Whether making a summary failed; it is not tried again in this execution of the run.
     is_tired: bool = field(default=False, compare=False)
 
@@ -76,7 +98,7 @@ class Conversation:
     @property
     def messages(self) -> tuple[Message, ...]:
         """Everything that is shown, in order."""
-        said = tuple(chain.from_iterable(piece.messages for piece in self.pieces))
+        said = tuple(chain.from_iterable(self._shown()))
         if self.checkpoint is not None:
             return (self.checkpoint.message(), *said)
         # Providers want the user to speak first.
@@ -86,6 +108,28 @@ class Conversation:
     def then(self, piece: Piece) -> "Conversation":
         """The conversation with one more piece."""
         return replace(self, pieces=(*self.pieces, piece))
+
+    def aside(self, text: str) -> "Conversation":
+        """The conversation with something said to the model behind all there is so far."""
+        newest = self.pieces[-1].offset if self.pieces else self.own_offset
+        return replace(self, asides=(*self.asides, Aside(after_offset=newest, text=text)))
+
+    def _shown(self) -> Iterator[tuple[Message, ...]]:
+        """The messages piece by piece, what is said aside only ever between two of them."""
+        begun = -1
+        for piece in self.pieces:
+            yield self._aside(begun, piece.offset)
+            yield piece.messages
+            begun = piece.offset
+        yield self._aside(begun, None)
+
+    def _aside(self, first: int, end: int | None) -> tuple[Message, ...]:
+        """What was said aside from one offset on, up to another."""
+        return tuple(
+            UserMessage(text=each.text)
+            for each in self.asides
+            if first <= each.after_offset and (end is None or each.after_offset < end)
+        )
 
     def after(self, checkpoint: Checkpoint) -> "Conversation":
         """The conversation from a checkpoint on; the input of the run at hand stays."""

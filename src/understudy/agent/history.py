@@ -16,7 +16,7 @@ from understudy.providers.base import (
     Usage,
     UserMessage,
 )
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.ports import JournalStore
 
 TRANSCRIPT_KINDS: Final = (EventKind.INPUT, EventKind.MESSAGE, EventKind.TOOL_RESULT)
@@ -107,7 +107,7 @@ def pieces_of(
                 found = results.get((event.run_id, event.data.get("step"), call.call_id))
                 content = str(found.data.get("content", "")) if found else NO_RESULT
                 messages.append(ToolMessage(call_id=call.call_id, name=call.name, content=content))
-            pieces.append(Piece.of(event.offset, messages))
+            pieces.append(Piece.of(event.offset, messages, own_text=own_text(event)))
     return tuple(pieces)
 
 

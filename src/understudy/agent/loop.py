@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -10,22 +10,26 @@ from understudy.agent.admission import Offer
 from understudy.agent.asking import Asker, LoopObserver
 from understudy.agent.budget import prompt_limit
 from understudy.agent.capture import Captures
+from understudy.agent.coach import Coach, NoCoach
 from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
-from understudy.agent.conversation import Conversation, Piece
-from understudy.agent.history import message_data, reply_of
+from understudy.agent.consent import ConsentGate, NoConsent
+from understudy.agent.conversation import Conversation
+from understudy.agent.history import reply_of
 from understudy.agent.memories import Memories, NoMemories
 from understudy.agent.prompt import build_sections, recalled_sections, render
+from understudy.agent.prompt_files import AgentFiles, PromptFiles
 from understudy.agent.recall import mark_start, recall
 from understudy.agent.skill_prompt import SKILLS_KEY, NoSkills, SkillPrompt
 from understudy.agent.slots import Slots
 from understudy.agent.specs import SpecCosts, specs_of
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
+from understudy.agent.turn import Turn, piece_of, reply_events
 from understudy.agents.model import Agent
 from understudy.core.errors import UnderstudyError
 from understudy.core.tokens import estimate_tokens
+from understudy.evolution.run_settings import KEY as EVOLUTION_KEY
 from understudy.providers.base import (
-    AssistantMessage,
     Message,
     ModelReply,
     ModelRequest,
@@ -39,30 +43,18 @@ from understudy.runs.model import Run, RunStatus
 from understudy.runs.patience import patiently
 from understudy.runs.ports import Ending, RouteCatalogue, RunUnit
 from understudy.runs.routing import check_route
-from understudy.sessions.journal import EventKind, NewEvent
+from understudy.sessions.journal import NewEvent
 from understudy.sessions.model import Session
 from understudy.sessions.ports import Units, require_session
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
 
+# What of a run's snapshot is kept when it has ended.
+REPORTS: Final = (SNAPSHOT_KEY, SKILLS_KEY, EVOLUTION_KEY)
 LAST_CALL: Final = (
-    "[System] This is the last step of this run's budget: no tools are left. Answer now with what "
+    "[Budget] This is the last step of this run's budget: no tools are left. Answer now with what "
     "you have, and say what is still open."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """Where a run stands just before a model call."""
-
-    run: Run
-    step: int
-    max_steps: int
-    tool_calls: int
-
-
-# Adds messages to one model call that are kept nowhere else.
-Hook = Callable[[Turn], Sequence[UserMessage]]
 
 
 class ToolSource(Protocol):
@@ -88,22 +80,31 @@ class AgentLoop:
     slots: Slots
     observer: LoopObserver
     compactor: Compactor = field(default_factory=Compactor)
-    hooks: tuple[Hook, ...] = ()
     sources: tuple[ToolSource, ...] = ()
     memories: Memories = field(default_factory=NoMemories)
     skills: SkillPrompt = field(default_factory=NoSkills)
+    files: PromptFiles = field(default_factory=AgentFiles)
+    coach: Coach = field(default_factory=NoCoach)
+    consent: ConsentGate = field(default_factory=NoConsent)
     costs: SpecCosts = field(default_factory=SpecCosts)
 
     def prepare(
         self, unit: RunUnit, run: Run, session: Session, *, input_offset: int
     ) -> Mapping[str, Any]:
         """What the prompt is built from, fixed when the run starts."""
+        self.consent.hear(unit, run, session)
         agent = unit.agents.get(run.agent_id)
-        files = unit.agents.files(run.agent_id)
+        files = self.files.files(unit, run, agent)
         tools = self.enabled_tools(unit, agent)
         most = prompt_limit(self._context_window(run))
         skills = self.skills.section(unit, run, session, tools)
-        sections = build_sections(session.persona, files, skills=skills.text)
+        briefing = self.coach.brief(run, session, agent=agent, files=files, tools=tools)
+        sections = build_sections(
+            session.persona,
+            files,
+            self_evolution=briefing.self_evolution,
+            skills=(skills.text, briefing.skill_creation),
+        )
         start = mark_start(unit, run, input_offset=input_offset, limit=most)
         fixed = estimate_tokens(render(sections)) + self.costs.of(self.registry, tools)
         budget = Budget(limit=most, base=fixed + start.tokens)
@@ -115,12 +116,13 @@ class AgentLoop:
             "max_steps": min(limit for limit in limits if limit is not None),
             SNAPSHOT_KEY: recalled.report,
             SKILLS_KEY: skills.report,
+            EVOLUTION_KEY: briefing.record,
             **start.marks,
         }
 
     def leftover(self, snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
         """The reports on what was recalled and offered; the prompt's words are no longer needed."""
-        return {name: snapshot[name] for name in (SNAPSHOT_KEY, SKILLS_KEY) if name in snapshot}
+        return {name: snapshot[name] for name in REPORTS if name in snapshot}
 
     async def work(self, execution: Execution) -> Ending:
         """Ask and act, step by step, until the model has answered or cannot."""
@@ -156,12 +158,12 @@ class AgentLoop:
         conversation = await patiently(self._conversation, execution)
         room = self._room(execution, offer)
         max_steps = execution.snapshot["max_steps"]
-        tool_calls = 0
         self._count_recalled(execution)
         for step in range(1, max_steps + 1):
             execution.stop.check()
-            turn = Turn(run=execution.run, step=step, max_steps=max_steps, tool_calls=tool_calls)
+            turn = Turn(run=execution.run, step=step, max_steps=max_steps)
             conversation = await self._tend(execution, provider, turn, conversation, room)
+            conversation = await self._nudge(execution, turn, conversation)
             messages = within(conversation, room).messages
             reply = await self._model_step(execution, provider, offer, turn, messages)
             if not reply.tool_calls:
@@ -170,15 +172,15 @@ class AgentLoop:
                 break
             execution.stop.check()
             results = await self.toolbox.run_all(execution, step, reply.tool_calls, offer)
-            conversation = conversation.then(_piece(execution, step, reply, results))
-            tool_calls += len(reply.tool_calls)
+            conversation = conversation.then(piece_of(execution.steps, turn, reply, results))
         return Ending(
             status=RunStatus.FAILED, error=f"no answer within {max_steps} steps of the budget"
         )
 
     def _count_recalled(self, execution: Execution) -> None:
         """Once in the life of a run: when its first prompt is about to be sent."""
-        if execution.steps.find(_model_key(execution.run, 1)) is None:
+        first = Turn(run=execution.run, step=1, max_steps=execution.snapshot["max_steps"])
+        if execution.steps.find(first.key) is None:
             # Snapshots of runs that began under an older version have no report.
             self.memories.used(execution.snapshot.get(SNAPSHOT_KEY, {}))
 
@@ -203,11 +205,26 @@ class AgentLoop:
     ) -> Conversation:
         """The conversation as this step is to show it: one that is done found it in its own time."""
         known = resumed(conversation, execution, turn.step)
-        is_done = execution.steps.find(_model_key(execution.run, turn.step)) is not None
+        is_done = execution.steps.find(turn.key) is not None
         if is_done or known is not conversation:
             return known
         ask = partial(self._asker.aside, execution, provider, turn.step)
         return await self.compactor.tend(execution, turn.step, conversation, room, ask)
+
+    async def _nudge(
+        self, execution: Execution, turn: Turn, conversation: Conversation
+    ) -> Conversation:
+        """The conversation with what the model is to hear beside it, if anything."""
+        if execution.steps.find(turn.key) is not None:
+            return conversation
+        remark = self.coach.nudge(
+            execution, step=turn.step, max_steps=turn.max_steps, has_tools=not turn.is_last
+        )
+        if remark is None:
+            return conversation
+        # Noted before it is said: whoever takes the run up again does not repeat it.
+        await execution.steps.write([remark.event], also=remark.also)
+        return conversation.aside(remark.text)
 
     def _conversation(self, execution: Execution) -> Conversation:
         route = self.routes.find(execution.run.route.route_id)
@@ -222,23 +239,41 @@ class AgentLoop:
         turn: Turn,
         messages: Sequence[Message],
     ) -> ModelReply:
-        run = execution.run
-        key = _model_key(run, turn.step)
-        done = execution.steps.find(key)
+        done = execution.steps.find(turn.key)
         if done is not None:
             return reply_of(done.data)
         request = self._request(execution, offer, turn, messages)
         try:
             reply = await self._asker.aloud(execution, provider, turn.step, request)
-            announced: list[NewEvent] = []
-            if turn.step < turn.max_steps:
-                announced = self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
-            said = _events(execution, turn.step, key, reply)
-            await execution.steps.write([*said, *announced])
+            if reply.tool_calls:
+                announced = self._announced(execution, turn, reply, offer)
+                await execution.steps.write([*reply_events(turn, reply), *announced])
+            else:
+                await self._answer(execution, turn, reply)
         finally:
-            self.deltas.end(run.run_id)
+            self.deltas.end(turn.run.run_id)
         await self.captures.answered(execution, turn.step, reply)
         return reply
+
+    def _announced(
+        self, execution: Execution, turn: Turn, reply: ModelReply, offer: Offer
+    ) -> Sequence[NewEvent]:
+        """The calls of a reply that are about to run: none where the budget has ended."""
+        if turn.is_last:
+            return ()
+        return self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
+
+    async def _answer(self, execution: Execution, turn: Turn, reply: ModelReply) -> None:
+        """Write the last words of a run, with what is to stand below them."""
+        remark = await self.coach.parting(execution, step=turn.step, reply=reply.text)
+        if remark is None:
+            await execution.steps.write(reply_events(turn, reply))
+            return
+        if remark.text:
+            self.deltas.say(turn.run.run_id, remark.text)
+        whole = replace(reply, text=reply.text + remark.text)
+        events = reply_events(turn, whole, own_chars=remark.own_chars)
+        await execution.steps.write([*events, remark.event], also=remark.also)
 
     @property
     def _asker(self) -> Asker:
@@ -253,36 +288,12 @@ class AgentLoop:
     def _request(
         self, execution: Execution, offer: Offer, turn: Turn, messages: Sequence[Message]
     ) -> ModelRequest:
-        is_last = turn.step == turn.max_steps
-        ephemeral = [message for hook in self.hooks for message in hook(turn)]
-        if is_last and turn.max_steps > 1:
-            ephemeral.append(UserMessage(text=LAST_CALL))
+        ephemeral = (UserMessage(text=LAST_CALL),) if turn.is_last and turn.max_steps > 1 else ()
         return ModelRequest(
             model=execution.run.route.model,
             system=execution.snapshot["system"],
             messages=(*messages, *ephemeral),
-            tools=() if is_last else specs_of(offer),
+            tools=() if turn.is_last else specs_of(offer),
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
         )
-
-
-def _model_key(run: Run, step: int) -> str:
-    return f"{run.run_id}:model:{step}"
-
-
-def _piece(execution: Execution, step: int, reply: ModelReply, results: Sequence[Message]) -> Piece:
-    said = execution.steps.find(_model_key(execution.run, step))
-    spoken = AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)
-    return Piece.of(said.offset if said else 0, (spoken, *results))
-
-
-def _events(execution: Execution, step: int, key: str, reply: ModelReply) -> list[NewEvent]:
-    run_id = execution.run.run_id
-    events = [
-        NewEvent(kind=EventKind.MESSAGE, run_id=run_id, key=key, data=message_data(step, reply))
-    ]
-    if reply.text.strip():
-        data = {"step": step, "text": reply.text}
-        events.append(NewEvent(kind=EventKind.OUTPUT, run_id=run_id, data=data))
-    return events

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, ContextFile
+from understudy.evolution.sections import SELF_EVOLUTION_TITLE
 from understudy.sessions.model import PersonaSnapshot
 
 BASE_INSTRUCTIONS: Final = """\
@@ -36,14 +37,21 @@ def render(sections: Sequence[Section]) -> str:
 
 
 def build_sections(
-    persona: PersonaSnapshot | None, files: Sequence[ContextFile], *, skills: str = ""
+    persona: PersonaSnapshot | None,
+    files: Sequence[ContextFile],
+    *,
+    self_evolution: str = "",
+    skills: Sequence[str] = (),
 ) -> tuple[Section, ...]:
-    """Base instructions, the persona's soul, the agent's context files, then its skills."""
+    """Base instructions, the persona's soul, the agent's context files, what may become of them, then
+    its skills."""
     return (
         Section(name="Base instructions", body=BASE_INSTRUCTIONS),
         Section(name="Persona", body=persona.soul if persona else ""),
         Section(name="Context files", body=_context_files(files)),
-        Section(name="Skills", body=skills),
+        Section(name=SELF_EVOLUTION_TITLE, body=self_evolution),
+        # One heading for all parts of it.
+        Section(name="Skills", body="\n\n".join(part for part in skills if part)),
     )
 
 

@@ -11,7 +11,7 @@ from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
 from understudy.sessions.model import Session
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.offered import Offered
+from understudy.skills.offered import Offered, listing
 from understudy.skills.ports import SkillUnit
 from understudy.skills.prompt import inlined, skills_section
 
@@ -64,15 +64,24 @@ class CatalogueSkills:
             log.warning("skills.not_offered", run_id=run.run_id, code=problem.code)
             return SkillText(report={"problem": problem.code})
         can_search = SKILL_SEARCH in tools
+        listed = inlined(offered, can_search=can_search)
+        _note(cast("SkillUnit", unit), run, listed)
         return SkillText(
             text=skills_section(offered, can_search=can_search, can_use=True),
-            report=_report(offered, inlined(offered, can_search=can_search)),
+            report=_report(offered, listed),
         )
 
     def _offered(self, unit: SkillUnit, run: Run, session: Session) -> tuple[Offered, ...]:
         return self.catalogue.offered(
             unit, agent_id=run.agent_id, user_id=run.user_id, session=session
         )
+
+
+def _note(unit: SkillUnit, run: Run, listed: Sequence[Offered]) -> None:
+    """Count what the run is told of, for whoever wants to know how often that is of use."""
+    unit.skill_uses.list_for(
+        [listing(one, run_id=run.run_id, at_ms=run.submitted_at_ms) for one in listed]
+    )
 
 
 def _report(offered: Sequence[Offered], shown: Sequence[Offered]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Summariser:
 
 def _lines(pieces: Sequence[Piece], room: int) -> Iterator[str]:
     for piece in pieces:
-        for message in piece.messages:
+        for message in piece.digested:
             # Quoting makes a text longer, so a long one gets half of the room.
             yield _line(**_told(message, room // 2))
 

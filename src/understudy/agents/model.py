@@ -59,8 +59,15 @@ class ContextFile:
     actor: str
     created_at_ms: int
     run_id: str | None = None
+    # Whose copy it is; None: the agent's own, for all.
+    user_id: str | None = None
 
     @property
     def size(self) -> int:
         """Bytes of the content."""
         return len(self.content.encode())
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether this version took the file out of force."""
+        return not self.content

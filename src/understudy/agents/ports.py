@@ -42,11 +42,42 @@ class AgentStore(Protocol):
         ...
 
 
+class UserFileStore(Protocol):
+    """The copies of context files that users have for themselves, with their history."""
+
+    def file(
+        self, agent_id: str, user_id: str, name: str, *, version: int | None = None
+    ) -> ContextFile | None:
+        """One version of a user's copy, the newest when none is named."""
+        ...
+
+    def files(self, agent_id: str, user_id: str) -> tuple[ContextFile, ...]:
+        """The newest version of every copy of a user's."""
+        ...
+
+    def add_file(self, file: ContextFile) -> bool:
+        """Keep a new version; False when that version exists already."""
+        ...
+
+    def file_versions(
+        self, agent_id: str, user_id: str, name: str, request: PageRequest
+    ) -> Page[ContextFile]:
+        """Versions of one copy, newest first."""
+        ...
+
+    def users(self, agent_id: str, name: str) -> tuple[str, ...]:
+        """The users who have a copy of a file, by id."""
+        ...
+
+
 class AgentUnit(Protocol):
     """One transaction over what agents touch."""
 
     @property
     def agents(self) -> AgentStore: ...
+
+    @property
+    def user_files(self) -> UserFileStore: ...
 
     @property
     def audit(self) -> AuditStore: ...

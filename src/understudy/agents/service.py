@@ -4,11 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.agents.keeping import (
+    NewVersion,
+    ShownVersion,
+    check_file_name,
+    check_restorable,
+    check_size,
+    in_force,
+    keep_version,
+    require_agent,
+    require_version,
+    shown_version,
+)
 from understudy.agents.model import (
-    CONTEXT_FILES,
     DEFAULT_AGENT_ID,
     DEFAULT_MAX_TOOL_ITERATIONS,
-    MAX_CONTEXT_FILE_BYTES,
     MAX_TOOL_ITERATIONS,
     Agent,
     AgentType,
@@ -18,7 +28,7 @@ from understudy.agents.ports import AgentUnit, AgentUnits
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
+from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
@@ -34,6 +44,8 @@ class AgentFields:
     route: str | None = None
     max_tool_iterations: int | None = None
     other_config: Mapping[str, Any] | None = None
+    # Whether all of `other_config` goes first: back to the defaults.
+    clear_other_config: bool = False
     permissions: Mapping[str, Any] | None = None
 
 
@@ -46,6 +58,8 @@ class AgentService:
     route_exists: Callable[[str], bool] = lambda _: True
     # Hear in the same transaction that an agent goes.
     deleted: Sequence[Callable[[Any, Principal, str], None]] = ()
+    # Refuses what a person may not write into a file.
+    check_content: Callable[[str, str], None] = lambda _, __: None
 
     def ensure_default(self) -> None:
         """Make the built-in agent when it is not there yet."""
@@ -71,7 +85,7 @@ class AgentService:
     def get(self, agent_id: str) -> Agent:
         """One agent, or `NotFound`."""
         with self.units.read() as unit:
-            return _require(unit, agent_id)
+            return require_agent(unit, agent_id)
 
     def page(self, request: PageRequest) -> Page[Agent]:
         """Agents by id."""
@@ -82,7 +96,7 @@ class AgentService:
         """Merge the given fields into the agent."""
         self._check_route(fields)
         with self.units.write() as unit:
-            stored = _require(unit, agent_id)
+            stored = require_agent(unit, agent_id)
             changed = _with(stored, fields)
             if changed == stored:
                 return stored
@@ -96,7 +110,7 @@ class AgentService:
     def delete(self, principal: Principal, agent_id: str) -> None:
         """Delete an agent that no session uses; the built-in one stays."""
         with self.units.write() as unit:
-            agent = _require(unit, agent_id)
+            agent = require_agent(unit, agent_id)
             if agent_id == DEFAULT_AGENT_ID or unit.agents.in_use(agent_id):
                 raise Conflict(
                     "agent_in_use",
@@ -111,23 +125,27 @@ class AgentService:
     def files(self, agent_id: str) -> tuple[ContextFile, ...]:
         """The files of an agent that have content."""
         with self.units.read() as unit:
-            _require(unit, agent_id)
+            require_agent(unit, agent_id)
             return tuple(file for file in unit.agents.files(agent_id) if file.content)
 
     def file(self, agent_id: str, name: str) -> ContextFile:
         """The file in force, or `NotFound`."""
         with self.units.read() as unit:
-            _require(unit, agent_id)
+            require_agent(unit, agent_id)
             stored = unit.agents.file(agent_id, check_file_name(name))
-        if stored is None or not stored.content:
-            raise NotFound("agent_file_not_found", domain="agents", detail=f"no file {name}")
-        return stored
+        return in_force(stored, name)
 
     def file_versions(self, agent_id: str, name: str, request: PageRequest) -> Page[ContextFile]:
         """Versions of one file, newest first."""
         with self.units.read() as unit:
-            _require(unit, agent_id)
+            require_agent(unit, agent_id)
             return unit.agents.file_versions(agent_id, check_file_name(name), request)
+
+    def file_version(self, agent_id: str, name: str, version: int) -> ShownVersion:
+        """One version of a file, with the one before it."""
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            return shown_version(unit, agent_id, None, check_file_name(name), version)
 
     def write_file(
         self,
@@ -139,16 +157,35 @@ class AgentService:
         run_id: str | None = None,
     ) -> ContextFile:
         """Keep new content as the next version; the same content again makes none."""
-        check_file_name(name)
-        if len(content.encode()) > MAX_CONTEXT_FILE_BYTES:
-            raise LimitExceeded(
-                "agent_file_too_large",
-                domain="agents",
-                detail=f"{name} may have at most {MAX_CONTEXT_FILE_BYTES} bytes",
-            )
+        self._check_file(name, content)
+        wanted = NewVersion(agent_id=agent_id, name=name, content=content, run_id=run_id)
         with self.units.write() as unit:
-            _require(unit, agent_id)
-            return self._add_version(unit, principal, agent_id, name, content, run_id)
+            require_agent(unit, agent_id)
+            return keep_version(unit, self.clock, principal, wanted)
+
+    def write_file_for_all(
+        self, principal: Principal, agent_id: str, name: str, content: str
+    ) -> tuple[ContextFile, int]:
+        """The same, also for users who have a copy of their own; and how many copies changed."""
+        self._check_file(name, content)
+        wanted = NewVersion(agent_id=agent_id, name=name, content=content)
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            file = keep_version(unit, self.clock, principal, wanted)
+            changed = 0
+            for user_id in unit.user_files.users(agent_id, name):
+                before = unit.user_files.file(agent_id, user_id, name)
+                after = keep_version(unit, self.clock, principal, replace(wanted, user_id=user_id))
+                changed += before != after
+            return file, changed
+
+    def delete_file(self, principal: Principal, agent_id: str, name: str) -> None:
+        """Take a file out of force; its versions stay."""
+        wanted = NewVersion(agent_id=agent_id, name=check_file_name(name), content="")
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            in_force(unit.agents.file(agent_id, name), name)
+            keep_version(unit, self.clock, principal, wanted)
 
     def restore_file(
         self, principal: Principal, agent_id: str, name: str, version: int
@@ -156,50 +193,16 @@ class AgentService:
         """Bring the content of an earlier version back, as a new version."""
         check_file_name(name)
         with self.units.write() as unit:
-            _require(unit, agent_id)
-            earlier = unit.agents.file(agent_id, name, version=version)
-            if earlier is None:
-                raise NotFound(
-                    "agent_file_version_not_found",
-                    domain="agents",
-                    detail=f"{name} has no version {version}",
-                )
-            return self._add_version(unit, principal, agent_id, name, earlier.content, None)
+            require_agent(unit, agent_id)
+            earlier = require_version(unit, agent_id, None, name, version)
+            check_restorable(earlier, self.check_content)
+            wanted = NewVersion(agent_id=agent_id, name=name, content=earlier.content)
+            return keep_version(unit, self.clock, principal, wanted)
 
-    def _add_version(
-        self,
-        unit: AgentUnit,
-        principal: Principal,
-        agent_id: str,
-        name: str,
-        content: str,
-        run_id: str | None,
-    ) -> ContextFile:
-        current = unit.agents.file(agent_id, name)
-        if current is not None and current.content == content:
-            return current
-        file = ContextFile(
-            agent_id=agent_id,
-            name=name,
-            version=current.version + 1 if current else 1,
-            content=content,
-            actor=principal.actor,
-            run_id=run_id,
-            created_at_ms=self.clock.now_ms(),
-        )
-        if not unit.agents.add_file(file):
-            raise Conflict(
-                "agent_file_conflict", domain="agents", detail=f"{name} changed meanwhile"
-            )
-        entry = audit.done(
-            principal,
-            "agents.write_file",
-            f"{agent_id}/{name}",
-            at_ms=file.created_at_ms,
-            version=file.version,
-        )
-        unit.audit.add(entry)
-        return file
+    def _check_file(self, name: str, content: str) -> None:
+        check_file_name(name)
+        check_size(name, content)
+        self.check_content(name, content)
 
     def _check_route(self, fields: AgentFields) -> None:
         if fields.route and not self.route_exists(fields.route):
@@ -225,25 +228,6 @@ class AgentService:
         unit.audit.add(audit.done(principal, action, to.agent_id, at_ms=now, version=to.version))
 
 
-def check_file_name(name: str) -> str:
-    """A context file's name, exactly as the known ones are written."""
-    if name not in CONTEXT_FILES:
-        raise Invalid(
-            "agent_file_unknown",
-            domain="agents",
-            pointer="/name",
-            detail=f"context files are: {', '.join(CONTEXT_FILES)}",
-        )
-    return name
-
-
-def _require(unit: AgentUnit, agent_id: str) -> Agent:
-    agent = unit.agents.get(agent_id)
-    if agent is None:
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
-    return agent
-
-
 def _with(agent: Agent, fields: AgentFields) -> Agent:
     limit = fields.max_tool_iterations
     if limit is not None and not 1 <= limit <= MAX_TOOL_ITERATIONS:
@@ -260,7 +244,8 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
         rules = read_document(fields.permissions, pointer="/permissions")
         # Without rules it is left as it was sent, or showing and putting back would be a change.
         permissions = write_document(rules) if rules else fields.permissions
-    other_config = {**agent.other_config, **(fields.other_config or {})}
+    kept = {} if fields.clear_other_config else agent.other_config
+    other_config = {**kept, **(fields.other_config or {})}
     return replace(
         agent,
         display_name=fields.display_name or agent.display_name,

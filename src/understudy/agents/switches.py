@@ -19,6 +19,26 @@ class Switches:
     skill_nudge_interval: int = DEFAULT_NUDGE_INTERVAL
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoulLocks:
+    """What keeps an agent that evolves from changing SOUL.md by itself, at once and for all runs."""
+
+    # Nothing changes it but people.
+    frozen: bool = False
+    # A change waits until somebody has decided on it.
+    review: bool = False
+
+
+# The keys that hold them.
+SOUL_LOCKS: Final = ("soul_frozen", "soul_review")
+
+
+def soul_locks(agent: Agent) -> SoulLocks:
+    """The locks in force; where a value is malformed, somebody wanted one."""
+    frozen, review = (agent.other_config.get(key, False) is not False for key in SOUL_LOCKS)
+    return SoulLocks(frozen=frozen, review=review)
+
+
 # Tools that only an agent with a switch has; to others they are like tools that do not exist.
 SWITCHED_TOOLS: Final[Mapping[str, Callable[[Switches], bool]]] = {
     "skill_manage": lambda switches: switches.skill_evolve,
@@ -35,7 +55,11 @@ def resolve(agent: Agent) -> Switches:
     """The switches in force: an open agent has all off, a malformed value switches nothing on."""
     if agent.agent_type is not AgentType.PREDEFINED:
         return Switches()
-    stored = agent.other_config
+    return switches_in(agent.other_config)
+
+
+def switches_in(stored: Mapping[str, Any]) -> Switches:
+    """What a stored record switches on, key by key: one that is malformed has its default."""
     interval = stored.get("skill_nudge_interval")
     return Switches(
         self_evolve=stored.get("self_evolve") is True,
@@ -48,7 +72,7 @@ def check_other_config(config: Mapping[str, Any]) -> None:
     """Refuse values that would be read as something else; other keys are the caller's own."""
     errors = [
         _wrong(key, "must be true or false")
-        for key in ("self_evolve", "skill_evolve")
+        for key in ("self_evolve", "skill_evolve", *SOUL_LOCKS)
         if key in config and not isinstance(config[key], bool)
     ]
     interval = config.get("skill_nudge_interval", DEFAULT_NUDGE_INTERVAL)

@@ -28,6 +28,8 @@ COMPUTED: Final = (
         for code in ("dependency_cycle", "too_many_dependencies", "unknown_dependency")
     ),
     ("runtime", "invalid_learning_policy", 400),
+    ("approvals", "offer_not_yours", 403),
+    ("approvals", "offer_state_conflict", 409),
     ("learnings", "candidate_state_conflict", 409),
     ("learnings", "learning_state_conflict", 409),
     *(
@@ -35,6 +37,7 @@ COMPUTED: Final = (
         for code in ("skill_status_conflict", "skill_visibility_conflict", "stale_version")
     ),
     *(("learnings", code, 400) for code in ("secret_content", "secret_reason")),
+    *(("evolution", code, 422) for code in ("agent_file_unsafe", "soul_unsafe")),
     *(
         ("learnings", f"invalid_{what}", 400)
         for what in (

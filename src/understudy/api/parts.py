@@ -11,6 +11,7 @@ from understudy.agent.daemon_rules import DaemonRules
 from understudy.agent.offers import ToolOffers
 from understudy.agent.stream import DeltaHub
 from understudy.agents.service import AgentService
+from understudy.agents.user_files import UserFileService
 from understudy.api.ports import ApiUnit, Metrics, Readiness, Status, ToolRegistry
 from understudy.assets.service import AssetService
 from understudy.core.bell import Bell
@@ -18,6 +19,8 @@ from understudy.core.clock import Clock
 from understudy.core.principal import Principal
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
+from understudy.evolution.proposal_service import ProposalService
+from understudy.evolution.record_service import EvolutionRecord
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.service import LearningService
@@ -59,6 +62,9 @@ class AppParts:
     tasks: TaskService
     sidechains: SidechainService
     agents: AgentService
+    user_files: UserFileService
+    proposals: ProposalService
+    evolution: EvolutionRecord
     assets: AssetService
     schedules: ScheduleService
     mailboxes: MailboxService

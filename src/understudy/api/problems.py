@@ -2,14 +2,16 @@
 
 import errno
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy import exc as sql
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from understudy.core.errors import (
     Conflict,
@@ -24,7 +26,10 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.core.pointer import pointer
+from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
+from understudy.i18n.locales import DEFAULT, from_accept_language
+from understudy.i18n.problems import told_in
 from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem, ProblemError
 
 STATUS: Final[Mapping[type[UnderstudyError], int]] = {
@@ -70,11 +75,18 @@ class Refusal:
     errors: tuple[FieldError, ...] = ()
     params: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    # Of the detail; everything else is for programs.
+    language: str = DEFAULT
 
     @property
     def reason(self) -> str:
         """How the spec and the audit name it."""
         return f"{self.domain}/{self.code}"
+
+    def spoken(self, scope: Scope) -> "Refusal":
+        """The same in the language that a caller likes best, as far as there are words for it."""
+        told = told_in(_language_of(scope), self.code, self.detail, self.params)
+        return replace(self, detail=told.text, language=told.language)
 
     def response(self) -> Response:
         """The answer."""
@@ -93,8 +105,20 @@ class Refusal:
             problem.model_dump_json(),
             status_code=self.status,
             media_type=MEDIA_TYPE,
-            headers={**HEADERS.get(self.status, {}), **self.headers},
+            headers={
+                "Content-Language": self.language,
+                "Vary": "Accept-Language",
+                **HEADERS.get(self.status, {}),
+                **self.headers,
+            },
         )
+
+
+def _language_of(scope: Scope) -> str | None:
+    """What a caller likes best by the header, or else by their token, once they are known."""
+    principal = scope.get("state", {}).get("principal")
+    known = principal.locale if isinstance(principal, Principal) else None
+    return from_accept_language(Headers(scope=scope).get("accept-language")) or known
 
 
 INTERNAL: Final = Refusal(

@@ -37,7 +37,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
     if entry is not None:
         await run_in_threadpool(_record, parts_of(request), entry)
-    return refusal.response()
+    return refusal.spoken(request.scope).response()
 
 
 def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:

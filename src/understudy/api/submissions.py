@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, assert_never
+from typing import Annotated, Final, assert_never
 
+from fastapi import Header
 from starlette.requests import Request
 
 from understudy.api.parts import AppParts
@@ -27,12 +28,15 @@ from understudy.wire.runs import (
 from understudy.wire.runs import InputItem as InputItemBody
 from understudy.wire.sessions import SessionView
 
+AcceptLanguage = Annotated[
+    str | None, Header(description="the language of a run that names none: en, vi or zh")
+]
 POLL_S: Final = 1.0
 # A run that waits for a person would keep that person's own call waiting.
 SETTLED: Final = TERMINAL | WAITING
 
 
-def submission_of(body: SubmitInput) -> Submission:
+def submission_of(body: SubmitInput, *, accept_language: str | None = None) -> Submission:
     """The submission a body asks for; what is left out takes the defaults."""
     names = ("source_plugin", "source_kind", "actor_id")
     given = {name: value for name in names if (value := getattr(body, name)) is not None}
@@ -48,6 +52,8 @@ def submission_of(body: SubmitInput) -> Submission:
         reply_targets=_reply_targets(body),
         max_tool_iterations=body.max_tool_iterations,
         debug_level=None if body.debug_level is None else DebugLevel(body.debug_level),
+        locale=body.locale,
+        accept_language=accept_language,
         **given,
     )
 

@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy.cli import agent_files, inputs, screen
+from understudy.cli import agent_files, agent_proposals, inputs, screen
+from understudy.cli.agent_switches import (
+    NudgeInterval,
+    SelfEvolve,
+    SkillEvolve,
+    SoulFrozen,
+    SoulReview,
+    config_fields,
+    tell_switches,
+)
 from understudy.cli.arguments import AgentId, Cursor, Key, Limit
 from understudy.cli.connection import Connection, connect
 from understudy.cli.hints import understudy
@@ -16,12 +25,14 @@ if TYPE_CHECKING:
 
 commands = Commands("Agents: configured workers and their context files.")
 commands.app.add_typer(agent_files.commands.app, name="files")
+commands.app.add_typer(agent_proposals.commands.app, name="proposals")
 
 Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
 Route = Annotated[str | None, typer.Option(help="Where its model calls go; empty clears it.")]
 Iterations = Annotated[int | None, typer.Option(help="The most rounds of tool calls in a run.")]
 OtherConfig = Annotated[
-    str | None, typer.Option(metavar="JSON", help="Its evolution switches and the like.")
+    str | None,
+    typer.Option(metavar="JSON", help="Its evolution switches and the like; null clears them."),
 ]
 Permissions = Annotated[str | None, typer.Option(metavar="JSON", help="What it may do.")]
 
@@ -53,11 +64,17 @@ def create(
     agent_id: AgentId,
     agent_type: Annotated[
         str,
-        typer.Option("--type", help="`predefined` is shared; `open` is meant for files per user."),
+        typer.Option(
+            "--type",
+            help="`predefined` is shared, and may evolve; `open` has files of its own for each user.",
+        ),
     ] = "predefined",
     name: Name = None,
     route: Route = None,
     max_tool_iterations: Iterations = None,
+    self_evolve: SelfEvolve = None,
+    skill_evolve: SkillEvolve = None,
+    nudge_interval: NudgeInterval = None,
     other_config: OtherConfig = None,
     permissions: Permissions = None,
     key: Key = None,
@@ -65,7 +82,13 @@ def create(
     """Create an agent."""
     from understudy.wire.agents import CreateAgent
 
-    fields = _fields(name, route, max_tool_iterations, other_config, permissions)
+    config = config_fields(
+        other_config,
+        self_evolve=self_evolve,
+        skill_evolve=skill_evolve,
+        skill_nudge_interval=nudge_interval,
+    )
+    fields = _fields(name, route, max_tool_iterations, permissions) | config
     with connect(ctx) as daemon:
         wanted = CreateAgent.model_validate(
             {"agent_id": agent_id, "agent_type": agent_type, **fields}
@@ -75,7 +98,7 @@ def create(
 
 @commands("show", "get")
 def show(ctx: typer.Context, agent_id: AgentId) -> None:
-    """Show an agent."""
+    """Show an agent, its switches, and what each of them costs in tokens."""
     with connect(ctx) as daemon:
         _show(daemon, daemon.client.agents.get(agent_id))
 
@@ -84,16 +107,34 @@ def show(ctx: typer.Context, agent_id: AgentId) -> None:
 def update(
     ctx: typer.Context,
     agent_id: AgentId,
+    agent_type: Annotated[
+        str | None, typer.Option("--type", help="`predefined`, or `open`, which never evolves.")
+    ] = None,
     name: Name = None,
     route: Route = None,
     max_tool_iterations: Iterations = None,
+    self_evolve: SelfEvolve = None,
+    skill_evolve: SkillEvolve = None,
+    nudge_interval: NudgeInterval = None,
+    soul_frozen: SoulFrozen = None,
+    soul_review: SoulReview = None,
     other_config: OtherConfig = None,
     permissions: Permissions = None,
 ) -> None:
-    """Change an agent; what is not given stays."""
+    """Change an agent; what is not given stays, and switches hold from its next run on."""
+    from understudy.client.calls import given
     from understudy.wire.agents import UpdateAgent
 
-    fields = _fields(name, route, max_tool_iterations, other_config, permissions)
+    config = config_fields(
+        other_config,
+        self_evolve=self_evolve,
+        skill_evolve=skill_evolve,
+        skill_nudge_interval=nudge_interval,
+        soul_frozen=soul_frozen,
+        soul_review=soul_review,
+    )
+    fields = _fields(name, route, max_tool_iterations, permissions) | config
+    fields |= given(agent_type=agent_type)
     if not fields:
         raise typer.BadParameter("give something to change")
     with connect(ctx) as daemon:
@@ -112,7 +153,6 @@ def _fields(
     name: str | None,
     route: str | None,
     max_tool_iterations: int | None,
-    other_config: str | None,
     permissions: str | None,
 ) -> dict[str, Any]:
     from understudy.client.calls import given
@@ -121,7 +161,6 @@ def _fields(
         display_name=name,
         route=route,
         max_tool_iterations=max_tool_iterations,
-        other_config=inputs.json_object(other_config, "--other-config"),
         permissions=inputs.json_object(permissions, "--permissions"),
     )
 
@@ -138,4 +177,9 @@ def _show(daemon: Connection, view: "AgentView") -> None:
         ("version", view.version),
         ("changed", screen.ago(view.updated_at_ms)),
     ]
-    daemon.show(lambda: screen.fields(pairs))
+
+    def render() -> None:
+        screen.fields(pairs)
+        tell_switches(view)
+
+    daemon.show(render)

@@ -1,4 +1,4 @@
-"""`understudy approvals`: tool calls that wait for a person."""
+"""`understudy approvals`: tool calls that wait for a person, and offers that are open."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ from understudy.cli.arguments import Cursor, InSession, Key, Limit, OfRun
 from understudy.cli.calls_shown import inline
 from understudy.cli.connection import Connection, connect
 from understudy.cli.needs import outlook
+from understudy.cli.offers import ANSWERED, is_offer, offer_line, offer_pairs
 from understudy.cli.options import Commands, shared
 from understudy.cli.output import note, print_json
 from understudy.cli.requests_shown import approval_pairs
@@ -19,7 +20,7 @@ from understudy.cli.review import Review
 if TYPE_CHECKING:
     from understudy.wire.waiting import ApprovalResolution, ApprovalView
 
-commands = Commands("Approvals: tool calls that wait for a person to agree.")
+commands = Commands("Approvals: tool calls that wait for a person to agree, and offers.")
 
 ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="The approval's id.")]
 ApprovalIds = Annotated[
@@ -40,7 +41,7 @@ def list_approvals(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> None:
-    """List tool calls that wait for a person, oldest first."""
+    """List tool calls that wait for a person and offers that are open, oldest first."""
     with connect(ctx) as daemon:
         page = daemon.client.approvals.page(
             session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
@@ -56,10 +57,11 @@ def list_approvals(
 
 @commands("show", "get")
 def show(ctx: typer.Context, request_id: ApprovalId) -> None:
-    """Show a tool call that waits, or waited, with everything it is called with."""
+    """Show a tool call that waits, or waited, with everything it is called with; or an offer."""
     with connect(ctx) as daemon:
         view = daemon.client.approvals.get(request_id)
-        daemon.show(lambda: screen.fields(approval_pairs(view)))
+        pairs = offer_pairs if is_offer(view) else approval_pairs
+        daemon.show(lambda: screen.fields(pairs(view)))
 
 
 @commands("allow")
@@ -75,7 +77,7 @@ def allow(
     justification: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
     key: Key = None,
 ) -> None:
-    """Let tool calls run; a run goes on when nothing else of it waits."""
+    """Let tool calls run, or accept offers; a run goes on when nothing else of it waits."""
     updated = inputs.json_argument(call_with, "--input")
     if updated is not None and len(request_ids) > 1:
         raise typer.BadParameter("--input is for one approval at a time")
@@ -89,11 +91,15 @@ def allow(
 def deny(
     ctx: typer.Context,
     request_ids: ApprovalIds,
-    reason: Annotated[str, typer.Option(help="Why not; the model is told.")],
+    reason: Annotated[
+        str | None, typer.Option(help="Why not; the model is told. Offers need none.")
+    ] = None,
     key: Key = None,
 ) -> None:
-    """Do not let tool calls run; the run goes on, and the model is told why."""
-    _resolve(ctx, request_ids, key, behavior="deny", reason=reason)
+    """Do not let tool calls run, or decline offers; a run goes on, and the model is told why."""
+    from understudy.client.calls import given
+
+    _resolve(ctx, request_ids, key, behavior="deny", **given(reason=reason))
 
 
 @commands("review")
@@ -105,7 +111,9 @@ def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> 
     if person is None or shared(ctx).json:
         raise typer.BadParameter("a review needs a terminal; use `approvals list`, `allow`, `deny`")
     with connect(ctx) as daemon:
-        pending = [*daemon.client.approvals.list(session_id=session, run_id=run)]
+        waiting = daemon.client.approvals.list(session_id=session, run_id=run)
+        # What is offered to somebody else is not for this person to answer.
+        pending = [view for view in waiting if view.actions]
         if not pending:
             note("nothing waits for approval")
             return
@@ -113,6 +121,8 @@ def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> 
 
 
 def _call(view: "ApprovalView") -> str:
+    if is_offer(view):
+        return offer_line(view)
     return f"{screen.visible(view.tool_name)} {inline(view.input)}"
 
 
@@ -125,17 +135,30 @@ def _resolve(
     with connect(ctx) as daemon:
         # All are looked up before the first is resolved: a mistyped id changes nothing.
         batches: dict[str, list[ApprovalResolution]] = {}
-        for request_id in request_ids:
-            run_id = daemon.client.approvals.get(request_id).run_id
-            resolution = ApprovalResolution(request_id=request_id, **fields)
-            batches.setdefault(run_id, []).append(resolution)
+        views = [daemon.client.approvals.get(request_id) for request_id in request_ids]
+        _check_reason(views, fields)
+        for view in views:
+            resolution = ApprovalResolution(request_id=view.id, **fields)
+            batches.setdefault(view.run_id, []).append(resolution)
         if key is not None and len(batches) > 1:
             raise typer.BadParameter("--idempotency-key is for approvals of one run")
-        _send(daemon, batches, key)
+        offers = {view.id for view in views if is_offer(view)}
+        _send(daemon, batches, key, offers=offers)
+
+
+def _check_reason(views: "Sequence[ApprovalView]", fields: Mapping[str, Any]) -> None:
+    """A model that is denied a call learns why; who declines an offer owes nobody a reason."""
+    is_bare = fields["behavior"] == "deny" and "reason" not in fields
+    if is_bare and not all(map(is_offer, views)):
+        raise typer.BadParameter("give --reason: the model is told why its call is denied")
 
 
 def _send(
-    daemon: Connection, batches: "Mapping[str, Sequence[ApprovalResolution]]", key: str | None
+    daemon: Connection,
+    batches: "Mapping[str, Sequence[ApprovalResolution]]",
+    key: str | None,
+    *,
+    offers: Collection[str],
 ) -> None:
     """Resolve run by run; with --json one document tells of all: a run, or several as items."""
     answers: dict[str, Any] = {}
@@ -144,7 +167,8 @@ def _send(
             run = daemon.client.approvals.resolve(run_id, resolutions, key=key)
         answers[run_id] = daemon.answer
         if not daemon.as_json:
-            note(outlook(run))
+            are_offers = all(each.request_id in offers for each in resolutions)
+            note(ANSWERED[resolutions[0].behavior] if are_offers else outlook(run))
     if daemon.as_json:
         print_json(daemon.answer if len(answers) == 1 else {"items": [*answers.values()]})
 

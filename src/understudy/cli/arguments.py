@@ -31,6 +31,10 @@ Key: TypeAlias = Annotated[
     str | None,
     typer.Option("--idempotency-key", help="A repeat with the same key does nothing more."),
 ]
+Locale: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--locale", metavar="TAG", help="What the daemon speaks: en, vi or zh."),
+]
 Allow: TypeAlias = Annotated[
     list[str] | None, typer.Option("--allow", metavar="KIND=NAME", help="Allow one; repeatable.")
 ]

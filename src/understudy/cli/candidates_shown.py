@@ -34,6 +34,7 @@ FOUND: Final = {
     "run_summary": "the summary of a run",
     "labels": "said with a label in a request",
     "model": "read out of a run by a model",
+    "usage": "counted over the runs of a week",
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from understudy.cli import attachments, inputs, screen
+from understudy.cli.arguments import Locale
 from understudy.cli.attachments import Asset, Attach
 from understudy.cli.connection import Connection, connect
 from understudy.cli.conversation import Conversation
@@ -27,7 +28,7 @@ T = TypeVar("T")
 ATTACH: Final = "/attach"
 HELP: Final = """\
 /attach PATH  send a file along with the next message
-/pending      answer what the session waits for
+/pending      answer what the session waits for, or an offer
 /status       how the session stands
 /new          go on in a new session
 /quit         leave (so do Ctrl-D, and Ctrl-C at the prompt)
@@ -44,6 +45,7 @@ def chat(
     agent: Annotated[str | None, typer.Option(help="Who answers.")] = None,
     persona: Annotated[str | None, typer.Option(help="The persona to bind.")] = None,
     route: Annotated[str | None, typer.Option(help="The route of what is said here.")] = None,
+    locale: Locale = None,
     attach: Attach = None,
     asset: Asset = None,
 ) -> None:
@@ -58,7 +60,7 @@ def chat(
     attached = attachments.named(ctx, attach, asset)
     with connect(ctx) as daemon:
         wanted = CreateSession(**fields)
-        conversation = _open(daemon, wanted, route)
+        conversation = _open(daemon, wanted, route, locale)
         conversation.attach(attached)
         if text is None:
             _talk(daemon, wanted, conversation)
@@ -123,9 +125,7 @@ def _command(
     }
     if line == "/new":
         fresh = wanted.model_copy(update={"session_id": None})
-        return (
-            _attempt(daemon, lambda: _begin(daemon, fresh, conversation.route_id)) or conversation
-        )
+        return _attempt(daemon, lambda: _begin(daemon, fresh, conversation)) or conversation
     known = word if word == ATTACH else line
     _attempt(daemon, commands.get(known, lambda: note(f"{line} is not known; /help lists what is")))
     return conversation
@@ -146,19 +146,22 @@ def _attach(conversation: Conversation, path: str) -> None:
 
 
 def _take_up(conversation: Conversation) -> None:
-    if conversation.waiting_run() is None:
-        note("nothing waits for you")
-    else:
+    """Ask for what a run waits for; where none does, about what is offered."""
+    if conversation.waiting_run() is not None:
         conversation.take_up()
+    elif not conversation.take_up_offers():
+        note("nothing waits for you")
 
 
-def _open(daemon: Connection, wanted: "CreateSession", route: str | None) -> Conversation:
+def _open(
+    daemon: Connection, wanted: "CreateSession", route: str | None, locale: str | None
+) -> Conversation:
     session = daemon.client.sessions.create(wanted)
-    return Conversation(daemon.client, session, route_id=route, person=somebody())
+    return Conversation(daemon.client, session, route_id=route, locale=locale, person=somebody())
 
 
-def _begin(daemon: Connection, wanted: "CreateSession", route: str | None) -> Conversation:
-    conversation = _open(daemon, wanted, route)
+def _begin(daemon: Connection, wanted: "CreateSession", like: Conversation) -> Conversation:
+    conversation = _open(daemon, wanted, like.route_id, like.locale)
     conversation.introduce()
     return conversation
 

@@ -62,6 +62,7 @@ def setting_rows(settings: "Settings") -> list[dict[str, Any]]:
         "fetch": f"allow {', '.join(settings.fetch_allow) or 'nothing private'}",
         "skills": _skills(settings),
         "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
+        "evolution": f"soul_change_percent {settings.soul_change_percent}",
         "admin_token": "set" if settings.admin_token else "not set",
         "webhook_secret": "set" if settings.webhook_secret else "not set",
     }
@@ -76,12 +77,16 @@ def setting_rows(settings: "Settings") -> list[dict[str, Any]]:
 
 def _from_file(settings: "Settings") -> Iterator[str]:
     """The tables of the config file that say something other than the default."""
+    from understudy.settings.config_file import SOUL_CHANGE_PERCENT
+
     if settings.fetch_allow:
         yield "fetch"
     if settings.skill_roots or not settings.local_skills:
         yield "skills"
     if settings.guard_allow_acknowledged:
         yield "guard"
+    if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
+        yield "evolution"
 
 
 def _skills(settings: "Settings") -> str:

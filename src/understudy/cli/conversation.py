@@ -1,14 +1,16 @@
 """A conversation in one session: say something, hear the reply, break off."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.cli.attachments import Attachment, upload
 from understudy.cli.needs import WAITING, tell_left
 from understudy.cli.offering import offer
+from understudy.cli.offers import IN_REPLY, offer_line, open_offers, settle_offer, tell_open
 from understudy.cli.output import note
-from understudy.cli.person import Person
+from understudy.cli.person import Left, Person
 from understudy.cli.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import RouteView
     from understudy.wire.sessions import SessionView
+    from understudy.wire.waiting import ApprovalView
 
 OFFLINE = "scripted"
 
@@ -38,16 +41,22 @@ class Conversation:
         session: "SessionView",
         *,
         route_id: str | None = None,
+        locale: str | None = None,
         person: Person | None = None,
     ) -> None:
         self.client = client
         self.session = session
         # Where the runs go, whatever the session and its agent say.
         self.route_id = route_id
+        # What the daemon speaks in them.
+        self.locale = locale
         # Who is asked what a run waits for; None when nobody is there.
         self.person = person
         # Assets that go with the next message.
         self._attached: list[str] = []
+        # For whom this talks, once a run has told, and the offers that were pointed out.
+        self._user_id: str | None = None
+        self._pointed_out: set[str] = set()
 
     def introduce(self) -> None:
         """Tell where this takes place and who answers."""
@@ -74,7 +83,23 @@ class Conversation:
         ahead = self.client.sessions.get(self.session.session_id).snapshot.active_run_id
         if ahead not in (None, run.run_id):
             note(f"waiting for {ahead} to end")
-        return self._follow(run.run_id)
+        self._user_id = run.user_id
+        status = self._follow(run.run_id)
+        self._point_out()
+        return status
+
+    def take_up_offers(self) -> bool:
+        """Ask about what is offered in this session; False when nothing is."""
+        offers = self._offers()
+        self._pointed_out.update(view.id for view in offers)
+        if self.person is None:
+            tell_open(offers)
+        elif offers:
+            self.person.forget_typed()
+            with suppress(Left):
+                for view in offers:
+                    settle_offer(self.client, self.person, view)
+        return bool(offers)
 
     def waiting_run(self) -> "RunView | None":
         """The run of the session that waits for a person."""
@@ -95,10 +120,25 @@ class Conversation:
         from understudy.client.calls import given
         from understudy.wire.runs import SubmitInput
 
-        fields = given(content=text, attachments=self._attached or None, provider=self.route_id)
+        fields = given(
+            content=text,
+            attachments=self._attached or None,
+            provider=self.route_id,
+            locale=self.locale,
+        )
         run = self.client.runs.submit(self.session.session_id, SubmitInput(**fields))
         self._attached = []
         return run
+
+    def _offers(self) -> "list[ApprovalView]":
+        return open_offers(self.client, self.session.session_id, self._user_id)
+
+    def _point_out(self) -> None:
+        """Say what a run offered beside its reply; what stands in the reply was read there."""
+        for view in self._offers():
+            if view.origin != IN_REPLY and view.id not in self._pointed_out:
+                self._pointed_out.add(view.id)
+                note(f"{offer_line(view)}  /pending answers it ({view.id})")
 
     def _follow(self, run_id: str, *, last: str | None = None) -> str:
         """Print a run to its end; the first break interrupts it, a second one leaves it.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.cli.calls_shown import call_lines, diff_lines
 from understudy.cli.inputs import NotAnObject, parse_object
+from understudy.cli.offers import is_offer, settle_offer
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person
 from understudy.cli.requests_shown import approval_lines
@@ -118,9 +119,11 @@ class Decision:
 def settle(
     client: "Client", person: Person, view: "ApprovalView", run: "RunView | None" = None
 ) -> "tuple[ApprovalResolution, RunView] | None":
-    """Show a tool call and ask about it; what was decided and the run, or None for later."""
+    """Show a tool call, or an offer, and ask about it; what was decided and the run, or None for later."""
     from understudy.client.errors import InvalidError
 
+    if is_offer(view):
+        return settle_offer(client, person, view)
     if view.input_cut:
         # Who decides must see all of it.
         view = client.approvals.get(view.id)

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from understudy import __version__
 from understudy.cli import (
     about,
+    agent_history,
     agents,
     approvals,
     artifacts,
@@ -51,6 +52,7 @@ from understudy.cli import (
     skill_dependencies,
     skill_grants,
     skill_scan,
+    skill_usage,
     skill_versions,
     skills,
     status,
@@ -83,7 +85,7 @@ GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
     "questions": (questions.commands,),
     "personas": (personas.commands,),
     "projects": (projects.commands,),
-    "agents": (agents.commands,),
+    "agents": (agents.commands, agent_history.commands),
     "assets": (assets.commands,),
     "schedules": (schedules.commands,),
     "mailboxes": (mailboxes.commands,),
@@ -98,6 +100,7 @@ GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
         skills.commands,
         skill_archives.commands,
         skill_versions.commands,
+        skill_usage.commands,
         skill_grants.commands,
         skill_scan.commands,
         skill_dependencies.commands,

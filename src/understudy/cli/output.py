@@ -51,6 +51,8 @@ HINTS: Final[Mapping[str, str]] = {
     "candidate_not_found": "see what there is with `{understudy} candidates list`",
     "learning_not_found": "see what is known with `{understudy} learnings list`",
     "learning_conflict": "`{understudy} candidates publish CANDIDATE --supersedes LEARNING` replaces it",
+    "agent_file_version_not_found": "`{understudy} agents files history AGENT NAME` lists them",
+    "agent_file_version_deleted": "`{understudy} agents files delete AGENT NAME` takes it out of force",
     "skill_not_found": "see what there is with `{understudy} skills list`",
     "skill_text_not_found": "`{understudy} skills files SKILL SKILL.md` prints what stands there",
     "skill_text_ambiguous": "give more of the text around it, or --all for every place",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from understudy.cli.answering import ask_questions
 from understudy.cli.deciding import settle
 from understudy.cli.needs import outlook
+from understudy.cli.offers import is_offer
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person
 from understudy.cli.requests_shown import question_pairs
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from understudy.wire.waiting import ApprovalView, QuestionView
 
 DECIDED: Final = {"allow": "allowed", "deny": "denied"}
+SAID: Final = {"allow": "accepted", "deny": "declined"}
 SKIP: Final = "/skip"
-# What became of one thing and of its run, or None when it is left for later.
-Step: TypeAlias = "Callable[[], tuple[str, RunView] | None]"
+# What became of one thing and of the run that waited for it, if one did; None: left for later.
+Done: TypeAlias = "tuple[str, RunView | None] | None"
+Step: TypeAlias = "Callable[[], Done]"
 
 
 class Review:
@@ -34,7 +37,7 @@ class Review:
         self._tally: Counter[str] = Counter()
 
     def approvals(self, pending: Iterable["ApprovalView"]) -> None:
-        """Ask about each tool call, until there is none or the person has enough."""
+        """Ask about each tool call and offer, until there is none or the person has enough."""
         self._go_through(partial(self._decide, view) for view in pending)
 
     def questions(self, pending: Iterable["QuestionView"]) -> None:
@@ -53,12 +56,17 @@ class Review:
         self._person.say([(counts or "nothing decided") + rest])
 
     def _take(self, step: Step) -> None:
-        from understudy.client.errors import ConflictError, InvalidError, NotFoundError
+        from understudy.client import errors
 
         self._person.forget_typed()
         try:
             done = step()
-        except (ConflictError, InvalidError, NotFoundError) as problem:
+        except (
+            errors.ConflictError,
+            errors.InvalidError,
+            errors.NotFoundError,
+            errors.ForbiddenError,
+        ) as problem:
             self._tally["failed"] += 1
             self._person.say(error_lines(problem))
             return
@@ -67,13 +75,18 @@ class Review:
             return
         what, run = done
         self._tally[what] += 1
-        self._person.say([outlook(run)])
+        if run is not None:
+            self._person.say([outlook(run)])
 
-    def _decide(self, view: "ApprovalView") -> "tuple[str, RunView] | None":
+    def _decide(self, view: "ApprovalView") -> "Done":
         settled = settle(self._client, self._person, view, self._run(view.run_id))
-        return None if settled is None else (DECIDED[settled[0].behavior], settled[1])
+        if settled is None:
+            return None
+        if is_offer(view):
+            return SAID[settled[0].behavior], None
+        return DECIDED[settled[0].behavior], settled[1]
 
-    def _answer(self, view: "QuestionView") -> "tuple[str, RunView] | None":
+    def _answer(self, view: "QuestionView") -> "Done":
         asked = {question.id for question in view.questions} | {"state"}
         about = [
             pair for pair in question_pairs(view, self._run(view.run_id)) if pair[0] not in asked

@@ -11,6 +11,7 @@ from understudy.cli.arguments import (
     Cursor,
     Key,
     Limit,
+    Locale,
     RunId,
     SessionId,
     Text,
@@ -77,6 +78,7 @@ def submit(
         list[str] | None, typer.Option(metavar="TARGET", help=f"{TARGET_HELP} Repeatable.")
     ] = None,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the run.")] = None,
+    locale: Locale = None,
     attach: Attach = None,
     asset: Asset = None,
     key: Key = None,
@@ -97,6 +99,7 @@ def submit(
         debug_level=debug_level,
         reply_targets=_targets(reply_target),
         metadata=inputs.json_object(metadata, "--metadata"),
+        locale=locale,
     )
     with connect(ctx) as daemon:
         fields |= given(attachments=attachments.upload(daemon.client, attached))
@@ -238,6 +241,7 @@ def _fields(run: "RunView") -> list[tuple[str, object]]:
         ("error", run.error),
         ("route", run.request.provider),
         ("model", run.request.model),
+        ("locale", run.locale),
         ("submitted", screen.ago(run.submitted_at_ms)),
         ("took", screen.lasted(run.started_at_ms, run.finished_at_ms)),
         ("calls", f"{usage.model_calls} model, {usage.tool_calls} tool"),

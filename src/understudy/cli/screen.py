@@ -55,15 +55,15 @@ def ago(at_ms: int | None, now_ms: int | None = None) -> str:
 
 
 def ahead(at_ms: int | None, now_ms: int | None = None) -> str | None:
-    """How far off a moment is, in one unit."""
+    """How far off a moment is, in one unit that is begun: what lasts seven days begins with 7d."""
     if at_ms is None:
         return None
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    seconds = max((at_ms - now) // 1000, 0)
+    seconds = max(_begun(at_ms - now, 1000), 0)
     for below, unit, name in UNITS:
-        if seconds < below:
-            return f"in {seconds // unit}{name}"
-    return f"in {seconds // 86_400}d"
+        if (begun := _begun(seconds, unit)) * unit < below:
+            return f"in {begun}{name}"
+    return f"in {_begun(seconds, 86_400)}d"
 
 
 def lasted(start_ms: int | None, end_ms: int | None) -> str:
@@ -156,6 +156,10 @@ def summary(data: Mapping[str, object], limit: int = 160) -> str:
     """What an event says, short enough for a line; where it happened is left out."""
     said = {name: value for name, value in data.items() if name not in LOCATIONS}
     return one_line(printable(" ".join(_part(name, said[name]) for name in said)), limit)
+
+
+def _begun(amount: int, unit: int) -> int:
+    return -(-amount // unit)
 
 
 def _width() -> int:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from understudy.cli import attachments, inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit, SessionId, Text, TextFile
+from understudy.cli.arguments import Cursor, Key, Limit, Locale, SessionId, Text, TextFile
 from understudy.cli.attachments import Asset, Attach
 from understudy.cli.connection import Connection, connect
 from understudy.cli.hints import understudy
@@ -115,6 +115,7 @@ def send_input(
     text: Text = None,
     file: TextFile = None,
     route: Annotated[str | None, typer.Option(help="The route of this run.")] = None,
+    locale: Locale = None,
     attach: Attach = None,
     asset: Asset = None,
     key: Key = None,
@@ -127,7 +128,8 @@ def send_input(
     words = inputs.content_beside(text, file, attached)
     with connect(ctx) as daemon:
         sent = attachments.upload(daemon.client, attached)
-        wanted = SubmitInput(**given(content=words, attachments=sent, provider=route))
+        fields = given(content=words, attachments=sent, provider=route, locale=locale)
+        wanted = SubmitInput(**fields)
         view = daemon.client.sessions.input(session_id, wanted, key=key)
         daemon.show(lambda: _print_reply(view))
         last = view.snapshot.last_run

@@ -112,6 +112,12 @@ SETTINGS: Final = (
         default="`false`",
     ),
     Setting(
+        name="evolution",
+        meaning="`[evolution] soul_change_percent = 40`: how much of its `SOUL.md` an agent may "
+        "change in one run, `1` to `100`",
+        default="`40`",
+    ),
+    Setting(
         name="admin_token",
         meaning="a token of the role admin, for user `admin`",
         variable="UNDERSTUDY_ADMIN_TOKEN",

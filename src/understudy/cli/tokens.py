@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from understudy.cli import screen
-from understudy.cli.arguments import Cursor, Key, Limit
+from understudy.cli.arguments import Cursor, Key, Limit, Locale
 from understudy.cli.connection import Connection, connect
 from understudy.cli.hints import understudy
 from understudy.cli.options import Commands
@@ -23,6 +23,7 @@ def create(
     ctx: typer.Context,
     user_id: Annotated[str, typer.Argument(metavar="USER", help="Who the token stands for.")],
     role: Annotated[str, typer.Option(help="`viewer`, `operator` or `admin`.")] = "operator",
+    locale: Locale = None,
     key: Key = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Make the first token even if it is not an admin's.")
@@ -32,10 +33,13 @@ def create(
     from understudy.wire.access import CreateToken
 
     with connect(ctx) as daemon:
-        wanted = CreateToken.model_validate({"user_id": user_id, "role": role})
+        fields = {"user_id": user_id, "role": role, "locale": locale}
+        wanted = CreateToken.model_validate(fields)
         if wanted.role != "admin" and not yes:
             _refuse_to_lock_out(daemon)
-        created = daemon.client.tokens.create(wanted.user_id, wanted.role, key=key)
+        created = daemon.client.tokens.create(
+            wanted.user_id, wanted.role, locale=wanted.locale, key=key
+        )
         daemon.show(lambda: print(created.token or ""))
         if not daemon.as_json:
             about = f"{created.token_id}: {created.role} {created.user_id}"
@@ -49,14 +53,14 @@ def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) ->
     with connect(ctx) as daemon:
         page = daemon.client.tokens.page(limit=limit, cursor=cursor)
         rows = [
-            (item.token_id, item.user_id, item.role, screen.ago(item.created_at_ms))
-            for item in page.items
+            (it.token_id, it.user_id, it.role, it.locale, screen.ago(it.created_at_ms))
+            for it in page.items
         ]
         empty = (
             "No tokens. On loopback, calls without one act as admin until"
             f" `{understudy()} tokens create USER` makes the first."
         )
-        columns = ("token", "user", "role", "made")
+        columns = ("token", "user", "role", "locale", "made")
         daemon.show(lambda: screen.table(columns, rows, empty=empty))
         daemon.more(page.next_cursor)
 

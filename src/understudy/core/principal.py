@@ -27,6 +27,8 @@ class Principal:
     role: Role
     # The admin who acts for `user_id`, when it is not the user's own token.
     acting_admin: str | None = None
+    # The language of their token, for where a request names none.
+    locale: str | None = None
 
     @property
     def actor(self) -> str:

@@ -8,11 +8,14 @@ from typing import Final
 
 import structlog
 
+from understudy.core.bell import Bell
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
 from understudy.deliveries.sending import Sender
 from understudy.deliveries.worker import DeliveryWorker
 from understudy.engine.takeover import Reaper
+from understudy.evolution.suggesting import REST_MS
+from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.mailboxes.deliver import MailWorker
 from understudy.mailboxes.delivery import MailDelivery
 from understudy.runs.expiry import expire_due
@@ -28,6 +31,9 @@ NEWS_LOOK_S: Final = 1.0
 MEMORY_LOOK_S: Final = 10.0
 CANDIDATES_LOOK_S: Final = 30.0
 LOCAL_SKILLS_LOOK_S: Final = 2.0
+SUGGESTIONS_LOOK_S: Final = 900.0
+# After a run has ended; longer than a look is shared, or this one would be skipped for the last.
+SUGGESTIONS_SETTLE_S: Final = REST_MS / 1000 + 5.0
 SWEEP_EVERY_S: Final = 3600.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
@@ -78,6 +84,14 @@ class Background:
             "candidates": partial(services.learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
             "captures": services.learning.capture_worker(services.metrics).run,
             "reviews": services.learning.review_worker(services.metrics).run,
+            "suggestions": partial(
+                when_settled,
+                services.suggester.look,
+                ground.bell,
+                SUGGESTIONS,
+                settle_s=SUGGESTIONS_SETTLE_S,
+                every_s=SUGGESTIONS_LOOK_S,
+            ),
             "local-skills": partial(
                 _now_and_then, services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S, at_once=True
             ),
@@ -130,6 +144,7 @@ class Background:
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
         self._services.run_memories.sweep()
+        self._services.skill_usage.sweep()
 
 
 async def _now_and_then(
@@ -140,6 +155,21 @@ async def _now_and_then(
     while True:
         await asyncio.sleep(every_s)
         await asyncio.to_thread(look)
+
+
+async def when_settled(
+    look: Callable[[], object], bell: Bell, topic: str, *, settle_s: float, every_s: float
+) -> None:
+    """Look at once, some time after each ring, and now and then without one.
+
+    All rings until then are answered by one look.
+    """
+    while True:
+        # Before the look: what rings meanwhile may be too late for it.
+        seen = {topic: bell.count(topic)}
+        await asyncio.to_thread(look)
+        await bell.wait(seen, timeout_s=every_s - settle_s)
+        await asyncio.sleep(settle_s)
 
 
 async def _keep_going(name: str, chore: Chore) -> None:

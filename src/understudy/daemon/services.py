@@ -11,6 +11,7 @@ from understudy.agent.gate import Gatekeeper
 from understudy.agent.offers import ToolOffers
 from understudy.agent.onward import Onward
 from understudy.agents.service import AgentService
+from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
 from understudy.daemon.ground import Ground
 from understudy.daemon.known_tools import KnownTools
@@ -20,6 +21,13 @@ from understudy.daemon.skills import SkillPlane
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
+from understudy.evolution.context_files import AgentContextFiles
+from understudy.evolution.file_checks import FileChecks
+from understudy.evolution.proposal_service import ProposalService
+from understudy.evolution.record_service import EvolutionRecord
+from understudy.evolution.soul import SoulLimits
+from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
+from understudy.evolution.suggesting import Suggester
 from understudy.mailboxes.deliver import TOPIC as MAIL_TOPIC
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.service import MailboxService
@@ -49,6 +57,8 @@ from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
+from understudy.skills.usage_upkeep import UsageUpkeep
+from understudy.storage.postgres import SUGGESTIONS_LOCK
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry
 
@@ -67,9 +77,21 @@ class Services:
         self.daemon_rules = DaemonRules(self.runtime)
         self.tokens = _tokens(ground)
         self.skills = SkillPlane(ground, self.tokens)
+        limits = SoulLimits(max_change=settings.soul_change_percent / 100)
+        checks = FileChecks(self.learning.guard, limits)
         self.agents = AgentService(
-            units, clock, ground.route_exists, (self.skills.service.agent_deleted,)
+            units,
+            clock,
+            ground.route_exists,
+            (self.skills.service.agent_deleted,),
+            checks.by_person,
         )
+        self.user_files = UserFileService(units, clock, checks.by_person)
+        self.context_files = AgentContextFiles(units, clock, checks)
+        self.proposals = ProposalService(units, clock)
+        self.evolution = EvolutionRecord(units)
+        self.suggester = _suggester(ground, self.learning, self.skills)
+        self.skill_usage = UsageUpkeep(units, clock)
         self.personas = PersonaService(units, clock)
         self.projects = ProjectService(units, clock)
         self.sessions = SessionService(units, clock, ground.route_exists)
@@ -85,7 +107,7 @@ class Services:
             receipt_for=self.learning.receipts.receipt_for,
             hooks=(self.learning.summaries.kept, self.learning.receipts.kept),
         )
-        self.family = Family(units, clock, self.intake, (self.capture.ended,))
+        self.family = Family(units, clock, self.intake, (self.capture.ended, self.suggester.ended))
         self.runs = RunService(
             units, clock, self.intake, ground.signals.request, (self.family.ended,)
         )
@@ -136,6 +158,7 @@ class Services:
                 skills=self.skills.service,
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,
+                context_files=self.context_files,
             )
         )
 
@@ -175,6 +198,18 @@ def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService[Any]:
     # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
     # wait for the lock of run memories, which the other hook takes.
     return RuntimeService(ground.units, ground.clock, (learning, policy_hook(maintenance)))
+
+
+def _suggester(ground: Ground, learning: LearningPlane, skills: SkillPlane) -> Suggester:
+    return Suggester(
+        units=ground.units,
+        clock=ground.clock,
+        if_free=partial(ground.units.if_free, SUGGESTIONS_LOCK),
+        listeners=learning.listeners,
+        guard=learning.guard,
+        local_skill=skills.local_record,
+        wake=partial(ground.bell.ring, SUGGESTIONS),
+    )
 
 
 def _tokens(ground: Ground) -> TokenService:

@@ -16,14 +16,17 @@ from understudy.runs.ports import require_run
 from understudy.settings import Settings
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.checks import LOCAL
 from understudy.skills.dependency_service import DependencyService
 from understudy.skills.environments import Environments
 from understudy.skills.events import SkillEvents
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.installing import PackageInstaller
 from understudy.skills.library import SkillLibrary
+from understudy.skills.local_records import record_of
 from understudy.skills.local_roots import Root, RootScope, roots_for
 from understudy.skills.local_skills import LocalSkills
+from understudy.skills.model import Skill
 from understudy.skills.ports import Settled
 from understudy.skills.runtimes import find_runtimes
 from understudy.skills.scanning import scan_skill
@@ -48,8 +51,9 @@ class SkillPlane:
         self.events = SkillEvents()
         self.environments = Environments(settings.home / ENVIRONMENTS)
         self.guard = ContentGuard(allow_acknowledged=settings.guard_allow_acknowledged)
+        self.roots = _roots(settings)
         self.local = LocalSkills(
-            roots=_roots(settings),
+            roots=self.roots,
             guard=scan_skill,
             clock=clock,
             stores=[settings.home / name for name in (DIRECTORY, CACHE, ENVIRONMENTS)],
@@ -97,6 +101,11 @@ class SkillPlane:
         self.guard.stop()
         self.local.stop()
         self._programs.stop()
+
+    def local_record(self, ref: str) -> Skill | None:
+        """The record of a skill that lies in a folder, by `local:` and its slug."""
+        found = self.local.known().get(ref.removeprefix(LOCAL)) if ref.startswith(LOCAL) else None
+        return None if found is None else record_of(found)
 
     def role_of(self, context: ToolContext) -> Role:
         """What a run may do: no more than its user could when it began, and no more than they can."""

@@ -29,6 +29,7 @@ from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.service import SkillService
 from understudy.skills.use_tool import UseSkill
 from understudy.tools.base import Tool
+from understudy.tools.context_files import ContextFiles
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.processes import Children
@@ -56,14 +57,15 @@ def toolkit(
     skills: SkillService,
     skill_catalogue: Catalogue,
     role_of: RoleOf,
+    context_files: ContextFiles,
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
     desk = ChangeDesk(service=skills, units=units, clock=clock, role_of=role_of)
     forks = Forks(sidechains=sidechains, tool_names=lambda: [tool.name for tool in tools])
     tools: list[Tool] = [
-        ReadFile(),
-        WriteFile(),
-        EditFile(),
+        ReadFile(context_files),
+        WriteFile(context_files),
+        EditFile(context_files),
         ListFiles(),
         SearchFiles(),
         Shell(environment, children),

@@ -93,6 +93,9 @@ class Daemon:
             tasks=services.tasks,
             sidechains=services.sidechains,
             agents=services.agents,
+            user_files=services.user_files,
+            proposals=services.proposals,
+            evolution=services.evolution,
             assets=services.assets,
             schedules=services.schedules,
             mailboxes=services.mailboxes,
@@ -132,6 +135,7 @@ class Daemon:
         ground, skills = self.ground, self.services.skills
         return WsParts(
             tokens=self.services.tokens,
+            agents=self.services.agents,
             skills=skills.service,
             library=skills.library,
             events=skills.events,

@@ -12,6 +12,12 @@ from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
+from understudy.evolution.belongings import SkillBelongings
+from understudy.evolution.coach import EvolutionCoach
+from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.offer_book import Offers
+from understudy.evolution.prompt_files import UserFiles
+from understudy.evolution.skill_places import SkillPlaces
 from understudy.mcp_client.source import McpToolSource
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_json
@@ -37,7 +43,12 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
 
 def _loop(ground: Ground, services: Services) -> AgentLoop:
     settings, units, clock = ground.settings, ground.units, ground.clock
-    doorkeeper = Doorkeeper(units, clock, Gatekeeper(), settings.approval_expires_s)
+    offers = Offers(clock)
+    places = SkillPlaces(settings.workspace, services.skills.roots)
+    consent = ConsentRecords(
+        clock, offers, SkillBelongings(units), is_local_skill=places.has, scrub=ground.scrub
+    )
+    doorkeeper = Doorkeeper(units, clock, Gatekeeper(), settings.approval_expires_s, consent)
     mcp = McpToolSource(services.mcp, services.session_mcp, services.offers.disabled)
     return AgentLoop(
         units=units,
@@ -53,7 +64,10 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         compactor=Compactor(scrub=ground.scrub),
         sources=(mcp,),
         skills=CatalogueSkills(services.skills.catalogue),
+        files=UserFiles(),
         memories=Recollector(clock, services.keeper, services.learning.prompts),
+        coach=EvolutionCoach(units, offers),
+        consent=consent,
     )
 
 

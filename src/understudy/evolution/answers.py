@@ -1,8 +1,9 @@
 """Messages that are an answer to an offer and nothing else, but for polite words around it."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from understudy.evolution.reading import plain, word_line
@@ -10,6 +11,9 @@ from understudy.i18n.catalogue import phrases
 from understudy.learnings.quoting import pasted
 
 MAX_CHARS: Final = 200
+Words = tuple[str, ...]
+# By their first words.
+Choices = Mapping[str, tuple[Words, ...]]
 
 # Words around an answer that change nothing about it.
 POLITE: Final = (
@@ -17,7 +21,7 @@ POLITE: Final = (
     *("for now", "this time", "well", "alright"),
     *("vâng", "dạ", "ừ", "được", "làm ơn", "xin", "hãy", "nhé", "nha", "đi", "ạ", "cảm ơn"),
     *("cám ơn", "cảm ơn bạn"),
-    *("请", "請", "好", "好的", "行", "吧", "谢谢", "謝謝", "谢谢你", "麻烦", "是的", "就", "那", "那就"),
+    *("请", "請", "好", "好的", "行", "吧", "谢谢", "謝謝", "谢谢你", "麻烦", "是的", "就", "那"),
 )  # fmt: skip
 # Around a yes.
 AGREEING: Final = (
@@ -49,7 +53,7 @@ def _answers(text: str, key: str, around: tuple[str, ...]) -> bool:
         return False
     line = plain(text)
     # A question is no answer.
-    return "?" not in line and _pattern(key, around).fullmatch(word_line(line)) is not None
+    return "?" not in line and _is_said(tuple(word_line(line).split()), key, around)
 
 
 def _shows_something(text: str) -> bool:
@@ -57,18 +61,46 @@ def _shows_something(text: str) -> bool:
     return bool(pasted(text)) or "```" in text
 
 
+def _is_said(words: Words, key: str, around: tuple[str, ...]) -> bool:
+    """Whether the words are one of the phrases, with any number of those around it."""
+    polite, said = _polite(around), _phrases(key)
+    # Each place is looked at once, however the words before it may be split.
+    places = _reached(words, {0}, polite)
+    answered = {end for start in places for end in _ends(words, start, said)}
+    return len(words) in _reached(words, answered, polite)
+
+
+def _reached(words: Words, places: set[int], choices: Choices) -> set[int]:
+    reached = {*places}
+    while places:
+        places = {end for start in places for end in _ends(words, start, choices)} - reached
+        reached |= places
+    return reached
+
+
+def _ends(words: Words, start: int, choices: Choices) -> Iterator[int]:
+    first = words[start] if start < len(words) else ""
+    for choice in choices.get(first, ()):
+        if words[start : start + len(choice)] == choice:
+            yield start + len(choice)
+
+
 @cache
-def _pattern(key: str, around: tuple[str, ...]) -> re.Pattern[str]:
-    said = _any(phrase for spoken in phrases(key).values() for phrase in spoken)
-    polite = _any(around)
-    return re.compile(f"(?:(?:{polite})(?: ,)? )*(?:{said})(?:(?: ,)? (?:{polite}))*")
+def _polite(around: tuple[str, ...]) -> Choices:
+    return _by_first({(",",), *map(words_of, around)})
 
 
-def _any(choices: Iterable[str]) -> str:
-    lines = {_line(choice) for choice in choices}
-    return "|".join(re.escape(line) for line in sorted(lines, key=len, reverse=True))
+@cache
+def _phrases(key: str) -> Choices:
+    return _by_first({words_of(said) for spoken in phrases(key).values() for said in spoken})
 
 
-def _line(choice: str) -> str:
-    comma = " ," if choice.endswith(",") else ""
-    return word_line(plain(choice)) + comma
+def _by_first(choices: Iterable[Words]) -> Choices:
+    ordered = sorted(choices)
+    return {first: tuple(group) for first, group in groupby(ordered, key=itemgetter(0))}
+
+
+def words_of(choice: str) -> Words:
+    """The words of a phrase, and the comma at its end that belongs to it."""
+    comma = (",",) if choice.endswith(",") else ()
+    return (*word_line(plain(choice)).split(), *comma)

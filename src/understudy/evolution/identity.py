@@ -1,23 +1,15 @@
 """Finds where a text says who an agent is: its name, role, purpose, and how it is reached."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
-from understudy.evolution.identity_words import FIELD_WORDS, SENTENCES
-from understudy.evolution.reading import plain, word_line
+from understudy.evolution.identity_labels import MAX_LABEL_CHARS, Kind, Label, label_of
+from understudy.evolution.identity_sentences import said_in, said_over
+from understudy.evolution.reading import as_seen, plain, word_line
 
-
-class Kind(StrEnum):
-    """What a field says of an agent."""
-
-    NAME = "name"
-    ROLE = "role"
-    PURPOSE = "purpose"
-    CONTACT = "contact"
-    IDENTITY = "identity"
+Said = tuple[Kind, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,61 +26,168 @@ class Field:
         return self.kind, self.value
 
 
-# What comes before a label: marks of lists, quotations, tables and comments, and whose it is.
-_MARKS: Final = r"[\s#>*+|\-\"'`_~(\[{<!\u2022\u00b7\u300c\u3010]*+(?:\d{1,3}[.)]\s*+)?[\"'`_*]*+"
-_WHOSE: Final = r"(?:(?:your|my|the|its|(?:agent|bot|assistant)(?:['\u2019]?s)?|new|full|display|core|main)\s+)*"
-_WHOSE_ZH: Final = r"(?:你|我|您|它)?的?"
-_OF_VI: Final = r"(?:\s+(?:của\s+)?(?:bạn|tôi|mình|tác nhân|trợ lý))?"
-_CLOSING: Final = r"[\s\"'`_*)\]}\u300d\u3011]*+"
-_KINDS: Final[Mapping[str, Kind]] = {
-    word: Kind(kind) for kind, words in FIELD_WORDS.items() for word in words
-}
-_WORDS: Final = "|".join(re.escape(word) for word in sorted(_KINDS, key=len, reverse=True))
-_LABEL: Final = rf"{_MARKS}{_WHOSE}{_WHOSE_ZH}(?P<word>{_WORDS}){_OF_VI}{_CLOSING}"
-_FIELD: Final = re.compile(rf"{_LABEL}(?:[:=|]|(?<=\s)[-\u2013\u2014]\s|->|=>)(?P<value>.*)")
-_HEADING: Final = re.compile(rf"{_LABEL}#*\s*")
-_IS_HEADING: Final = re.compile(
-    r"\s*(?:#{1,6}(?:\s|$)|(?:\*\*|__).*(?:\*\*|__)\s*+:?\s*+$|<h[1-6])"
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a line says by itself, and the labels in it whose values stand below."""
+
+    # Without marks and tags, with single blanks.
+    prose: str = ""
+    said: tuple[Said, ...] = ()
+    opens: tuple[Label, ...] = ()
+    is_heading: bool = False
+
+
+_BLANK: Final = Reading()
+# Blocks of a page stand apart like cells, some tags only dress words up, others are labels.
+_BLOCK: Final = re.compile(
+    r"</?(?:t[dhr]|d[ltd]|li|[ou]l|p|div|br|hr|h[1-6]|table)\b[^<>]*>", re.IGNORECASE
 )
-_UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-{2,})\s*")
+_INLINE: Final = re.compile(
+    r"</?(?:a|b|i|u|s|em|strong|small|big|span|font|mark|code|kbd|su[bp]|del|ins)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_TAG: Final = re.compile(r"<([a-z][^<>]*)>", re.IGNORECASE)
+_CLOSING_TAG: Final = re.compile(r"</[a-z][^<>]*>", re.IGNORECASE)
+_DRESS: Final = str.maketrans("", "", "*`~")
+_BRACKETS: Final = str.maketrans(dict.fromkeys("()[]{}", " "))
+_COLONS: Final = str.maketrans(dict.fromkeys("\u2236\ua789\u02d0\u0589\u05c3\u0703\u1365", ":"))
+# Between a label and its value: all signs but those of prose, some where they stand apart, gaps.
+_DASHES: Final = r"\u2010-\u2013-"
+_PROSE: Final = (
+    r"'\u2019.,;!?()\[\]{}\"\u201c\u201d\u2018\u300c\u300d&@#%+$/\\\u00bb\u203a<>\u3001\u3002\uff0c"
+)
+_BETWEEN: Final = re.compile(
+    rf"(?<![-=])[-=]+>|[^\w\s{_PROSE}{_DASHES}]+|(?<=\s)[>\u00bb\u203a/{_DASHES}]+(?=\s)"
+    r"|\t|(?<=[\w)]) {2,}|\.{2,}|_{2,}"
+)
+# Those after which the value may stand on the next line.
+_COLON_LIKE: Final = re.compile(r"[:=|]")
+# Where what stands before a label ends.
+_BEFORE: Final = re.compile(r"[.;,!?{(](?=[\s\"'])|[\u3002\uff0c\u3001\uff01\uff1b]")
+_DRESSED: Final = re.compile(
+    r"[^\w*`]*(?P<mark>\*{1,3}|__|`)(?P<label>[^*`]{1,80}?)(?P=mark)\s+(?P<value>\w.*)"
+)
+_IS_HEADING: Final = re.compile(
+    r"[\s>]*(?:#{1,6}|<h[1-6]|(?:\*\*|__)(?:(?!\*\*|__).)+(?:\*\*|__)\s*+:?\s*+$)", re.IGNORECASE
+)
+_UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-{2,}|\|?(?:\s*:?-+:?\s*\|)+[\s:-]*)\s*")
+_WORD: Final = re.compile(r"\w+")
 _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_SENTENCES: Final = tuple((Kind(kind), re.compile(said)) for kind, said in SENTENCES)
+MAX_CELLS: Final = 20
 
 
 def fields_of(text: str) -> tuple[Field, ...]:
     """Everything of that sort in a text, in order."""
-    lines = [plain(line) for line in text.splitlines()]
-    return tuple(found for index in range(len(lines)) for found in _on_line(lines, index))
+    lines = text.splitlines()
+    known = {line: _reading(line) if line.strip() else _BLANK for line in {*lines}}
+    readings = [known[line] for line in lines]
+    opens = [
+        reading.opens or _opened_by(following, reading)
+        for reading, following in zip(readings, (*lines[1:], ""), strict=False)
+    ]
+    found = (
+        Field(kind=kind, value=_value(value), line=index + 1)
+        for index in range(len(lines))
+        for kind, value in _said_at(index, readings, opens)
+    )
+    return tuple(found)
 
 
-def _on_line(lines: list[str], index: int) -> Iterator[Field]:
-    line = lines[index]
-    field = _FIELD.fullmatch(line)
-    if field and field["value"].strip(" *_|`"):
-        yield _field(_KINDS[field["word"]], field["value"], index)
-    elif (heading := _HEADING.fullmatch(line.rstrip(" :"))) and _is_heading(lines, index):
-        yield _field(_KINDS[heading["word"]], " ".join(_below(lines, index)), index)
-    for kind, said in _SENTENCES:
-        yield from (_field(kind, found["value"], index) for found in said.finditer(line))
-    for address in _EMAIL.finditer(line):
-        yield _field(Kind.CONTACT, address[0], index)
+def _said_at(
+    index: int, readings: Sequence[Reading], opens: Sequence[tuple[Label, ...]]
+) -> Iterator[Said]:
+    reading = readings[index]
+    following = readings[index + 1] if index + 1 < len(readings) else _BLANK
+    yield from reading.said
+    if reading.prose and following.prose:
+        yield from said_over(reading.prose, following.prose)
+    if opens[index]:
+        below = " ".join(_below(index, readings, opens))
+        yield from ((label.kind, f"{label.rest} {below}") for label in opens[index])
 
 
-def _is_heading(lines: list[str], index: int) -> bool:
-    """Marked as one, underlined, or a label whose value stands on the next line."""
-    is_label = lines[index].rstrip().endswith(":")
-    is_underlined = index + 1 < len(lines) and _UNDERLINE.fullmatch(lines[index + 1]) is not None
-    return is_label or is_underlined or _IS_HEADING.match(lines[index]) is not None
-
-
-def _below(lines: list[str], index: int) -> Iterator[str]:
+def _below(
+    index: int, readings: Sequence[Reading], opens: Sequence[tuple[Label, ...]]
+) -> Iterator[str]:
     """The lines below a heading, up to the next."""
-    for at in range(index + 1, len(lines)):
-        if _IS_HEADING.match(lines[at]) or _HEADING.fullmatch(lines[at].rstrip(" :")):
+    for at in range(index + 1, len(readings)):
+        if readings[at].is_heading or opens[at]:
             return
-        if not _UNDERLINE.fullmatch(lines[at]):
-            yield lines[at]
+        if readings[at].prose and not _UNDERLINE.fullmatch(readings[at].prose):
+            yield readings[at].prose
 
 
-def _field(kind: Kind, value: str, index: int) -> Field:
-    return Field(kind=kind, value=word_line(value.strip("|<>- ")), line=index + 1)
+def _opened_by(following: str, reading: Reading) -> tuple[Label, ...]:
+    """The labels of a line that the next makes a heading of, or the head of a table or a definition."""
+    is_defined = following.lstrip().startswith(":")
+    if not reading.prose or not (is_defined or _UNDERLINE.fullmatch(following)):
+        return ()
+    cells = reading.prose.split("|", MAX_CELLS)[:MAX_CELLS]
+    found = (label_of(cell.strip(), is_heading=True) for cell in cells)
+    return tuple(label for label in found if label is not None)
+
+
+def _reading(line: str) -> Reading:
+    seen = as_seen(line).translate(_COLONS)
+    dressed = _INLINE.sub("*", _BLOCK.sub("|", seen))
+    bare = _CLOSING_TAG.sub("|", _TAG.sub(r"|\1:", dressed)).translate(_DRESS)
+    is_heading = _IS_HEADING.match(seen) is not None
+    said, opens = _labelled(bare, is_heading=is_heading)
+    if not said and not opens:
+        said = [*_side_by_side(dressed, bare)]
+    prose = " ".join(bare.split())
+    addresses = ((Kind.CONTACT, found[0]) for found in _EMAIL.finditer(plain(prose)))
+    return Reading(prose, (*said, *said_in(prose), *addresses), tuple(opens), is_heading)
+
+
+def _labelled(line: str, *, is_heading: bool) -> tuple[list[Said], list[Label]]:
+    """The labels of a line with their values, and those without any."""
+    found = [*_labels(line)]
+    ends = (*(start for start, _, _ in found[1:]), len(line))
+    said, opens = [], []
+    for (_, label, between), end in zip(found, ends, strict=False):
+        value = line[between.end() : end]
+        if any(map(str.isalnum, value)):
+            said.append((label.kind, value))
+        elif _COLON_LIKE.search(between[0]):
+            opens.append(label)
+    heading = (
+        label_of(line.strip("# \t|>_"), is_heading=True)
+        if is_heading and not (said or opens)
+        else None
+    )
+    return said, [*opens, heading] if heading is not None else opens
+
+
+def _labels(line: str) -> Iterator[tuple[int, Label, re.Match[str]]]:
+    """Where labels begin, what they say, and what stands between them and their values."""
+    start = 0
+    for between in _BETWEEN.finditer(line):
+        begin = max(start, between.start() - 2 * MAX_LABEL_CHARS)
+        cuts = [cut.end() for cut in _BEFORE.finditer(line, begin, between.start())]
+        begin = cuts[-1] if cuts else begin
+        text = line[begin : between.start()].strip("# \t")
+        # A gap behind a sentence only parts it from the next.
+        ends_there = not between[0].strip() and text.endswith((".", "!", "?"))
+        label = None if ends_there else label_of(text)
+        if label is not None:
+            yield begin, label, between
+        start = between.end()
+
+
+def _side_by_side(dressed: str, bare: str) -> Iterator[Said]:
+    """A label with its value right behind it: the one is dressed up, or the other is a name."""
+    found = _DRESSED.fullmatch(dressed)
+    if found is not None and (label := label_of(found["label"])) is not None:
+        yield label.kind, found["value"].translate(_DRESS)
+    elif len(bare) <= MAX_LABEL_CHARS:
+        flat = bare.translate(_BRACKETS)
+        label = label_of(flat, is_heading=True)
+        rest = label.rest.split() if label is not None else []
+        names = _WORD.findall(flat)[-len(rest) :] if rest else []
+        if label is not None and names and not any(name[0].islower() for name in names):
+            yield label.kind, label.rest
+
+
+def _value(text: str) -> str:
+    return word_line(plain(text.strip("|<>- ")))

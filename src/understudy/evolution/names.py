@@ -41,6 +41,27 @@ def locked_name(path: str, workspace: Path) -> str | None:
     return _by_spelling(path, {workspace, real}) or _by_link(path, workspace, real)
 
 
+def places_meant(path: str, workspace: Path) -> Iterator[Parts]:
+    """Where a path in this workspace may lead, as the names on the way there from the root.
+
+    Without regard to case, and with every link on the way followed as well.
+    """
+    real = Path(os.path.realpath(workspace))
+    for one in {workspace, real}:
+        root = _parts(_folded(str(one)))
+        for reading in _readings(path):
+            yield [*map(_bare, _led_to(reading, root))]
+    try:
+        yield folded_parts(Path(os.path.realpath(workspace / path)))
+    except (OSError, ValueError):
+        return
+
+
+def folded_parts(path: Path) -> Parts:
+    """The names on the way to a place, as `places_meant` has them."""
+    return [*map(_bare, _parts(_folded(str(path))))]
+
+
 def _by_spelling(path: str, workspaces: set[Path]) -> str | None:
     """What it means as text, without a look at the disk."""
     roots = [_parts(_folded(str(one))) for one in workspaces]
@@ -76,16 +97,17 @@ def _parts(path: str) -> Parts:
 
 def _name_in(path: str, root: Parts) -> str | None:
     """The file right in the workspace that a path leads to, if that is one that we know."""
+    *folder, name = _led_to(path, root) or [""]
+    return _KNOWN.get(_bare(name)) if folder == root else None
+
+
+def _led_to(path: str, root: Parts) -> Parts:
     parts = _parts(path)
     if not path.startswith("/"):
-        walked = _walked(parts[1:] if parts[:1] and parts[0] in _HERE else parts, root, start=root)
-    else:
-        walked = _walked(parts, root, start=())
-        # Right below the root of everything is how some tools name the folder of work.
-        if len(walked) == 1:
-            walked = [*root, *walked]
-    *folder, name = walked or [""]
-    return _KNOWN.get(_bare(name)) if folder == root else None
+        return _walked(parts[1:] if parts[:1] and parts[0] in _HERE else parts, root, start=root)
+    walked = _walked(parts, root, start=())
+    # Right below the root of everything is how some tools name the folder of work.
+    return [*root, *walked] if len(walked) == 1 else walked
 
 
 def _walked(parts: Sequence[str], root: Parts, *, start: Sequence[str]) -> Parts:

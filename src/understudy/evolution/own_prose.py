@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from understudy.learnings.quoting import pasted, quoted
@@ -25,21 +26,41 @@ _PRESENTS: Final = re.compile(
 )
 
 
-def own_sentences(text: str) -> Iterator[str]:
-    """The sentences of a message that are its writer's own, up to where they show something."""
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a message, and whether its writer says it: up to where they show something."""
+
+    text: str
+    is_own: bool
+
+
+def sentences_of(text: str) -> Iterator[Sentence]:
+    """The sentences of a message, without what stands in quotations."""
+    is_own = True
     for line in _without_quotations(text).splitlines():
-        if not line.strip() or _LISTED.match(line):
-            continue
+        own, rest, ends = _parts(line)
         if _SPEAKER.fullmatch(line):
-            return
-        label = _LABEL.search(line)
-        own = line[: label.start()] if label else line
-        for start, end in sentences(own):
-            yield own[start:end].strip()
-            if _PRESENTS.search(own, start, end):
-                return
-        if label and not line[label.end() :].strip():
-            return
+            is_own = False
+        for said in _sentences(own):
+            yield Sentence(said, is_own)
+            is_own = is_own and _PRESENTS.search(said) is None
+        yield from (Sentence(said, is_own=False) for said in _sentences(rest))
+        is_own = is_own and not ends
+
+
+def _parts(line: str) -> tuple[str, str, bool]:
+    """What of a line is the writer's own, what is listed or labelled, and whether more of it follows."""
+    if _LISTED.match(line):
+        return "", line, False
+    label = _LABEL.search(line)
+    if label is None:
+        return line, "", False
+    rest = line[label.end() :]
+    return line[: label.start()], rest, not rest.strip()
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (text[start:end].strip() for start, end in sentences(text))
 
 
 def _without_quotations(text: str) -> str:

@@ -18,7 +18,7 @@ _ENDS_SILENT: Final = re.compile(rf"\b{SILENT}\W*+\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """A run that has just ended, as far as it matters here."""
+    """A run that has just ended in good order, as far as it matters here."""
 
     switches: Switches
     # Calls that were executed, whether they succeeded or failed.
@@ -27,7 +27,6 @@ class Finish:
     was_sent: bool = False
     # A run at the top, of a session in which somebody can answer.
     is_interactive: bool = True
-    ended_normally: bool = True
     created_skill: bool = False
     was_declined: bool = False
 
@@ -46,7 +45,6 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
 # None of these may: there is nobody to ask, or nothing to ask about.
 EXCLUSIONS: Final[tuple[Rule, ...]] = (
     ("nobody-to-ask", lambda run: not run.is_interactive),
-    ("no-normal-end", lambda run: not run.ended_normally),
     ("skill-created", lambda run: run.created_skill),
     ("declined", lambda run: run.was_declined),
 )
@@ -57,11 +55,6 @@ def held_back_by(run: Finish) -> tuple[str, ...]:
     unmet = [reason for reason, holds in CONDITIONS if not holds(run)]
     excluded = [reason for reason, applies in EXCLUSIONS if applies(run)]
     return (*unmet, *excluded)
-
-
-def postscript_due(run: Finish) -> bool:
-    """Whether the reply of this run ends with the offer."""
-    return not held_back_by(run)
 
 
 def is_silent(text: str) -> bool:
@@ -81,5 +74,16 @@ def with_postscript(text: str, locale: str | None) -> str:
 
     A model that copied the offer from an earlier reply has made it already.
     """
-    offers = tuple(postscript(each).strip("-\n") for each in LOCALES)
-    return text if text.rstrip().endswith(offers) else text + postscript(locale)
+    return text + postscript(locale) if _copied(text) is None else text
+
+
+def own_chars(text: str) -> int:
+    """How much of a model's reply is its own: not an offer that it copied, nor the rule above."""
+    copied = _copied(text)
+    return len(text if copied is None else text.rstrip().removesuffix(copied).rstrip("- \r\n"))
+
+
+def _copied(text: str) -> str | None:
+    """The offer that a reply ends with already."""
+    offers = (postscript(each).strip("-\n") for each in LOCALES)
+    return next((each for each in offers if text.rstrip().endswith(each)), None)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.core.unseen import is_unseen
+from understudy.guard.folding import folded, in_latin
 from understudy.learnings.wording import UNSPACED
 
 # To bring marks into order takes the square of their number, so no more than this are looked at.
@@ -14,7 +15,7 @@ _WORD: Final = re.compile(r"\S+")
 # Where a clause may end; of a run of them one is kept.
 _ENDS: Final = frozenset(",.;:!\n\u2026\u3002\u3001")
 _APOSTROPHES: Final = frozenset("'\u2019\u02bc")
-_CLAUSES: Final = re.compile(r"[\s,]*,[\s,]*")
+_CLAUSES: Final = re.compile(r" ?,[ ,]*")
 _APART: Final = re.compile(f"[{UNSPACED}]")
 
 
@@ -22,8 +23,17 @@ def plain(text: str) -> str:
     """The text in NFKC and lower case without what cannot be seen; lines and blanks stay."""
     if text.isascii() and text.isprintable():
         return text.casefold()
-    seen = "".join(each for each in text if each.isspace() or not is_unseen(each))
-    return _WORD.sub(_one_form, seen)
+    return _WORD.sub(_one_form, _seen(text))
+
+
+def as_seen(line: str) -> str:
+    """A line as a reader takes it for: entities as what they stand for, look-alikes as Latin letters.
+
+    Its case stays. What cannot be seen is left out before and behind: an entity may stand for it.
+    """
+    if line.isascii() and line.isprintable() and "&" not in line:
+        return line
+    return _seen(in_latin(folded(_seen(line))))
 
 
 def word_line(text: str) -> str:
@@ -31,8 +41,13 @@ def word_line(text: str) -> str:
 
     Signs of scripts without blanks are words of their own; `don't` is the word `dont`.
     """
-    apart = "".join(map(_spaced, text))
+    # One blank for many comes first: to look for a comma behind each of many takes their square.
+    apart = " ".join("".join(map(_spaced, text)).split())
     return " ".join(_CLAUSES.sub(" , ", apart).split()).strip(" ,")
+
+
+def _seen(text: str) -> str:
+    return "".join(each for each in text if each.isspace() or not is_unseen(each))
 
 
 def _one_form(word: re.Match[str]) -> str:

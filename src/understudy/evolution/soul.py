@@ -4,32 +4,29 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from math import ceil
 from typing import Final
 
-from understudy.core.errors import FieldError, Invalid, LimitExceeded, Rejected, Unsafe
-from understudy.core.unseen import hidden_in
+from understudy.core.errors import Invalid, LimitExceeded, Rejected
 from understudy.evolution.identity import Field, fields_of
 from understudy.evolution.reading import plain
-from understudy.guard.scan import scan_text
+from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
 from understudy.learnings.guard import NO_LITERALS, Guard
 from understudy.learnings.sentences import sentences
 
 SOUL: Final = "SOUL.md"
 MAX_BYTES: Final = 16 * 1024
-# The share of it that one write may change.
+# The share of it that one run may change.
 MAX_CHANGE: Final = 0.4
 # So few lines may always change: a short text has no small part.
 FREE_LINES: Final = 10
 # A longer line counts as several, or all of it could be one.
 LINE_CHARS: Final = 160
-# So many are told of one text.
-MAX_FINDINGS: Final = 20
-_POINTER: Final = "/content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoulLimits:
-    """How much it may hold, and how much of it one write may change; 1 is everything."""
+    """How much it may hold, and how much of it one run may change; 1 is everything."""
 
     max_bytes: int = MAX_BYTES
     max_change: float = MAX_CHANGE
@@ -48,16 +45,29 @@ def check_soul(
     *,
     current: str | None,
     identity: str | None,
+    at_start: str | None = None,
     limits: SoulLimits | None = None,
     secrets: Guard = NO_LITERALS,
 ) -> None:
-    """Refuse a new text that is too long, blank, unsafe, says who the agent is, or changes too much."""
+    """Refuse a new text that is too long, blank, unsafe, says who the agent is, or changes too much.
+
+    What it changes counts from the text in force, and from the one that the run began with: many
+    small steps are no way round.
+    """
     limits = limits or SoulLimits()
-    _check_size(new, limits.max_bytes)
-    _check_content(new)
-    _check_safety(new, secrets)
+    check_persons_soul(new, limits=limits, secrets=secrets)
     _check_identity(new, current or "", identity or "")
-    _check_change(change_of(new, current or ""), limits.max_change)
+    for before in dict.fromkeys((current or "", at_start or "")):
+        _check_change(change_of(new, before), limits.max_change)
+
+
+def check_persons_soul(
+    new: str, *, limits: SoulLimits | None = None, secrets: Guard = NO_LITERALS
+) -> None:
+    """Refuse what not even a person may make of it: too long, blank or unsafe."""
+    _check_size(new, (limits or SoulLimits()).max_bytes)
+    _check_content(new)
+    check_safe(new, secrets, code="soul_unsafe")
 
 
 def change_of(new: str, current: str) -> Change:
@@ -83,37 +93,15 @@ def _check_content(new: str) -> None:
     # Rules, heads without words and what nobody sees are as good as nothing.
     if not any(sign.isalnum() for sign in plain(new)):
         raise Invalid(
-            "soul_blank", domain="evolution", pointer=_POINTER, detail=f"{SOUL} must not be blank"
+            "soul_blank", domain="evolution", pointer=POINTER, detail=f"{SOUL} must not be blank"
         )
-
-
-def _check_safety(new: str, secrets: Guard) -> None:
-    errors = tuple(islice(_unsafe(new, secrets), MAX_FINDINGS))
-    if errors:
-        detail = "; ".join(error.detail for error in errors)
-        raise Unsafe("soul_unsafe", domain="evolution", detail=detail, errors=errors)
-
-
-def _unsafe(new: str, secrets: Guard) -> Iterator[FieldError]:
-    # Read as the strictest of files: all of it becomes part of the prompt.
-    for found in scan_text(new):
-        yield _wrong(found.rule_id, f"line {found.line}: it {found.reason}")
-    if hidden_in(new, besides="\n\r\t"):
-        yield _wrong("hidden_character", "it holds a character that nobody sees")
-    why = secrets.reason(new)
-    if why is not None:
-        yield _wrong(why, "it holds what looks like a secret")
-
-
-def _wrong(code: str, detail: str) -> FieldError:
-    return FieldError(pointer=_POINTER, code=code, detail=detail)
 
 
 def _check_identity(new: str, current: str, identity: str) -> None:
     """What IDENTITY.md says may be said again, and what the file said already may stay."""
     known = {field.key for text in (identity, current) for field in fields_of(text)}
     added = (field for field in fields_of(new) if field.key not in known)
-    errors = tuple(_wrong("soul_identity", _named(field)) for field in islice(added, MAX_FINDINGS))
+    errors = tuple(wrong("soul_identity", _named(field)) for field in islice(added, MAX_FINDINGS))
     if errors:
         raise Invalid(
             "soul_identity",
@@ -132,9 +120,16 @@ def _check_change(change: Change, most: float) -> None:
         raise Rejected(
             "soul_change_too_large",
             domain="evolution",
-            detail=f"this changes {change.share:.0%} of {SOUL}; at most {most:.0%} may at once",
+            detail=f"this would change {_percent(change.share)}% of {SOUL}. In one run at most "
+            f"{_percent(most)}% of it may change; {FREE_LINES} lines may always. Change part of it "
+            "with edit_file, and leave the rest as it is",
             params={"changed": round(change.share, 3), "limit": most},
         )
+
+
+def _percent(share: float) -> int:
+    """Rounded up: what is just above a limit must not read as if it were within."""
+    return ceil(round(share * 100, 6))
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -36,6 +36,11 @@ def folded(line: str) -> str:
     return without_odd_blanks(line)
 
 
+def in_latin(text: str) -> str:
+    """A text with Latin letters in place of all that look like them, whatever else is in its words."""
+    return text.translate(_to_latin())
+
+
 def without_odd_blanks(text: str) -> str:
     """A text with blanks in place of what some take for the end of a line, and others do not."""
     return _ODD_BLANKS.sub(" ", text)
@@ -49,7 +54,7 @@ def _composed(line: str) -> str:
 def _of_one_script(word: re.Match[str]) -> str:
     text = word[0]
     has_latin = any(sign.isascii() for sign in text)
-    return text.translate(_to_latin()) if has_latin and not text.isascii() else text
+    return in_latin(text) if has_latin and not text.isascii() else text
 
 
 def _decoded(entity: re.Match[str]) -> str:

@@ -16,7 +16,14 @@ _QUALITY: Final = re.compile(r"q\s?=\s?([01](?:\.\d{0,3})?)", re.IGNORECASE | re
 
 def locale_of(text: str | None) -> str:
     """The language of one tag such as `vi-VN`; ours where it is none that we speak."""
-    return _spoken(text or "") or DEFAULT
+    return spoken_in(text or "") or DEFAULT
+
+
+def spoken_in(tag: str) -> str | None:
+    """The language of one tag; None where it is none that we speak."""
+    found = _TAG.fullmatch(tag.strip()) if len(tag) <= MAX_TAG_CHARS else None
+    language = found[1].lower() if found else None
+    return language if language in LOCALES else None
 
 
 def from_accept_language(header: str | None) -> str | None:
@@ -32,15 +39,9 @@ def _wanted(header: str) -> Iterator[tuple[str, float]]:
         header = header[:MAX_HEADER_CHARS].rpartition(",")[0]
     for entry in header.split(","):
         tag, *parameters = (part.strip() for part in entry.split(";"))
-        spoken, liked = _spoken(tag), _quality(parameters)
+        spoken, liked = spoken_in(tag), _quality(parameters)
         if spoken is not None and liked > 0:
             yield spoken, liked
-
-
-def _spoken(tag: str) -> str | None:
-    found = _TAG.fullmatch(tag.strip()) if len(tag) <= MAX_TAG_CHARS else None
-    language = found[1].lower() if found else None
-    return language if language in LOCALES else None
 
 
 def _quality(parameters: list[str]) -> float:

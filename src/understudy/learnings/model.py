@@ -105,6 +105,8 @@ class CapturePath(StrEnum):
     RUN_SUMMARY = "run_summary"
     LABELS = "labels"
     MODEL = "model"
+    # By counting what runs do: only a person may make something of it.
+    USAGE = "usage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from understudy.memory.texts import Cleaner
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
+from understudy.sessions.journal import own_text
 from understudy.sessions.learning_scopes import session_scope, visible_scopes
 from understudy.sessions.ports import Units, require_session
 
@@ -170,7 +171,7 @@ def _left_behind(unit: MemoryUnit, run: Run) -> tuple[str, tuple[str, ...]]:
     if run.started_at_ms is None:
         return "", ()
     outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
-    said = (str(event.data.get("text", "")) for event in reversed(outputs))
+    said = map(own_text, reversed(outputs))
     # Only a tool makes artifacts.
     made = unit.artifacts.list(run.run_id) if run.usage.tool_calls else ()
     return (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.learnings.lookalikes import has_lookalikes
-from understudy.learnings.model import Action, Candidate, Kind, Origin
+from understudy.learnings.model import Action, Candidate, CapturePath, Kind, Origin
 from understudy.learnings.secrets import secret_reason
 from understudy.learnings.wording import plain, words
 from understudy.review.matching import trace_rules
@@ -49,6 +49,13 @@ _LIMITS: Final = (
         applies=lambda it, _: it.declined_before and it.origin is Origin.DAEMON,
         instead=Action.MANUAL_REVIEW,
         says="a person said no to the same thing before, so a person decides",
+        limited=_PUBLISHING,
+    ),
+    _Limit(
+        code="usage",
+        applies=lambda it, _: it.capture_path is CapturePath.USAGE,
+        instead=Action.MANUAL_REVIEW,
+        says="it was suggested from counting what runs do, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(

@@ -1,4 +1,4 @@
-"""Approvals: what a person says about the tool calls that a run asks for."""
+"""Approvals: what a person says about the tool calls that a run asks for, and to its offers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -8,11 +8,12 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid, Rejected, UnderstudyError
 from understudy.core.ids import new_id
-from understudy.core.principal import Principal
+from understudy.core.principal import Principal, Role
 from understudy.runs.detail import RunDetail, detail_of
 from understudy.runs.events import run_event
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
+from understudy.runs.offer_answers import answer_offer, offers_among
 from understudy.runs.ports import RunUnit
 from understudy.runs.reading import Place, RequestReader
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
@@ -21,6 +22,8 @@ from understudy.runs.waiting import go_on_or_wait
 from understudy.sessions.ports import Units
 
 DOMAIN: Final = "approvals"
+# Under this name a decision keeps whose word it is.
+BY: Final = "by"
 BEHAVIORS: Final[Mapping[str, RequestState]] = {
     "allow": RequestState.ALLOWED,
     "deny": RequestState.DENIED,
@@ -54,8 +57,9 @@ class ApprovalService:
 
     @property
     def reader(self) -> RequestReader:
-        """Finds approvals."""
-        return RequestReader(self.units, self.clock, RequestKind.APPROVAL)
+        """Finds approvals, and offers among them."""
+        offers = frozenset({RequestKind.OFFER})
+        return RequestReader(self.units, self.clock, RequestKind.APPROVAL, also=offers)
 
     def resolve(
         self,
@@ -65,7 +69,7 @@ class ApprovalService:
         *,
         idempotency_key: str | None = None,
     ) -> RunDetail:
-        """Settle some of the approvals a run waits for, all or none; with the last it goes on."""
+        """Settle approvals a run waits for and offers it made, all or none; with the last it goes on."""
         _check_batch(resolutions)
         now = self.clock.now_ms()
         asked = {**place.asked(), "resolutions": [asdict(each) for each in resolutions]}
@@ -77,15 +81,47 @@ class ApprovalService:
             # The first of two at once may have come through while this one waited for the row.
             if (known := known_run(unit, receipt)) is not None:
                 return detail_of(unit, known)
-            pending = _pending(unit, run, now)
-            settled = [
-                self._settled(principal, pending, each, index, now)
-                for index, each in enumerate(resolutions)
-            ]
-            _keep(unit, principal, run, settled, now)
-            run = go_on_or_wait(unit, run, at_ms=now)
+            offers = offers_among(unit, run, [each.request_id for each in resolutions])
+            calls = {at: one for at, one in enumerate(resolutions) if one.request_id not in offers}
+            if calls:
+                run = self._decide(unit, principal, run, calls, now)
+            for at, each in enumerate(resolutions):
+                if each.request_id in offers:
+                    self._answer(unit, principal, run, offers[each.request_id], (at, each), now)
             keep_receipt(unit, receipt, run)
             return detail_of(unit, run)
+
+    def _decide(
+        self,
+        unit: RunUnit,
+        principal: Principal,
+        run: Run,
+        calls: Mapping[int, Resolution],
+        now: int,
+    ) -> Run:
+        """Settle tool calls; the positions are those in the batch."""
+        pending = _pending(unit, run, now)
+        settled = [
+            self._settled(principal, pending, each, index, now) for index, each in calls.items()
+        ]
+        _keep(unit, principal, run, settled, now)
+        return go_on_or_wait(unit, run, at_ms=now)
+
+    def _answer(
+        self,
+        unit: RunUnit,
+        principal: Principal,
+        run: Run,
+        offer: Request,
+        placed: tuple[int, Resolution],
+        now: int,
+    ) -> None:
+        """Settle an offer; the position is that in the batch."""
+        index, resolution = placed
+        if resolution.updated_input is not None:
+            raise _unfit(index, "an offer takes no input: it is accepted or declined as it is")
+        state = BEHAVIORS[resolution.behavior]
+        answer_offer(unit, principal, run, offer, state, told=_told(resolution), at_ms=now)
 
     def _settled(
         self,
@@ -107,11 +143,10 @@ class ApprovalService:
             self._check_updated(request, resolution, resolution.updated_input, index)
         state = BEHAVIORS[resolution.behavior]
         REQUEST.check(request.state, state)
-        told = {name: value for name, value in asdict(resolution).items() if value is not None}
         return replace(
             request,
             state=state,
-            resolution=told,
+            resolution={**_told(resolution), BY: _signed(principal)},
             resolved_by=principal.actor,
             resolved_at_ms=now,
         )
@@ -124,12 +159,28 @@ class ApprovalService:
                 raise Rejected("denied", detail="a call that is denied has no use for an input")
             self.check_input(str(request.body.get("tool_name")), updated)
         except UnderstudyError as problem:
-            raise Invalid(
-                "approval_invalid_input",
-                domain=DOMAIN,
-                pointer=f"/resolutions/{index}/updated_input",
-                detail=problem.detail,
-            ) from None
+            raise _unfit(index, problem.detail) from None
+
+
+def _told(resolution: Resolution) -> dict[str, Any]:
+    return {name: value for name, value in asdict(resolution).items() if value is not None}
+
+
+def _signed(principal: Principal) -> dict[str, Any]:
+    """Whose word a decision is; an admin who acts for a user speaks for that user alone."""
+    is_admin = principal.role is Role.ADMIN and principal.acting_admin is None
+    return {"user_id": principal.user_id, "is_admin": is_admin}
+
+
+def is_word_of(user_id: str, request: Request) -> bool:
+    """Whether what was decided about a call is the word of this user, or of an admin."""
+    by = (request.resolution or {}).get(BY, {"user_id": request.resolved_by})
+    return by.get("user_id") == user_id or by.get("is_admin") is True
+
+
+def _unfit(index: int, detail: str) -> Invalid:
+    pointer = f"/resolutions/{index}/updated_input"
+    return Invalid("approval_invalid_input", domain=DOMAIN, pointer=pointer, detail=detail)
 
 
 def new_approval(

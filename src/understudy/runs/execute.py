@@ -17,7 +17,7 @@ from understudy.runs.model import Run, RunStatus, StopRequest, Usage
 from understudy.runs.patience import patiently
 from understudy.runs.ports import Ending, EndingHook, RunUnit, Worker
 from understudy.runs.requests import Audience
-from understudy.runs.steps import Steps
+from understudy.runs.steps import Steps, executed_calls
 from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
 from understudy.runs.waiting import (
     MustSleep,
@@ -27,7 +27,7 @@ from understudy.runs.waiting import (
     step_aside,
     wake_next,
 )
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.ports import Units, require_session
 
 log = structlog.get_logger()
@@ -296,8 +296,8 @@ class RunExecutor:
 
 
 def _last_words(steps: Steps) -> str:
-    said = (event.data.get("text") for event in reversed(steps.done.values()))
-    return next((text for text in said if isinstance(text, str) and text.strip()), "")
+    said = map(own_text, reversed(steps.done.values()))
+    return next((text for text in said if text.strip()), "")
 
 
 def _usage(done: tuple[JournalEvent, ...]) -> Usage:
@@ -308,9 +308,5 @@ def _usage(done: tuple[JournalEvent, ...]) -> Usage:
         output_tokens=sum(usage.get("output_tokens", 0) for usage in used),
         cache_read_tokens=sum(usage.get("cache_read_tokens", 0) for usage in used),
         model_calls=sum(data.get("model_calls", 1) for data in replies),
-        tool_calls=sum(
-            1
-            for event in done
-            if event.kind is EventKind.TOOL_RESULT and event.data.get("executed")
-        ),
+        tool_calls=executed_calls(done),
     )

@@ -14,6 +14,7 @@ from understudy.core.principal import DAEMON
 from understudy.runs.events import run_event
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, StopRequest
+from understudy.runs.offers import let_lapse
 from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Audience, Request, RequestKind, RequestState
 from understudy.runs.waiting import fail_unread, go_on_or_wait, stop
@@ -45,6 +46,9 @@ def _expire(unit: RunUnit, request_id: str, run_id: str, now: int) -> None:
         fail_unread(unit, run_id, reason=damaged.detail, at_ms=now)
         return
     if request is None or run is None or request.state is not RequestState.PENDING:
+        return
+    if request.kind is RequestKind.OFFER:
+        let_lapse(unit, run, request_id, at_ms=now)
         return
     unit.requests.settle(replace(request, state=RequestState.EXPIRED, resolved_at_ms=now))
     action = f"{request.kind}s.expire"

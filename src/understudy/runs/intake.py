@@ -9,13 +9,14 @@ from understudy.core.errors import Conflict
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.text import preview
+from understudy.i18n.locales import locale_of
 from understudy.runs.deliveries import pending_deliveries
 from understudy.runs.events import run_event
 from understudy.runs.inputs import refer_to_assets, take_input
 from understudy.runs.model import DebugLevel, Route, Run, RunInput, RunRequest, RunStatus
 from understudy.runs.ports import RouteCatalogue, RunUnit
 from understudy.runs.routing import RouteWish, choose_route
-from understudy.runs.submission import Submission, check_limits
+from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_credential_scope
 
@@ -70,6 +71,7 @@ class RunIntake:
             route=self._route(unit, session, submission, defaults),
             max_tool_iterations=submission.max_tool_iterations,
             debug_level=submission.debug_level or defaults.debug_level,
+            locale=locale_of(language_of(submission, principal)),
             reply_targets=session.reply_targets if targets is None else targets,
         )
         run = replace(run, deliveries=pending_deliveries(run.reply_targets))

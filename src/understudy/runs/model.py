@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 from understudy.core.principal import Role
+from understudy.i18n.locales import DEFAULT
 from understudy.sessions.model import ReplyTarget
 
 
@@ -158,6 +159,8 @@ class Run:
     role: Role = Role.OPERATOR
     max_tool_iterations: int | None = None
     debug_level: DebugLevel = DebugLevel.OFF
+    # The language of what the daemon itself says in it.
+    locale: str = DEFAULT
     reply_targets: tuple[ReplyTarget, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     error: str | None = None

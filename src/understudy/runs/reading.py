@@ -46,6 +46,13 @@ class RequestReader:
     units: Units[RunUnit]
     clock: Clock
     kind: RequestKind
+    # Others that are read under the same name.
+    also: frozenset[RequestKind] = frozenset()
+
+    @property
+    def kinds(self) -> frozenset[RequestKind]:
+        """All that it reads."""
+        return self.also | {self.kind}
 
     @property
     def domain(self) -> str:
@@ -61,7 +68,7 @@ class RequestReader:
     def require(self, unit: RunUnit, request_id: str) -> Request:
         """The same within a transaction."""
         request = unit.requests.get(request_id)
-        if request is None or request.kind is not self.kind:
+        if request is None or request.kind not in self.kinds:
             raise NotFound(
                 f"{self.kind}_not_found",
                 domain=self.domain,
@@ -85,7 +92,7 @@ class RequestReader:
             if run_id is not None:
                 require_run(unit, run_id)
             return unit.requests.page(
-                request, kind=self.kind, state=state, session_id=session_id, run_id=run_id
+                request, kinds=self.kinds, state=state, session_id=session_id, run_id=run_id
             )
 
     def waiting_run(self, unit: RunUnit, place: Place, request_ids: Sequence[str]) -> Run:

@@ -1,4 +1,4 @@
-"""What a run asks of people: to approve a tool call, or to answer questions."""
+"""What a run asks of people: to approve a tool call, to answer questions, or to take up an offer."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ class RequestKind(StrEnum):
 
     APPROVAL = "approval"
     QUESTION = "question"
+    # No run waits for it, and it outlives the one that made it. Allowed is accepted, denied declined.
+    OFFER = "offer"
 
 
 class RequestState(StrEnum):
@@ -65,7 +67,10 @@ WAITING_STATUS: Mapping[RequestKind, RunStatus] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One thing a run waits for. `body` is what is asked, `resolution` what was answered."""
+    """One thing that people are asked; a run waits for it, unless it is an offer.
+
+    `body` is what is asked, `resolution` what was answered.
+    """
 
     request_id: str
     kind: RequestKind
@@ -81,6 +86,8 @@ class Request:
     resolution: Mapping[str, Any] | None = None
     resolved_by: str | None = None
     resolved_at_ms: int | None = None
+    # Who an offer is made to; whoever may approve calls may answer the others.
+    user_id: str | None = None
 
 
 class RequestStore(Protocol):
@@ -93,7 +100,7 @@ class RequestStore(Protocol):
         ...
 
     def settle(self, request: Request) -> None:
-        """Store what came of a request whose run this unit holds locked."""
+        """Store what came of a request whose run this unit holds locked; of an offer, its session."""
         ...
 
     def of_call(self, call_key: str) -> Request | None:
@@ -101,7 +108,7 @@ class RequestStore(Protocol):
         ...
 
     def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[Request, ...]]:
-        """The open requests of some runs that can be read, oldest first."""
+        """What some runs wait for, as far as it can be read, oldest first."""
         ...
 
     def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
@@ -109,19 +116,25 @@ class RequestStore(Protocol):
         ...
 
     def withdraw(self, run_id: str, *, at_ms: int) -> None:
-        """Take back whatever a run still asks for."""
+        """Take back whatever a run still waits for."""
         ...
 
     def page(
         self,
         request: PageRequest,
         *,
-        kind: RequestKind,
+        kinds: Collection[RequestKind],
         state: RequestState | None = RequestState.PENDING,
         session_id: str | None = None,
         run_id: str | None = None,
     ) -> Page[Request]:
-        """Requests of a kind, oldest first."""
+        """Requests of some kinds, oldest first."""
+        ...
+
+    def offers_to(
+        self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
+    ) -> tuple[Request, ...]:
+        """What a user was offered in a session, newest first."""
         ...
 
     def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
@@ -149,6 +162,7 @@ def shown(request: Request) -> dict[str, Any]:
         "created_at_ms": request.created_at_ms,
     }
     optional = {
+        "user_id": request.user_id,
         "expires_at_ms": request.expires_at_ms,
         "resolution": request.resolution,
         "resolved_by": request.resolved_by,

@@ -198,6 +198,7 @@ def _submission(run: Run, child: Session, wish: Wish) -> Submission:
         actor_id=run.agent_id,
         max_tool_iterations=wish.max_tool_iterations,
         debug_level=run.debug_level,
+        locale=run.locale,
     )
     named = {} if wish.model is None else {"model": wish.model}
     if wish.provider is not None or child.agent_id != run.agent_id:

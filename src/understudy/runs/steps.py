@@ -78,3 +78,10 @@ class Steps:
     def _stored(self, unit: RunUnit, events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
         keys = [event.key for event in events if event.key is not None]
         return unit.journal.by_keys(self.run.session_id, keys) if keys else ()
+
+
+def executed_calls(done: Iterable[JournalEvent]) -> int:
+    """How many tool calls of a run were executed, well or not; what was refused does not count."""
+    return sum(
+        1 for event in done if event.kind is EventKind.TOOL_RESULT and event.data.get("executed")
+    )

@@ -12,6 +12,8 @@ from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.assets.drafts import digest
 from understudy.assets.model import AssetDraft
 from understudy.core.errors import Invalid
+from understudy.core.principal import Principal
+from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.runs.model import DebugLevel, InputItem, RunKind
 from understudy.runs.targets import host_refused_because
 from understudy.sessions.model import ReplyTarget
@@ -39,6 +41,9 @@ class Submission:
     max_tool_iterations: int | None = None
     debug_level: DebugLevel | None = None
     kind: RunKind = RunKind.INPUT
+    # The language that the daemon itself speaks in the run; without one, what the caller likes best.
+    locale: str | None = None
+    accept_language: str | None = None
 
 
 def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
@@ -75,7 +80,18 @@ def request_json(submission: Submission) -> dict[str, Any]:
     for item in asked["input_items"]:
         # Noted when an input is taken: no caller says it, and keys of earlier versions know it not.
         item.pop("given_as", None)
+    # A header is no part of the request, and earlier versions knew of no languages.
+    del asked["accept_language"]
+    if asked["locale"] is None:
+        del asked["locale"]
     return asked
+
+
+def language_of(submission: Submission, principal: Principal) -> str | None:
+    """The language that is asked for, or that the caller reads; None where nobody says."""
+    if submission.locale:
+        return locale_of(submission.locale)
+    return from_accept_language(submission.accept_language) or principal.locale
 
 
 def _is_blank(item: InputItem | AssetDraft) -> bool:

@@ -13,7 +13,7 @@ from understudy.runs.inputs import take_input
 from understudy.runs.model import RunKind
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.routing import check_route
-from understudy.runs.submission import Submission, check_limits
+from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.schedules.ports import ScheduleUnit
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope
@@ -64,6 +64,9 @@ def prepare(
         kind=RunKind.SCHEDULED_INPUT,
         source_plugin=SOURCE_PLUGIN,
         source_kind=SOURCE_KIND,
+        # Nobody calls when it fires.
+        locale=language_of(request, principal),
+        accept_language=None,
     )
 
 

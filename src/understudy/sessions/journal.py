@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 
 class EventKind(StrEnum):
@@ -18,6 +18,7 @@ class EventKind(StrEnum):
     OUTPUT = "output"  # text for the user
     CHECKPOINT = "checkpoint"  # a summary that stands for everything before it in prompts
     LEARNING = "learning"  # something was proposed, decided or learned; ids alone, never its words
+    NUDGE = "nudge"  # the run was told something beside its work; which, and never the words
     DAMAGED = "damaged"  # something that can no longer be read; never written
 
 
@@ -47,6 +48,20 @@ class JournalEvent:
     run_id: str | None = None
     key: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+# In the data of a `message` or `output`: how many characters of its text the model said itself, where
+# the daemon put something below them.
+OWN_CHARS: Final = "own_chars"
+
+
+def own_text(event: JournalEvent) -> str:
+    """What the model said in a `message` or `output`: all that digests a run goes by it.
+
+    People and the conversation are shown the whole text. Without a mark all of it is the model's.
+    """
+    text, end = str(event.data.get("text", "")), event.data.get(OWN_CHARS)
+    return text[:end] if type(end) is int and end >= 0 else text
 
 
 # Keys that only the daemon may put beside an input; a caller's are dropped, and the journal

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from understudy.agents.ports import AgentStore
+from understudy.agents.ports import AgentStore, UserFileStore
 from understudy.core.audit import AuditStore
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
@@ -193,6 +193,9 @@ class SessionUnit(Protocol):
 
     @property
     def agents(self) -> AgentStore: ...
+
+    @property
+    def user_files(self) -> UserFileStore: ...
 
     @property
     def sessions(self) -> SessionStore: ...

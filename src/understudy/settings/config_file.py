@@ -22,6 +22,7 @@ from understudy.settings.mcp import McpConfig, McpServerConfig
 
 DebugLevel = Literal["off", "requests", "full"]
 FileKind = Literal["image", "document"]
+SOUL_CHANGE_PERCENT: Final = 40
 CARRIED: Final[Mapping[str, frozenset[str]]] = {
     "openai": frozenset({"image", "document"}),
     "anthropic": frozenset({"image", "document"}),
@@ -98,6 +99,15 @@ class GuardConfig(BaseModel):
     allow_acknowledged: bool = False
 
 
+class EvolutionConfig(BaseModel):
+    """How far agents that evolve may go."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # How much of SOUL.md one run may change; 100 is all of it.
+    soul_change_percent: Annotated[int, Field(ge=1, le=100)] = SOUL_CHANGE_PERCENT
+
+
 class FileConfig(BaseModel):
     """The shape of `config.toml`."""
 
@@ -119,6 +129,7 @@ class FileConfig(BaseModel):
     fetch: FetchConfig = Field(default_factory=FetchConfig)
     skills: SkillsConfig = Field(default_factory=SkillsConfig)
     guard: GuardConfig = Field(default_factory=GuardConfig)
+    evolution: EvolutionConfig = Field(default_factory=EvolutionConfig)
 
 
 def read_config(path: Path, *, must_exist: bool) -> FileConfig:
@@ -149,6 +160,7 @@ def _not_a_setting(key: str) -> str:
         "fetch.": FetchConfig,
         "skills.": SkillsConfig,
         "guard.": GuardConfig,
+        "evolution.": EvolutionConfig,
         "": FileConfig,
     }
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))

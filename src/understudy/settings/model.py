@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from understudy.settings.config_file import DebugLevel, RouteConfig
+from understudy.settings.config_file import SOUL_CHANGE_PERCENT, DebugLevel, RouteConfig
 from understudy.settings.mcp import McpServerConfig, credentials
 
 
@@ -42,6 +42,8 @@ class Settings:
     local_skills: bool = True
     # Whether an admin may keep a skill that the guard refuses.
     guard_allow_acknowledged: bool = False
+    # How much of its SOUL.md an agent may change in one run.
+    soul_change_percent: int = SOUL_CHANGE_PERCENT
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     # Where each value came from: `flag`, `environment`, `file` or `default`.
     sources: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from understudy.skills import denials, refusals
 from understudy.skills.access import Access, Reason, access
 from understudy.skills.archive import write_archive
 from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.checks import LOCAL, find, is_id, is_owner, knows
+from understudy.skills.checks import LOCAL, find, is_id, is_live, is_owner, knows
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff, compare
 from understudy.skills.filters import SkillFilter
@@ -30,6 +30,7 @@ from understudy.skills.shelves import FolderShelf, KeptShelf, Shelf
 from understudy.skills.slug import slug_refused
 from understudy.skills.sorting import list_key
 from understudy.skills.standard import export
+from understudy.skills.usage import Usage
 
 
 class SkillLibrary:
@@ -87,6 +88,22 @@ class SkillLibrary:
             if isinstance(shelf, FolderShelf):
                 return Page(items=())
             return unit.skills.versions(shelf.skill.skill_id, request)
+
+    def usage(
+        self, principal: Principal, ref: str, *, since_ms: int = 0
+    ) -> tuple[Skill, tuple[Usage, ...]]:
+        """A skill, and what came of each of its versions since a time; newest first.
+
+        Its owner and admins may look at one that lies in the trash, too.
+        """
+        self._local.catalogue()
+        with self._units.read() as unit:
+            skill = self._find_even_deleted(unit, principal, ref)
+            found = unit.skill_uses.usage(skill.skill_id, since_ms=since_ms)
+        if any(it.version == skill.version for it in found):
+            return skill, found
+        current = Usage(ref=skill.skill_id, version=skill.version)
+        return skill, tuple(sorted((current, *found), key=lambda it: -it.version))
 
     def files(self, principal: Principal, ref: str, version: int | None) -> tuple[BundleFile, ...]:
         """The files of a version by path."""
@@ -204,6 +221,15 @@ class SkillLibrary:
         if not opened or opened[0] is None:
             raise denials.not_found(ref)
         return FolderShelf(opened[0])
+
+    def _find_even_deleted(self, unit: SkillUnit, principal: Principal, ref: str) -> Skill:
+        try:
+            return self._find(unit, principal, ref, None).skill
+        except NotFound:
+            gone = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
+            if gone is None or is_live(gone) or not is_owner(gone, principal):
+                raise
+            return gone
 
     def _local_of(self, slug: str) -> tuple[LocalSkill, ...]:
         found = self._local.known().get(slug)

@@ -39,10 +39,8 @@ def changes(old: Sequence[str], new: Sequence[str], effort: Effort) -> list[Chan
     inner_old, inner_new = old[start : len(old) - end], new[start : len(new) - end]
     if not inner_old and not inner_new:
         return []
-    steps = _shortest(inner_old, inner_new, effort) if inner_old and inner_new else None
-    if steps is None:
-        return [Change(start, len(old) - end, start, len(new) - end)]
-    return list(_gathered(steps, len(inner_old), len(inner_new), start))
+    equal = _equal(inner_old, inner_new, effort)
+    return list(_gathered(equal, len(inner_old), len(inner_new), start))
 
 
 def unified(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterator[str]:
@@ -69,6 +67,15 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+def _equal(old: Sequence[str], new: Sequence[str], effort: Effort) -> list[tuple[int, int]]:
+    """Where lines stay the same; nowhere when finding out takes too long."""
+    # A line that only one of them has is never the same, so only the others have to be compared.
+    shared = set(old) & set(new)
+    olds, news = ([at for at, it in enumerate(text) if it in shared] for text in (old, new))
+    steps = _shortest([old[at] for at in olds], [new[at] for at in news], effort)
+    return [(olds[x], news[y]) for x, y in steps or ()]
 
 
 def _shortest(

@@ -13,6 +13,7 @@ from understudy.skills.model import SkillOrigin
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.slug import slug_refused
 from understudy.skills.sorting import sort_name
+from understudy.skills.usage import NO_VERSION, Listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,11 @@ class Offered:
     def ref(self) -> str:
         """By what people find it again."""
         return self.skill_id or f"local:{self.slug}"
+
+
+def listing(one: Offered, *, run_id: str, at_ms: int) -> Listing:
+    """That a run knows of a skill."""
+    return Listing(ref=one.ref, version=one.version or NO_VERSION, run_id=run_id, at_ms=at_ms)
 
 
 def named(offered: Sequence[Offered], name: str) -> tuple[Offered, ...]:

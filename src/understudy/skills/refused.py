@@ -1,4 +1,4 @@
-"""Refused changes of skills in the audit, for the paths that write none themselves."""
+"""Refused changes in the audit, for the paths that write none themselves."""
 
 import structlog
 
@@ -7,8 +7,8 @@ from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
 from understudy.core.request import current_request_id
 from understudy.core.text import preview
+from understudy.sessions.ports import SessionUnit, Units
 from understudy.skills.author import Author
-from understudy.skills.ports import SkillUnits
 
 log = structlog.get_logger()
 
@@ -16,7 +16,12 @@ MAX_REF_CHARS = 200
 
 
 def record_refusal(
-    units: SkillUnits, clock: Clock, author: Author, action: str, ref: str, error: UnderstudyError
+    units: Units[SessionUnit],
+    clock: Clock,
+    author: Author,
+    action: str,
+    ref: str,
+    error: UnderstudyError,
 ) -> None:
     """Write down that a change was refused; a refusal stands whether or not this can be written."""
     run = f" in {author.run_id}" if author.run_id else ""

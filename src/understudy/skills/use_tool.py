@@ -15,7 +15,7 @@ from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.fork import Forks
 from understudy.skills.instructions import file_text, rendered
-from understudy.skills.offered import Offered, named
+from understudy.skills.offered import Offered, listing, named
 from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.refusals import shown
 from understudy.skills.runtime_settings import SkillContext
@@ -123,8 +123,11 @@ class UseSkill:
             run_id=context.run_id,
             at_ms=self._clock.now_ms(),
         )
+        # One that was found by a search was on no list, and was on offer all the same.
+        listed = listing(one, run_id=use.run_id, at_ms=use.at_ms)
         with self._units.write() as unit:
             unit.skill_uses.add(use)
+            unit.skill_uses.list_for([listed])
 
     def _outcome(self, context: ToolContext, spawn: Spawn) -> str:
         with self._units.read() as unit:

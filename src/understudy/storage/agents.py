@@ -1,6 +1,6 @@
 """The agent store."""
 
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -9,7 +9,14 @@ from understudy.core.page import Page, PageRequest
 from understudy.storage.columns import read_record
 from understudy.storage.paging import select_page
 from understudy.storage.rows import insert_new, replace_version
-from understudy.storage.schema import agent_files, agents, sessions
+from understudy.storage.schema import (
+    agent_files,
+    agents,
+    file_proposals,
+    sessions,
+    user_context_files,
+)
+from understudy.storage.versioned_files import FileTable
 
 
 class SqlAgents:
@@ -38,8 +45,9 @@ class SqlAgents:
         )
 
     def delete(self, agent_id: str) -> bool:
-        """Remove an agent with its files."""
-        self._connection.execute(sa.delete(agent_files).where(agent_files.c.agent_id == agent_id))
+        """Remove an agent with its files and what was proposed for them."""
+        for table in (agent_files, user_context_files, file_proposals):
+            self._connection.execute(sa.delete(table).where(table.c.agent_id == agent_id))
         done = self._connection.execute(sa.delete(agents).where(agents.c.agent_id == agent_id))
         return done.rowcount == 1
 
@@ -56,68 +64,19 @@ class SqlAgents:
 
     def file(self, agent_id: str, name: str, *, version: int | None = None) -> ContextFile | None:
         """One version of a file, the newest when none is named."""
-        query = _versions(agent_id, name).limit(1)
-        if version is not None:
-            query = query.where(agent_files.c.version == version)
-        row = self._connection.execute(query).first()
-        return None if row is None else _read_file(row)
+        return _FILES.one(self._connection, {"agent_id": agent_id}, name, version)
 
     def files(self, agent_id: str) -> tuple[ContextFile, ...]:
         """The newest version of every file."""
-        newest = (
-            sa.select(agent_files.c.name, sa.func.max(agent_files.c.version).label("version"))
-            .where(agent_files.c.agent_id == agent_id)
-            .group_by(agent_files.c.name)
-            .subquery()
-        )
-        query = (
-            sa.select(agent_files)
-            .join(
-                newest,
-                sa.and_(
-                    agent_files.c.name == newest.c.name,
-                    agent_files.c.version == newest.c.version,
-                ),
-            )
-            .where(agent_files.c.agent_id == agent_id)
-            .order_by(agent_files.c.name)
-        )
-        return tuple(_read_file(row) for row in self._connection.execute(query))
+        return _FILES.all(self._connection, {"agent_id": agent_id})
 
     def add_file(self, file: ContextFile) -> bool:
         """Keep a new version; False when that version exists already."""
-        values = {
-            "agent_id": file.agent_id,
-            "name": file.name,
-            "version": file.version,
-            "content": file.content,
-            "actor": file.actor,
-            "run_id": file.run_id,
-            "created_at_ms": file.created_at_ms,
-        }
-        return insert_new(self._connection, agent_files, values)
+        return _FILES.add(self._connection, file)
 
     def file_versions(self, agent_id: str, name: str, request: PageRequest) -> Page[ContextFile]:
         """Versions of one file, newest first."""
-        query = sa.select(agent_files).where(
-            agent_files.c.agent_id == agent_id, agent_files.c.name == name
-        )
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(agent_files.c.version,),
-            read=_read_file,
-            descending=True,
-        )
-
-
-def _versions(agent_id: str, name: str) -> sa.Select[Any]:
-    return (
-        sa.select(agent_files)
-        .where(agent_files.c.agent_id == agent_id, agent_files.c.name == name)
-        .order_by(agent_files.c.version.desc())
-    )
+        return _FILES.page(self._connection, {"agent_id": agent_id}, name, request)
 
 
 def _row(agent: Agent) -> dict[str, Any]:
@@ -135,6 +94,7 @@ def _row(agent: Agent) -> dict[str, Any]:
     }
 
 
+_FILES: Final = FileTable(agent_files, "agent_id")
 # Asked before every tool call, so it is put together only once.
 _AGENT = sa.select(agents).where(agents.c.agent_id == sa.bindparam("wanted"))
 
@@ -156,20 +116,4 @@ def _agent(row: Any) -> Agent:
         version=row.version,
         created_at_ms=row.created_at_ms,
         updated_at_ms=row.updated_at_ms,
-    )
-
-
-def _read_file(row: Any) -> ContextFile:
-    return read_record(row, _file, what=f"file {row.name} of agent {row.agent_id}")
-
-
-def _file(row: Any) -> ContextFile:
-    return ContextFile(
-        agent_id=row.agent_id,
-        name=row.name,
-        version=row.version,
-        content=row.content + "",
-        actor=row.actor,
-        run_id=row.run_id,
-        created_at_ms=row.created_at_ms,
     )

@@ -60,7 +60,7 @@ class SqlJournal:
             query = query.where(journal.c.run_id == run_id)
         if kinds:
             query = query.where(journal.c.kind.in_(kinds))
-        return tuple(_event(row) for row in self._connection.execute(query))
+        return tuple(event_of(row) for row in self._connection.execute(query))
 
     def read_back(
         self, session_id: str, *, before_offset: int, kinds: Sequence[EventKind], limit: int
@@ -73,7 +73,7 @@ class SqlJournal:
             .order_by(journal.c.offset.desc())
             .limit(limit)
         )
-        return tuple(_event(row) for row in self._connection.execute(query))
+        return tuple(event_of(row) for row in self._connection.execute(query))
 
     def checkpoints(
         self, session_id: str, *, before_offset: int, limit: int
@@ -86,7 +86,7 @@ class SqlJournal:
             .order_by(journal.c.offset.desc())
             .limit(limit)
         )
-        return tuple(_event(row) for row in self._connection.execute(query))
+        return tuple(event_of(row) for row in self._connection.execute(query))
 
     def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
         """The events of a session that carry one of these keys, in order."""
@@ -95,13 +95,13 @@ class SqlJournal:
             .where(journal.c.session_id == session_id, journal.c.key.in_(keys))
             .order_by(journal.c.offset)
         )
-        return tuple(_event(row) for row in self._connection.execute(query))
+        return tuple(event_of(row) for row in self._connection.execute(query))
 
     def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
         """The output events of some runs, in order."""
         found: dict[str, tuple[JournalEvent, ...]] = {}
         for row in self._connection.execute(_OUTPUTS, {"run_ids": list(run_ids)}):
-            found[row.run_id] = (*found.get(row.run_id, ()), _event(row))
+            found[row.run_id] = (*found.get(row.run_id, ()), event_of(row))
         return found
 
     def last_sequence(self) -> int:
@@ -117,6 +117,7 @@ class SqlJournal:
             "key": event.key,
             "at_ms": at_ms,
             "data": event.data,
+            "agent_id": event.data.get("agent_id") if event.kind is EventKind.NUDGE else None,
         }
         sequence = self._connection.execute(_INSERT, row).scalar_one()
         return JournalEvent(
@@ -148,7 +149,8 @@ _OUTPUTS = (
 )
 
 
-def _event(row: Any) -> JournalEvent:
+def event_of(row: Any) -> JournalEvent:
+    """A row as an event."""
     # An event that cannot be read must not hide those around it.
     known = row.kind in EventKind.__members__.values() and isinstance(row.data, dict)
     return JournalEvent(

@@ -1,4 +1,9 @@
-"""What is particular about PostgreSQL: many writers, advisory locks, notifications."""
+"""What is particular about PostgreSQL: many writers, advisory locks, notifications.
+
+Who holds several things takes them in one order, so that nobody waits for somebody who waits for
+them: review job, candidate, scope of learnings, learnings; run, session; then the journal, and the
+run memories last. Skills come before sessions: `SKILLS_LOCK` shared, the slug, then its rows.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +28,7 @@ START_LOCK: Final = 3
 ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
 SKILLS_LOCK: Final = 6
+SUGGESTIONS_LOCK: Final = 7
 # Numbers of a space of their own: one for each scope of learnings.
 SCOPE_SPACE: Final = 0x554E444C
 
@@ -49,9 +55,27 @@ def hold_lock(engine: sa.Engine, number: int) -> Iterator[sa.Connection]:
         try:
             yield connection
         finally:
-            connection.rollback()
-            connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCK_SPACE, number)))
-            connection.commit()
+            _unlock(connection, number)
+
+
+@contextmanager
+def try_lock(engine: sa.Engine, number: int) -> Iterator[bool]:
+    """Hold such a lock if nobody else does; tells whether. Nobody is waited for."""
+    with engine.connect() as connection:
+        lock = sa.func.pg_try_advisory_lock(LOCK_SPACE, number)
+        is_held = bool(connection.execute(sa.select(lock)).scalar_one())
+        connection.commit()
+        try:
+            yield is_held
+        finally:
+            if is_held:
+                _unlock(connection, number)
+
+
+def _unlock(connection: sa.Connection, number: int) -> None:
+    connection.rollback()
+    connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCK_SPACE, number)))
+    connection.commit()
 
 
 class PostgresDialect:

@@ -1,17 +1,29 @@
 """The store of what runs ask of people."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.runs.requests import Audience, Request, RequestKind, RequestState
+from understudy.runs.requests import (
+    WAITING_STATUS,
+    Audience,
+    Request,
+    RequestKind,
+    RequestState,
+)
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import insert_new
-from understudy.storage.schema import requests
+from understudy.storage.schema import requests, runs
+from understudy.storage.schema.waiting import OFFERS
+
+# Open, and of a kind that runs wait for.
+_WAITED_FOR = sa.and_(
+    requests.c.state == RequestState.PENDING, requests.c.kind.in_(tuple(WAITING_STATUS))
+)
 
 
 class SqlRequests:
@@ -26,10 +38,12 @@ class SqlRequests:
 
     def add(self, request: Request) -> bool:
         """Keep a request; False when its call has asked already."""
-        return insert_new(self._connection, requests, asdict(request))
+        is_offer = request.kind is RequestKind.OFFER
+        agent_id = _agent_of(request.run_id) if is_offer else None
+        return insert_new(self._connection, requests, {**asdict(request), "agent_id": agent_id})
 
     def settle(self, request: Request) -> None:
-        """Store what came of a request whose run this unit holds locked."""
+        """Store what came of a request whose run this unit holds locked; of an offer, its session."""
         self._connection.execute(
             sa.update(requests)
             .where(requests.c.request_id == request.request_id)
@@ -46,10 +60,10 @@ class SqlRequests:
         return self._one(requests.c.call_key == call_key)
 
     def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[Request, ...]]:
-        """The open requests of some runs that can be read, oldest first."""
+        """What some runs wait for, as far as it can be read, oldest first."""
         query = (
             sa.select(requests)
-            .where(requests.c.run_id.in_(run_ids), requests.c.state == RequestState.PENDING)
+            .where(requests.c.run_id.in_(run_ids), _WAITED_FOR)
             .order_by(requests.c.created_at_ms, requests.c.request_id)
         )
         found: dict[str, tuple[Request, ...]] = {}
@@ -60,17 +74,15 @@ class SqlRequests:
     def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
         """What a run still waits for, readable or not."""
         query = (
-            sa.select(requests.c.kind)
-            .where(requests.c.run_id == run_id, requests.c.state == RequestState.PENDING)
-            .distinct()
+            sa.select(requests.c.kind).where(requests.c.run_id == run_id, _WAITED_FOR).distinct()
         )
         return frozenset(RequestKind(kind) for kind in self._connection.execute(query).scalars())
 
     def withdraw(self, run_id: str, *, at_ms: int) -> None:
-        """Take back whatever a run still asks for."""
+        """Take back whatever a run still waits for."""
         self._connection.execute(
             sa.update(requests)
-            .where(requests.c.run_id == run_id, requests.c.state == RequestState.PENDING)
+            .where(requests.c.run_id == run_id, _WAITED_FOR)
             .values(state=str(RequestState.CANCELLED), resolved_at_ms=at_ms)
         )
 
@@ -78,19 +90,26 @@ class SqlRequests:
         self,
         request: PageRequest,
         *,
-        kind: RequestKind,
+        kinds: Collection[RequestKind],
         state: RequestState | None = RequestState.PENDING,
         session_id: str | None = None,
         run_id: str | None = None,
     ) -> Page[Request]:
-        """Requests of a kind, oldest first."""
-        query = sa.select(requests).where(requests.c.kind == kind)
+        """Requests of some kinds, oldest first."""
+        query = sa.select(requests).where(requests.c.kind.in_(kinds))
         wanted = {"state": state, "session_id": session_id, "run_id": run_id}
         for name, value in wanted.items():
             if value is not None:
                 query = query.where(requests.c[name] == value)
         by = (requests.c.created_at_ms, requests.c.request_id)
         return select_page(self._connection, query, request, by=by, read=_read)
+
+    def offers_to(
+        self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
+    ) -> tuple[Request, ...]:
+        """What a user was offered in a session, newest first."""
+        values = {"in": session_id, "to": user_id, "states": list(states), "most": limit}
+        return tuple(readable(self._connection.execute(_OFFERS_TO, values).all(), _read))
 
     def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
         """Open requests whose time is up, the most overdue first: their ids and their runs'."""
@@ -116,6 +135,10 @@ class SqlRequests:
         return None if row is None else _read(row)
 
 
+def _agent_of(run_id: str) -> sa.ScalarSelect[str]:
+    return sa.select(runs.c.agent_id).where(runs.c.run_id == run_id).scalar_subquery()
+
+
 def _read(row: Any) -> Request:
     return read_record(row, _request, what=f"request {row.request_id}")
 
@@ -135,4 +158,19 @@ def _request(row: Any) -> Request:
         resolution=optional_object(row.resolution),
         resolved_by=row.resolved_by,
         resolved_at_ms=row.resolved_at_ms,
+        user_id=row.user_id,
     )
+
+
+# Looked at when a run begins with an answer, and before a skill is made: put together only once.
+_OFFERS_TO = (
+    sa.select(requests)
+    .where(
+        OFFERS,
+        requests.c.session_id == sa.bindparam("in"),
+        requests.c.user_id == sa.bindparam("to"),
+        requests.c.state.in_(sa.bindparam("states", expanding=True)),
+    )
+    .order_by(requests.c.created_at_ms.desc(), requests.c.request_id.desc())
+    .limit(sa.bindparam("most"))
+)

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
+from understudy.i18n.locales import locale_of
 from understudy.learnings.taint import brings_others_in
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
@@ -264,6 +265,7 @@ def _wanted(run: Run) -> dict[str, Any]:
         "role": str(run.role),
         "max_tool_iterations": run.max_tool_iterations,
         "debug_level": str(run.debug_level),
+        "locale": run.locale,
         "reply_targets": [asdict(target) for target in run.reply_targets],
     }
 
@@ -339,6 +341,8 @@ def _run(row: Any) -> Run:
         role=Role(wanted.get("role", Role.OPERATOR)),
         max_tool_iterations=wanted["max_tool_iterations"],
         debug_level=DebugLevel(wanted["debug_level"]),
+        # Runs that came in under an older version have none.
+        locale=locale_of(wanted.get("locale")),
         reply_targets=tuple(ReplyTarget(**target) for target in wanted["reply_targets"]),
         error=state["error"],
         usage=Usage(**state["usage"]),

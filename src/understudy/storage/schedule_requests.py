@@ -48,6 +48,7 @@ def request_json(request: Submission) -> dict[str, Any]:
         "metadata": request.metadata,
         "reply_targets": None if targets is None else [asdict(target) for target in targets],
         "debug_level": None if level is None else str(level),
+        "locale": request.locale,
     }
 
 
@@ -64,4 +65,6 @@ def read_request(stored: Mapping[str, Any]) -> Submission:
         if targets is None
         else tuple(ReplyTarget(**target) for target in targets),
         debug_level=None if level is None else DebugLevel(level),
+        # Schedules of an older version have none.
+        locale=stored.get("locale"),
     )

@@ -1,21 +1,38 @@
-"""How often skills were used, in a table."""
+"""How often skills were listed and used: a row for each use, and for each listing until it is summed
+up by day."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.runs.model import RunStatus
+from understudy.skills.checks import LOCAL
+from understudy.skills.usage import (
+    NO_VERSION,
+    Listing,
+    Usage,
+    UsedBy,
+    day_begin,
+    day_of,
+    totals,
+)
 from understudy.skills.uses import Use
-from understudy.storage.rows import insert_new
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import INSERTS, insert_into, insert_new
+from understudy.storage.schema import runs, skill_listings
+from understudy.storage.schema import skill_listing_days as days
 from understudy.storage.schema import skill_uses as uses
 
 
 class SqlSkillUses:
     """Uses of skills."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
+        self._dialect = dialect
 
     def add(self, use: Use) -> bool:
         """Note a use; False when it was noted before."""
@@ -31,6 +48,86 @@ class SqlSkillUses:
         rows = self._connection.execute(_COUNTS, {"skill": skill_id})
         return {version: count for version, count in rows if version is not None}
 
+    def list_for(self, listings: Sequence[Listing]) -> None:
+        """Note of which skills runs were told; once is enough."""
+        if listings:
+            statement = insert_into(self._connection, skill_listings).on_conflict_do_nothing()
+            self._connection.execute(statement, [asdict(each) for each in listings])
+
+    def usage(self, ref: str, *, since_ms: int = 0) -> tuple[Usage, ...]:
+        """What became of the runs that knew of a skill since that day, by version, newest first."""
+        return self._totals(_LISTED_ONE, _used_by(ref), {"of": ref, **_since(since_ms)})
+
+    def usage_since(self, since_ms: int) -> tuple[Usage, ...]:
+        """The same of all skills that runs were told of or used since that day."""
+        return self._totals(_LISTED, _USED, _since(since_ms))
+
+    def sum_up(self, *, limit: int) -> int:
+        """Count what runs that have ended were told of by day, and no longer by run."""
+        gone = self._take(skill_listings, _HAS_ENDED, limit=limit)
+        self._add(Counter((row.ref, row.version, day_of(row.at_ms)) for row in gone))
+        return len(gone)
+
+    def sum_up_days(self, *, before_day: int) -> None:
+        """Count the days before one together."""
+        day = days.c.day
+        before: Counter[tuple[str, int, int]] = Counter()
+        for row in self._take(days, sa.and_(day > BEFORE_THAT, day < before_day)):
+            before[row.ref, row.version, BEFORE_THAT] += row.runs
+        self._add(before)
+
+    def runs_that_used(
+        self, ref: str, version: int, *, since_ms: int, limit: int
+    ) -> tuple[str, ...]:
+        """Runs that used a version, those first that did not succeed, then the newest."""
+        has_succeeded = sa.case((runs.c.status == str(RunStatus.COMPLETED), 1), else_=0)
+        query = (
+            sa.select(uses.c.run_id)
+            .join(runs, runs.c.run_id == uses.c.run_id)
+            .where(_is(ref), _version == version, uses.c.at_ms >= day_begin(since_ms))
+            .group_by(uses.c.run_id, runs.c.status)
+            .order_by(has_succeeded, sa.func.max(uses.c.at_ms).desc(), uses.c.run_id)
+            .limit(limit)
+        )
+        return tuple(row.run_id for row in self._connection.execute(query))
+
+    def _take(
+        self, table: sa.Table, which: sa.ColumnElement[bool], *, limit: int | None = None
+    ) -> Sequence[sa.Row[Any]]:
+        """Remove rows, leaving alone those that somebody else is at, and answer them."""
+        key = tuple(table.primary_key)
+        taken = self._dialect.locked_if_free(sa.select(*key).where(which).limit(limit))
+        statement = sa.delete(table).where(sa.tuple_(*key).in_(taken)).returning(*table.c)
+        return self._connection.execute(statement).all()
+
+    def _add(self, counts: Mapping[tuple[str, int, int], int]) -> None:
+        # In one order, as all do who hold several.
+        rows = [
+            {"ref": ref, "version": version, "day": day, "runs": runs}
+            for (ref, version, day), runs in sorted(counts.items())
+        ]
+        if rows:
+            self._connection.execute(_ADD_DAY[self._connection.dialect.name], rows)
+
+    def _totals(
+        self, listed: Sequence[sa.Select[Any]], used: sa.Select[Any], values: Mapping[str, Any]
+    ) -> tuple[Usage, ...]:
+        offered: Counter[tuple[str, int]] = Counter()
+        for query in listed:
+            for row in self._connection.execute(query, values):
+                offered[row.ref, row.version] += row.runs
+        found = tuple(
+            UsedBy(
+                ref=row.ref,
+                version=row.version,
+                status=RunStatus(row.status),
+                runs=row.runs,
+                last_at_ms=row.last_at_ms,
+            )
+            for row in self._connection.execute(used, values)
+        )
+        return totals(offered, found)
+
 
 _ONE: Final = sa.select(*(uses.c[each.name] for each in fields(Use))).where(
     uses.c.use_id == sa.bindparam("use")
@@ -40,3 +137,64 @@ _COUNTS: Final = (
     .where(uses.c.skill_id == sa.bindparam("skill"))
     .group_by(uses.c.version)
 )
+# How a skill is called that may only lie in a folder.
+_REF: Final = sa.func.coalesce(uses.c.skill_id, sa.literal_column(f"'{LOCAL}'") + uses.c.slug)
+_version: Final = sa.func.coalesce(uses.c.version, sa.literal_column(str(NO_VERSION)))
+# What was counted together, as it is so long ago.
+BEFORE_THAT: Final = 0
+_LISTED: Final = (
+    sa.select(skill_listings.c.ref, skill_listings.c.version, sa.func.count().label("runs"))
+    .where(skill_listings.c.at_ms >= sa.bindparam("since_ms"))
+    .group_by(skill_listings.c.ref, skill_listings.c.version),
+    # Not put together here, or SQLite would go through all days in the order of skills.
+    sa.select(days.c.ref, days.c.version, days.c.runs).where(
+        days.c.day >= sa.bindparam("since_day")
+    ),
+)
+_LISTED_ONE: Final = (
+    _LISTED[0].where(skill_listings.c.ref == sa.bindparam("of")),
+    _LISTED[1].where(days.c.ref == sa.bindparam("of")),
+)
+# A run that goes on may be told of the same once more, which must not count again.
+_HAS_ENDED: Final = ~sa.exists().where(
+    runs.c.run_id == skill_listings.c.run_id, runs.c.finished_at_ms.is_(None)
+)
+_USED: Final = (
+    sa.select(
+        _REF.label("ref"),
+        _version.label("version"),
+        runs.c.status,
+        sa.func.count(uses.c.run_id.distinct()).label("runs"),
+        sa.func.max(uses.c.at_ms).label("last_at_ms"),
+    )
+    .join(runs, runs.c.run_id == uses.c.run_id)
+    .where(uses.c.at_ms >= sa.bindparam("since_ms"))
+    .group_by(_REF, _version, runs.c.status)
+)
+
+
+def _adding(insert: Any) -> Any:
+    """Add to what was counted on that day."""
+    statement = insert(days)
+    more = days.c.runs + statement.excluded.runs
+    return statement.on_conflict_do_update(
+        index_elements=list(days.primary_key), set_={"runs": more}
+    )
+
+
+_ADD_DAY: Final = {name: _adding(insert) for name, insert in INSERTS.items()}
+
+
+def _since(since_ms: int) -> dict[str, int]:
+    return {"since_ms": day_begin(since_ms), "since_day": day_of(since_ms)}
+
+
+def _used_by(ref: str) -> sa.Select[Any]:
+    return _USED.where(_is(ref))
+
+
+def _is(ref: str) -> sa.ColumnElement[bool]:
+    """The uses of one skill, so that the index of skills is of use."""
+    if ref.startswith(LOCAL):
+        return sa.and_(uses.c.skill_id.is_(None), uses.c.slug == ref.removeprefix(LOCAL))
+    return uses.c.skill_id == ref

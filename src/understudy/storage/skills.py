@@ -20,6 +20,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import (
+    runs,
     skill_trash,
     skill_user_grants,
     skill_versions,
@@ -133,7 +134,8 @@ class SqlSkills:
 
     def add_version(self, version: SkillVersion) -> None:
         """Note a version; its number is new."""
-        self._connection.execute(sa.insert(skill_versions), version_row(version))
+        row = version_row(version)
+        self._connection.execute(_ADD_VERSION, {**row, "made_in": version.run_id})
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
         """One version of the skill as it lives now, or did until it was deleted."""
@@ -259,6 +261,12 @@ def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnEl
         yield dialect.contains(skills.c.search, folded(narrowed.query))
 
 
+_ADD_VERSION: Final = sa.insert(skill_versions).values(
+    agent_id=sa.select(runs.c.agent_id)
+    .where(runs.c.run_id == sa.bindparam("made_in", type_=sa.Text))
+    .scalar_subquery(),
+    **{name: sa.bindparam(name) for name in SkillVersion.__slots__},
+)
 _VERSIONS: Final = (
     sa.select(skill_versions)
     .join(skills, skills.c.skill_id == skill_versions.c.skill_id)

@@ -26,6 +26,7 @@ class SqlTokens:
             "user_id": token.user_id,
             "role": str(token.role),
             "created_at_ms": token.created_at_ms,
+            "locale": token.locale,
         }
         self._connection.execute(sa.insert(tokens).values(values))
 
@@ -75,4 +76,5 @@ def _token(row: Any) -> Token:
         user_id=row.user_id,
         role=Role(row.role),
         created_at_ms=row.created_at_ms,
+        locale=row.locale,
     )

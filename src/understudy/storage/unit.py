@@ -23,6 +23,7 @@ from understudy.storage.candidates import SqlCandidates
 from understudy.storage.debug import SqlDebug
 from understudy.storage.deliveries import SqlDeliveries, SqlWebhookSecret
 from understudy.storage.engine import Dialect, dialect_of
+from understudy.storage.evolution_record import SqlEvolution
 from understudy.storage.job_queue import SqlJobQueue
 from understudy.storage.journal import SqlJournal
 from understudy.storage.learning_uses import SqlUses
@@ -30,8 +31,9 @@ from understudy.storage.learnings import SqlLearnings
 from understudy.storage.mcp_servers import SqlSessionServers
 from understudy.storage.messages import SqlMessages
 from understudy.storage.personas import SqlPersonas
-from understudy.storage.postgres import START_LOCK, hold_lock
+from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
 from understudy.storage.projects import SqlProjects
+from understudy.storage.proposals import SqlProposals
 from understudy.storage.receipts import SqlReceipts, SqlResponses
 from understudy.storage.requests import SqlRequests
 from understudy.storage.reviews import SqlReviews
@@ -47,11 +49,13 @@ from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.skill_grants import SqlSkillGrants
 from understudy.storage.skill_uses import SqlSkillUses
 from understudy.storage.skills import SqlSkills
+from understudy.storage.suggestions import SqlSuggestions
 from understudy.storage.tasks import SqlTasks
 from understudy.storage.term_counts import TermCounts
 from understudy.storage.term_index import SqlTermIndex
 from understudy.storage.tokens import SqlTokens
 from understudy.storage.tools import SqlToolSwitches
+from understudy.storage.user_files import SqlUserFiles
 
 # Hands a run to the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
@@ -96,6 +100,18 @@ class SqlUnit:
     @cached_property
     def agents(self) -> SqlAgents:
         return SqlAgents(self.connection)
+
+    @cached_property
+    def user_files(self) -> SqlUserFiles:
+        return SqlUserFiles(self.connection)
+
+    @cached_property
+    def proposals(self) -> SqlProposals:
+        return SqlProposals(self.connection)
+
+    @cached_property
+    def evolution(self) -> SqlEvolution:
+        return SqlEvolution(self.connection)
 
     @cached_property
     def assets(self) -> SqlAssets:
@@ -187,7 +203,11 @@ class SqlUnit:
 
     @cached_property
     def skill_uses(self) -> SqlSkillUses:
-        return SqlSkillUses(self.connection)
+        return SqlSkillUses(self.connection, self._dialect)
+
+    @cached_property
+    def suggestions(self) -> SqlSuggestions:
+        return SqlSuggestions(self.connection)
 
     @cached_property
     def tasks(self) -> SqlTasks:
@@ -371,6 +391,15 @@ class SqlUnits:
                 yield
         else:
             yield
+
+    @contextmanager
+    def if_free(self, lock: int) -> Iterator[bool]:
+        """Do what one daemon does for all, unless another is at it; tells whether."""
+        if self.engine.dialect.name == "postgresql":
+            with reachable(), try_lock(self.engine, lock) as is_held:
+                yield is_held
+        else:
+            yield True
 
     def ring(self, session_ids: set[str]) -> None:
         """Wake those who follow these sessions."""

@@ -3,11 +3,13 @@
 import os
 import stat
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
+from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
 from understudy.tools.parameters import Parameters, PathText
 from understudy.tools.paths import (
     WorkspacePath,
@@ -54,21 +56,26 @@ class EditFile:
     approval = Approval.NEVER
     parameters: type[BaseModel] = EditFileParameters
 
-    def __init__(self) -> None:
+    def __init__(self, context_files: ContextFiles = NO_CONTEXT_FILES) -> None:
+        self._context_files = context_files
         # The calls of one reply run side by side; two edits of one file must not lose one.
         self._one_at_a_time = threading.Lock()
 
     async def call(self, arguments: EditFileParameters, context: ToolContext) -> str:
         """How many places were changed, and where."""
-        path = parse_path(arguments.path)
-        old, new = encode(arguments.old_text), encode(arguments.new_text)
-        if old == new:
-            raise ToolError("old_text and new_text are the same", code="nothing_to_change")
-        return await in_thread(self._edit, context.workspace, path, old, new, arguments.replace_all)
+        return await in_thread(self._edit, arguments, context)
 
-    def _edit(
-        self, workspace: Path, path: WorkspacePath, old: bytes, new: bytes, every: bool
-    ) -> str:
+    def _edit(self, wanted: EditFileParameters, context: ToolContext) -> str:
+        name = self._context_files.named(wanted.path, context.workspace)
+        if name is None:
+            path = parse_path(wanted.path)
+            return self._edit_on_disk(context.workspace, path, _Edit.wanted(wanted))
+        edit = _Edit.wanted(wanted)
+        return self._context_files.edit(
+            name, lambda text: decode(edit.made_in(text.encode())[0]), context
+        )
+
+    def _edit_on_disk(self, workspace: Path, path: WorkspacePath, edit: "_Edit") -> str:
         name = path.name
         with (
             self._one_at_a_time,
@@ -76,14 +83,35 @@ class EditFile:
             open_directory(workspace, path.folder) as folder,
         ):
             content, before = _read_whole(folder, name)
-            count = _places(content, old, every=every)
-            # Checked before it is made: a short text replaced often by a long one is enormous.
-            check_size(len(content) + count * (len(new) - len(old)))
-            edited = content.replace(old, new)
+            edited, count = edit.made_in(content)
             _check_unchanged(folder, name, before)
             replace(folder, name, edited, mode=stat.S_IMODE(before.st_mode) & 0o777)
         places = "1 place" if count == 1 else f"{count} places"
         return f"edited {path}: {places} changed ({size_of(edited)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """What is to be replaced by what, in one place or in every."""
+
+    old: bytes
+    new: bytes
+    every: bool
+
+    @classmethod
+    def wanted(cls, arguments: EditFileParameters) -> "_Edit":
+        """The edit that a call asks for, or a `ToolError` when it is none."""
+        old, new = encode(arguments.old_text), encode(arguments.new_text)
+        if old == new:
+            raise ToolError("old_text and new_text are the same", code="nothing_to_change")
+        return cls(old, new, every=arguments.replace_all)
+
+    def made_in(self, content: bytes) -> tuple[bytes, int]:
+        """The text that comes of it, and in how many places it differs."""
+        count = _places(content, self.old, every=self.every)
+        # Checked before it is made: a short text replaced often by a long one is enormous.
+        check_size(len(content) + count * (len(self.new) - len(self.old)))
+        return content.replace(self.old, self.new), count
 
 
 def _read_whole(folder: int, name: str) -> tuple[bytes, os.stat_result]:

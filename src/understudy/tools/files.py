@@ -1,5 +1,6 @@
 """The tools that read, write and list files of the workspace."""
 
+import io
 import itertools
 import os
 import stat
@@ -10,6 +11,7 @@ from typing import BinaryIO, Final
 from pydantic import BaseModel, Field
 
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
+from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
 from understudy.tools.parameters import Parameters, PathText
 from understudy.tools.paths import (
     WorkspacePath,
@@ -63,10 +65,21 @@ class ReadFile:
     approval = Approval.NEVER
     parameters: type[BaseModel] = ReadFileParameters
 
+    def __init__(self, context_files: ContextFiles = NO_CONTEXT_FILES) -> None:
+        self._context_files = context_files
+
     async def call(self, arguments: ReadFileParameters, context: ToolContext) -> str:
         """The lines asked for, and a note where something was cut."""
-        path = parse_path(arguments.path)
-        return await in_thread(_read, context.workspace, path, arguments)
+        return await in_thread(self._read, arguments, context)
+
+    def _read(self, wanted: ReadFileParameters, context: ToolContext) -> str:
+        name = self._context_files.named(wanted.path, context.workspace)
+        kept = None if name is None else self._context_files.read(name, context)
+        if kept is None:
+            # Nobody's instructions: whatever lies there under such a name is a file like others.
+            return _read(context.workspace, parse_path(wanted.path), wanted)
+        with io.BytesIO(kept.encode()) as stream:
+            return _lines(stream, wanted)
 
 
 class WriteFile:
@@ -81,11 +94,20 @@ class WriteFile:
     approval = Approval.NEVER
     parameters: type[BaseModel] = WriteFileParameters
 
+    def __init__(self, context_files: ContextFiles = NO_CONTEXT_FILES) -> None:
+        self._context_files = context_files
+
     async def call(self, arguments: WriteFileParameters, context: ToolContext) -> str:
         """What was written, and where."""
-        path = parse_path(arguments.path)
-        content = encode(arguments.content)
-        return await in_thread(_write, context.workspace, path, content)
+        return await in_thread(self._write, arguments, context)
+
+    def _write(self, wanted: WriteFileParameters, context: ToolContext) -> str:
+        name = self._context_files.named(wanted.path, context.workspace)
+        if name is not None:
+            encode(wanted.content)
+            return self._context_files.write(name, wanted.content, context)
+        path = parse_path(wanted.path)
+        return _write(context.workspace, path, encode(wanted.content))
 
 
 class ListFiles:
@@ -113,8 +135,12 @@ def _read(workspace: Path, path: WorkspacePath, wanted: ReadFileParameters) -> s
         open_directory(workspace, path.folder) as folder,
         os.fdopen(open_regular(folder, name), "rb") as stream,
     ):
-        _skip_lines(stream, wanted.offset - 1)
-        return _take_lines(stream, wanted)
+        return _lines(stream, wanted)
+
+
+def _lines(stream: BinaryIO, wanted: ReadFileParameters) -> str:
+    _skip_lines(stream, wanted.offset - 1)
+    return _take_lines(stream, wanted)
 
 
 def _skip_lines(stream: BinaryIO, count: int) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from understudy.wire.base import Omitted, Request, RoleName, View
 
 
@@ -10,6 +12,8 @@ class CreateToken(Request):
 
     user_id: str
     role: RoleName
+    # `en`, `vi` or `zh`: what its user reads, where a request does not say.
+    locale: str | None = Field(default=None, max_length=64)
 
 
 class TokenView(View):
@@ -19,6 +23,7 @@ class TokenView(View):
     user_id: str
     role: RoleName
     created_at_ms: int
+    locale: Omitted[str] = None
 
 
 class TokenCreated(TokenView):

@@ -5,12 +5,16 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from understudy.wire.base import Int32, JsonObject, Omitted, Request, Update, View
+from understudy.wire.evolution import SwitchView
 
 AgentType: TypeAlias = Literal["predefined", "open"]
 
 
 class AgentFields(Request):
-    """The parts of an agent; what is left out keeps its value, an empty route clears it."""
+    """The parts of an agent; what is left out keeps its value, an empty route clears it.
+
+    Keys of `other_config` are merged; null clears all of it, back to the defaults.
+    """
 
     display_name: str | None = Field(default=None, max_length=200)
     route: str | None = None
@@ -27,9 +31,13 @@ class CreateAgent(AgentFields):
 
 
 class UpdateAgent(AgentFields, Update):
-    """Changes to an agent; an id must be that of the path."""
+    """Changes to an agent; an id must be that of the path.
+
+    What `switches` says follows from the rest, so it is ignored.
+    """
 
     agent_id: str | None = None
+    switches: list[JsonObject] | None = None
     agent_type: AgentType | None = None
 
 
@@ -43,6 +51,8 @@ class AgentView(View):
     max_tool_iterations: int
     other_config: JsonObject
     permissions: JsonObject
+    # What of `other_config` counts for its next run, and what that costs.
+    switches: list[SwitchView] = Field(default_factory=list)
     version: int
     created_at_ms: int
     updated_at_ms: int
@@ -68,6 +78,8 @@ class FileVersionView(View):
     run_id: str | None
     created_at_ms: int
     size: int
+    # Whether this version took the file out of force; it has no content then.
+    deleted: bool = False
 
 
 class FileSummary(FileVersionView):
@@ -81,3 +93,9 @@ class FileView(FileSummary):
 
     agent_id: str
     content: str
+
+
+class FileVersionDetail(FileView):
+    """One version of a context file, in force or not; `diff` is against the version before."""
+
+    diff: str

@@ -81,6 +81,8 @@ class SubmitInput(Request):
     reply_address: str | None = None
     max_tool_iterations: Int32 | None = None
     debug_level: DebugLevel | None = None
+    # Of what the daemon itself says: en, vi or zh, with a region or without; anything else is en.
+    locale: str | None = Field(default=None, max_length=64)
     idempotency_key: str | None = None
     # Taken so that callers of the seeds' payload work; nothing reads them yet.
     completion_requirements: Any = None
@@ -124,6 +126,7 @@ class RunView(View):
     started_at_ms: Omitted[int] = None
     finished_at_ms: Omitted[int] = None
     queued_position: Omitted[int] = None
+    locale: str = "en"
     request: RunRequestView
     input_attachments: list[str] = Field(default_factory=list)
     input_metadata: Omitted[JsonObject] = None

@@ -86,6 +86,7 @@ class ScheduledRequestView(View):
     reply_targets: Omitted[list[ReplyTargetView]] = None
     max_tool_iterations: Omitted[int] = None
     debug_level: Omitted[str] = None
+    locale: Omitted[str] = None
     actor_id: str
 
 

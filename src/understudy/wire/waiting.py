@@ -14,7 +14,7 @@ Id = Annotated[str, Field(max_length=500)]
 
 
 class ApprovalResolution(Request):
-    """What somebody decides about one tool call."""
+    """What somebody decides about one tool call, or says to one offer: `allow` accepts it."""
 
     request_id: Id
     behavior: Literal["allow", "deny"]
@@ -61,9 +61,15 @@ class CancelQuestion(Request):
 
 
 class ApprovalView(View):
-    """A tool call that waits, or waited, for a person to agree."""
+    """A tool call that waits, or waited, for a person to agree; or an offer, which no run waits for.
+
+    Of an offer, `reason` is the question, `tool_name` and `input` what would be called, `allowed`
+    means accepted and `denied` declined. Only the user that it was made to can answer it.
+    `actions` are what the caller can do about it now.
+    """
 
     id: str
+    kind: Literal["approval", "offer"] = "approval"
     run_id: str
     session_id: str
     tool_call_id: str
@@ -71,9 +77,13 @@ class ApprovalView(View):
     input: JsonObject
     # Whether long texts of the input are left out here; the approval itself has them.
     input_cut: Omitted[bool] = None
-    # The level whose rule asks: tool, daemon, agent or session.
+    # The level whose rule asks: tool, daemon, agent or session. An offer is asked of the user.
     scope: str
     reason: str
+    # Of offers only: who is asked, to do what with a skill, and what led to it.
+    user_id: Omitted[str] = None
+    purpose: Omitted[str] = None
+    origin: Omitted[str] = None
     state: RequestState
     created_at_ms: int
     expires_at_ms: Omitted[int] = None
@@ -103,7 +113,8 @@ class AskedView(View):
 
 
 class QuestionView(View):
-    """Questions that wait, or waited, for answers. `audience` is who is asked."""
+    """Questions that wait, or waited, for answers. `audience` is who is asked, `actions` what the
+    caller can do about it now."""
 
     id: str
     run_id: str

@@ -115,12 +115,12 @@ class Connection:
         try:
             frame = request_of(text)
         except BadFrame as bad:
-            return error_frame(bad.id, error_of(bad.cause)), bad.cause
+            return error_frame(bad.id, error_of(bad.cause, self._caller.locale)), bad.cause
         try:
             payload = answer(self._parts, self._caller, frame).model_dump(mode="json")
             return answer_frame(frame.id, payload), None
         except Exception as error:  # noqa: BLE001 - the edge: a caller gets an answer, the log the rest
-            return error_frame(frame.id, error_of(error)), error
+            return error_frame(frame.id, error_of(error, self._caller.locale)), error
 
     async def _tell(self) -> Close | None:
         """Pass on what happens, to whoever may hear it at that moment."""

@@ -19,6 +19,7 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.core.pointer import pointer
+from understudy.i18n.problems import told_in
 from understudy.wire.websocket import ErrorCode, FrameError
 
 log = structlog.get_logger()
@@ -43,15 +44,15 @@ INTERNAL: Final = UnderstudyError(
 )
 
 
-def error_of(error: Exception) -> FrameError:
-    """What to answer to an error; what nobody foresaw goes to the log alone."""
+def error_of(error: Exception, locale: str | None = None) -> FrameError:
+    """What to answer to an error, in a language; what nobody foresaw goes to the log alone."""
     if not isinstance(error, UnderstudyError):
         log.error("ws.failed", exc_info=error)
         error = INTERNAL
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     return FrameError(
         code=code,
-        message=error.detail,
+        message=told_in(locale, error.code, error.detail, error.params).text,
         details=_details(error),
         retryable=code in RETRYABLE,
         retryAfterMs=RETRY_AFTER_MS if code in RETRYABLE else None,

@@ -6,6 +6,7 @@ from understudy.access.bearer import ACT_FOR, bearer_token
 from understudy.access.browsers import refuse_foreign_host
 from understudy.core.errors import Invalid, Unauthenticated
 from understudy.core.principal import Principal
+from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.wire.websocket import Connected, ConnectParams, Server
 from understudy.ws.crowd import Visitor
 from understudy.ws.parts import WsParts
@@ -24,6 +25,8 @@ class Caller:
         self._token: str | None = None
         self._act_for: str | None = None
         self.is_known = False
+        # What they are answered in.
+        self.locale = from_accept_language(headers.get("accept-language"))
 
     def connect(self, params: ConnectParams) -> Connected:
         """Let somebody in, by the token of the frame or of the request that opened the socket."""
@@ -31,6 +34,9 @@ class Caller:
             raise Invalid(
                 "already_connected", domain="ws", detail="this connection has a caller already"
             )
+        if params.locale is not None:
+            # Before anything else, for it may be refused in that language, too.
+            self.locale = locale_of(params.locale)
         if params.tenant_id:
             raise Invalid(
                 "no_tenants",
@@ -41,6 +47,7 @@ class Caller:
         self._token = params.token or bearer_token(self._headers.get("authorization"))
         self._act_for = self._other_user(params.user_id or self._headers.get(ACT_FOR))
         principal = self._authenticate()
+        self.locale = self.locale or principal.locale
         self._visitor.is_now(principal.user_id)
         self.is_known = True
         return Connected(

@@ -24,6 +24,8 @@ from understudy.wire.websocket import (
     RequestFrame,
     UpdateSkillParams,
 )
+from understudy.wire.ws_agents import GetFileParams, ListFilesParams, SetFileParams
+from understudy.ws import agents
 from understudy.ws.errors import wrong_values
 from understudy.ws.handshake import Caller
 from understudy.ws.parts import WsParts
@@ -54,6 +56,13 @@ METHODS: Final[Mapping[str, Method]] = {
         answer=update_skill,
         role=Role.OPERATOR,
         action="skills.update",
+    ),
+    "agents.files.list": Method(params=ListFilesParams, answer=agents.list_files, role=Role.VIEWER),
+    "agents.files.get": Method(params=GetFileParams, answer=agents.get_file, role=Role.VIEWER),
+    "agents.files.set": Method(
+        params=SetFileParams,
+        answer=agents.set_file,
+        action="agents.write_file",
     ),
 }
 
@@ -114,4 +123,6 @@ def _record(
 
 def _named(params: JsonObject) -> str:
     """What a change was to be made to, as the caller put it."""
+    if agent_id := params.get("agentId"):
+        return f"{agent_id}/{params.get('name', '')}"
     return next((str(params[key]) for key in ("id", "name") if params.get(key)), "")

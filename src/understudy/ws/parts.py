@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from understudy.access.tokens import TokenService
+from understudy.agents.service import AgentService
 from understudy.core.clock import Clock
 from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary
@@ -18,6 +19,7 @@ class WsParts:
     """The services and what a connection uses beside them."""
 
     tokens: TokenService
+    agents: AgentService
     skills: SkillService
     library: SkillLibrary
     events: SkillEvents

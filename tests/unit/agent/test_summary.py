@@ -1,11 +1,14 @@
 """Summaries are asked for within the window, of material that cannot speak for itself."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from tests.unit.agent.journals import answered, said
 from understudy.agent.budget import list_tokens
 from understudy.agent.conversation import Piece
+from understudy.agent.history import pieces_of
 from understudy.agent.summary import MAX_SUMMARY_TOKENS, Summariser
 from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import (
@@ -20,6 +23,7 @@ from understudy.providers.base import (
     Usage,
     UserMessage,
 )
+from understudy.sessions.journal import OWN_CHARS
 
 pytestmark = pytest.mark.anyio
 
@@ -72,6 +76,19 @@ async def test_messages_are_handed_over_one_a_line() -> None:
     [request] = scribe.requests
     assert (request.model, request.tools, request.run_id) == ("m", (), "r")
     assert (summary.text, summary.model_calls) == ("summary 1", 1)
+
+
+async def test_of_a_reply_only_the_models_own_words_are_handed_over() -> None:
+    whole = "Done.\n\n---\n\n_Shall I keep it?_"
+    reply = answered(2, whole)
+    marked = replace(reply, data={**reply.data, OWN_CHARS: len("Done.")})
+    pieces = pieces_of([said(1, "hi"), marked, said(3, "thanks"), answered(4, whole)])
+    scribe = Scribe()
+
+    await Summariser(model="m", limit=10_000).summarise(None, pieces, scribe)
+
+    assert [line["text"] for line in scribe.lines()] == ["hi", "Done.", "thanks", whole]
+    assert pieces[1].messages == (AssistantMessage(text=whole),)
 
 
 async def test_what_is_too_long_for_one_call_is_summarised_in_several() -> None:

@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 
 from tests.support.factories import make_agent
+from understudy.agents.keeping import check_file_name
 from understudy.agents.model import CONTEXT_FILES, AgentType
-from understudy.agents.service import check_file_name
-from understudy.agents.switches import Switches, check_other_config, resolve
+from understudy.agents.switches import (
+    SoulLocks,
+    Switches,
+    check_other_config,
+    resolve,
+    soul_locks,
+)
 from understudy.core.errors import Invalid
 
 
@@ -70,3 +76,28 @@ def test_a_context_file_is_named_exactly(name: str) -> None:
     for other in (name.lower(), f"../{name}", f"{name} ", name.removesuffix(".md")):
         with pytest.raises(Invalid):
             check_file_name(other)
+
+
+@pytest.mark.parametrize(
+    ("stored", "locks"),
+    [
+        ({}, SoulLocks()),
+        ({"soul_frozen": False, "soul_review": False}, SoulLocks()),
+        ({"soul_frozen": True}, SoulLocks(frozen=True)),
+        ({"soul_review": True}, SoulLocks(review=True)),
+        ({"soul_frozen": "no", "soul_review": None}, SoulLocks(frozen=True, review=True)),
+        ({"soul_frozen": 0}, SoulLocks(frozen=True)),
+    ],
+)
+def test_a_lock_that_is_malformed_locks(stored: dict[str, Any], locks: SoulLocks) -> None:
+    assert soul_locks(make_agent(other_config=stored)) == locks
+
+
+@pytest.mark.parametrize("key", ["soul_frozen", "soul_review"])
+def test_a_lock_is_written_as_true_or_false(key: str) -> None:
+    check_other_config({key: True})
+    wrong: tuple[Any, ...] = ("yes", 1, None, [])
+    for value in wrong:
+        with pytest.raises(Invalid) as refused:
+            check_other_config({key: value})
+        assert refused.value.errors[0].pointer == f"/other_config/{key}"

@@ -1,5 +1,6 @@
 """Long inputs of tool calls that wait: cut where many are shown, whole where one is."""
 
+from tests.support.factories import ALICE
 from understudy.api.views.waiting import PREVIEW_CHARS, approval_preview, approval_view
 from understudy.runs.requests import Request, RequestKind
 
@@ -26,17 +27,17 @@ def asking_for(content: str) -> Request:
 def test_a_long_text_is_cut_in_lists_and_says_so() -> None:
     request = asking_for("x" * (PREVIEW_CHARS + 1))
 
-    preview = approval_preview(request)
+    preview = approval_preview(request, ALICE)
 
     [part] = preview.input["parts"]
     assert part["content"].startswith("x" * PREVIEW_CHARS + "…")
     assert str(PREVIEW_CHARS + 1) in part["content"]
     assert preview.input_cut
-    assert approval_view(request).input == request.body["input"]
+    assert approval_view(request, ALICE).input == request.body["input"]
 
 
 def test_a_short_input_is_shown_whole_everywhere() -> None:
     request = asking_for("x" * PREVIEW_CHARS)
 
-    assert approval_preview(request) == approval_view(request)
-    assert "input_cut" not in approval_preview(request).model_dump()
+    assert approval_preview(request, ALICE) == approval_view(request, ALICE)
+    assert "input_cut" not in approval_preview(request, ALICE).model_dump()

@@ -52,10 +52,14 @@ def test_no_moment_is_a_dash() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(-5, "in 0s"), (12, "in 12s"), (61, "in 1m"), (7200, "in 2h"), (400 * 86_400, "in 400d")],
+    [
+        *((-5, "in 0s"), (0.4, "in 1s"), (12, "in 12s"), (59.5, "in 1m"), (60, "in 1m")),
+        *((61, "in 2m"), (59 * 60, "in 59m"), (3599, "in 1h"), (7200, "in 2h"), (86_399, "in 1d")),
+        *((7 * 86_400 - 1, "in 7d"), (7 * 86_400, "in 7d"), (400 * 86_400, "in 400d")),
+    ],
 )
-def test_a_moment_to_come_is_told_in_one_unit(seconds: int, words: str) -> None:
-    assert screen.ahead(NOW + seconds * 1000, NOW) == words
+def test_a_moment_to_come_is_told_in_one_unit_that_is_begun(seconds: float, words: str) -> None:
+    assert screen.ahead(NOW + int(seconds * 1000), NOW) == words
     assert screen.ahead(None) is None
 
 

@@ -6,80 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.file_spellings import SPELLINGS, spelled
 from understudy.agents.model import CONTEXT_FILES
 from understudy.evolution.names import locked_name
 
-# `{ws}` is the workspace, which is called `ws`.
-SPELLINGS = {
-    "as it is": "AGENTS.md",
-    "dot": "./AGENTS.md",
-    "dots": "././AGENTS.md",
-    "into and out of a folder": "x/../AGENTS.md",
-    "out of two folders": "x/y/../../AGENTS.md",
-    "around": "../ws/AGENTS.md",
-    "many dots": "./" * 3000 + "AGENTS.md",
-    "slash behind": "AGENTS.md/",
-    "dot behind": "AGENTS.md/.",
-    "at the root": "/AGENTS.md",
-    "two slashes": "//AGENTS.md",
-    "root and dot": "/./AGENTS.md",
-    "absolute": "{ws}/AGENTS.md",
-    "absolute and around": "{ws}/../ws/./AGENTS.md",
-    "absolute with two slashes": "{ws}//AGENTS.md",
-    "absolute in capitals": "{WS}/AGENTS.md",
-    "own process": "/proc/self/cwd/AGENTS.md",
-    "own process with dots": "/proc//self/./cwd/AGENTS.md",
-    "own process and around": "/proc/self/cwd/../ws/AGENTS.md",
-    "own thread": "/proc/thread-self/cwd/AGENTS.md",
-    "another process": "/proc/42/task/42/cwd/AGENTS.md",
-    "root of a process": "/proc/self/root{ws}/AGENTS.md",
-    "open folder": "/dev/fd/3/AGENTS.md",
-    "open folder of a process": "/proc/self/fd/3/AGENTS.md",
-    "small letters": "agents.md",
-    "ending in capitals": "AGENTS.MD",
-    "mixed letters": "aGeNtS.mD",
-    "blank behind": "AGENTS.md ",
-    "blank before": " AGENTS.md",
-    "tab before": "\tAGENTS.md",
-    "line break behind": "AGENTS.md\n",
-    "dot at the end": "AGENTS.md.",
-    "dots and blanks at the end": "AGENTS.md. . ",
-    "folder with a blank": "x/.. /AGENTS.md",
-    "full-width letters": "ＡＧＥＮＴＳ.md",
-    "full-width dot": "AGENTS\uff0emd",
-    "dot leader": "AGENTS\u2024md",
-    "full-width slash": ".\uff0fAGENTS.md",
-    "division slash": "a\u2215..\u2215AGENTS.md",
-    "long s": "AGENT\u017f.md",
-    "zero width": "AGE\u200bNTS.md",
-    "soft hyphen": "AGE\u00adNTS.md",
-    "turned around": "\u202eAGENTS.md",
-    "byte order mark": "\ufeffAGENTS.md",
-    "NUL behind": "AGENTS.md\x00",
-    "NUL and another ending": "AGENTS.md\x00.txt",
-    "NUL within": "AGE\x00NTS.md",
-    "percent": "%41GENTS.md",
-    "percent for the dot": "AGENTS%2emd",
-    "percent for slashes": "x%2f..%2FAGENTS.md",
-    "percent twice": "%2541GENTS.md",
-    "percent and NUL": "AGENTS.md%00.txt",
-    "default stream": "AGENTS.md::$DATA",
-    "stream": "AGENTS.md:$DATA",
-    "named stream": "AGENTS.md:x:$DATA",
-    "back-slash": ".\\AGENTS.md",
-    "back-slashes": "x\\..\\AGENTS.md",
-    "drive": "C:AGENTS.md",
-    "drive and back-slash": "C:\\AGENTS.md",
-    "long form of a drive": "\\\\?\\C:\\AGENTS.md",
-    "file URL": "file://{ws}/AGENTS.md",
-    "file URL of this host": "file://localhost{ws}/AGENTS.md",
-    "short file URL": "file:AGENTS.md",
-    "home": "~/AGENTS.md",
-    "variable": "$PWD/AGENTS.md",
-    "variable in braces": "${{PWD}}/AGENTS.md",
-    "in quotes": "'AGENTS.md'",
-    "in double quotes": '"AGENTS.md"',
-}
 OTHERS = {
     "prefix twin": "{ws}-evil/AGENTS.md",
     "sub-folder": "docs/AGENTS.md",
@@ -110,10 +40,6 @@ def workspace(tmp_path: Path) -> Path:
     made = tmp_path / "ws"
     made.mkdir()
     return made
-
-
-def spelled(pattern: str, workspace: Path) -> str:
-    return pattern.format(ws=workspace, WS=str(workspace).upper())
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

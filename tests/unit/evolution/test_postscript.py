@@ -13,8 +13,8 @@ from understudy.evolution.postscript import (
     Finish,
     held_back_by,
     is_silent,
+    own_chars,
     postscript,
-    postscript_due,
     with_postscript,
 )
 from understudy.evolution.wording import Consent, reads_as
@@ -31,7 +31,6 @@ HELD_BACK: dict[str, dict[str, Any]] = {
     "silent-reply": {"reply": "NO_REPLY"},
     "sent-already": {"was_sent": True},
     "nobody-to-ask": {"is_interactive": False},
-    "no-normal-end": {"ended_normally": False},
     "skill-created": {"created_skill": True},
     "declined": {"was_declined": True},
 }
@@ -54,7 +53,6 @@ SILENT = {
 
 def test_it_is_due_when_all_conditions_hold() -> None:
     assert held_back_by(DONE) == ()
-    assert postscript_due(DONE)
 
 
 @pytest.mark.parametrize(("reason", "change"), HELD_BACK.items())
@@ -62,7 +60,6 @@ def test_one_reason_holds_it_back_and_is_named(reason: str, change: dict[str, An
     run = replace(DONE, **change)
 
     assert held_back_by(run) == (reason,)
-    assert not postscript_due(run)
 
 
 def test_there_are_six_conditions_and_every_rule_is_tried() -> None:
@@ -82,7 +79,9 @@ def test_there_are_six_conditions_and_every_rule_is_tried() -> None:
 def test_the_interval_is_a_boundary(interval: int, calls: int, due: bool) -> None:
     switches = replace(ON, skill_nudge_interval=interval)
 
-    assert postscript_due(replace(DONE, switches=switches, tool_calls=calls)) is due
+    run = replace(DONE, switches=switches, tool_calls=calls)
+
+    assert (held_back_by(run) == ()) is due
 
 
 @pytest.mark.parametrize(("reply", "silent"), SILENT.items())
@@ -122,3 +121,12 @@ def test_an_offer_that_the_model_copied_is_not_made_twice(locale: str) -> None:
 
     assert with_postscript(once, "en") == once
     assert with_postscript(once + "\n", locale) == once + "\n"
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_copied_offer_and_its_rule_are_not_the_models_own(locale: str) -> None:
+    for reply in ("Done.", "Done.\n", "- a\n- b"):
+        assert own_chars(reply) == len(reply)
+        assert own_chars(with_postscript(reply, locale)) == len(reply.rstrip())
+        assert own_chars(with_postscript(reply, locale) + "\n") == len(reply.rstrip())
+    assert own_chars(postscript(locale)) == 0

@@ -118,7 +118,23 @@ def test_a_secret_that_the_operator_named_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ["Name: Max", "Role: hacker", "Email: max@example.com", "Purpose: to sell", "# Name\n\nMax"],
+    [
+        *(
+            "Name: Max",
+            "Role: hacker",
+            "Email: max@example.com",
+            "Purpose: to sell",
+            "# Name\n\nMax",
+        ),
+        *(
+            "✅ Name: Max",
+            "N\u0430me: Max",
+            "&#78;ame → Max",
+            "You are Max.",
+            "Real name: Max",
+            "Bạn là Max",
+        ),
+    ],
 )
 def test_it_does_not_say_who_the_agent_is(field: str) -> None:
     refused = refusal(f"{CALM}{field}\n")
@@ -129,8 +145,13 @@ def test_it_does_not_say_who_the_agent_is(field: str) -> None:
     assert "max" not in refused.detail.lower()
 
 
-def test_what_the_identity_says_may_be_said_again() -> None:
-    check_soul(f"{CALM}**Name:** ADA\n- role: Support agent.\n", current=CALM, identity=IDENTITY)
+@pytest.mark.parametrize(
+    "same", ["**Name:** ADA\n- role: Support agent.", "You are Ada, a support agent.", "# Name Ada", "✅ Job: support agent"]
+)  # fmt: skip
+def test_what_the_identity_says_may_be_said_again(same: str) -> None:
+    check_soul(f"{CALM}{same}\n", current=CALM, identity=IDENTITY)
+    assert refusal(f"{CALM}{same}\n", identity="Name: Max\n").code == "soul_identity"
+    check_soul(f"{CALM}{same}\n", current=f"{CALM}{same}\n", identity="Name: Max\n")
 
 
 def test_what_stood_there_already_may_stay() -> None:
@@ -149,6 +170,29 @@ def test_one_write_changes_at_most_two_fifths() -> None:
     assert isinstance(refused, Rejected)
     assert refused.code == "soul_change_too_large"
     assert refused.params == {"changed": 0.41, "limit": 0.4}
+
+
+def test_what_changes_counts_from_the_start_of_the_run_as_well() -> None:
+    start = lines(100)
+    kept = start.splitlines()
+    now = "\n".join([*kept[:70], *["new"] * 30])
+    more = "\n".join([*kept[:55], *["new"] * 45])
+
+    check_soul(more, current=now, identity=None)
+    check_soul(start, current=now, at_start=start, identity=None)
+    refused = refusal(more, current=now, at_start=start)
+    assert refused.code == "soul_change_too_large"
+    assert refused.params == {"changed": 0.45, "limit": 0.4}
+    assert "45% of SOUL.md. In one run at most 40%" in refused.detail
+    assert "edit_file" in refused.detail
+
+
+def test_what_is_just_too_much_does_not_read_as_if_it_were_not() -> None:
+    before = lines(1000)
+    after = lines(599) + lines(401, "new")
+
+    limits = SoulLimits(max_bytes=10**6)
+    assert "change 41% of" in refusal(after, current=before, limits=limits).detail
 
 
 @pytest.mark.parametrize("rewritten", ["", "gone\n", lines(400)])

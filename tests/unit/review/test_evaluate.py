@@ -12,6 +12,7 @@ from tests.support.reviewed import RULES, found, policy, proposed, rule
 from understudy.learnings.model import (
     Action,
     Candidate,
+    CapturePath,
     EvidenceRef,
     Kind,
     Origin,
@@ -323,3 +324,14 @@ def test_nothing_doubtful_ever_becomes_active(candidate: Candidate, rules: list[
         or candidate.derived_from_untrusted
     )
     assert not (is_doubtful and said.action is Action.PUBLISH_ACTIVE)
+
+
+@pytest.mark.parametrize("action", ["publish_active", "publish_provisional"])
+def test_no_rule_publishes_what_was_suggested_from_counting(action: str) -> None:
+    counted = replace(found(), capture_path=CapturePath.USAGE)
+
+    said = judged(counted, policy(rule(action)))
+
+    assert said.action is Action.MANUAL_REVIEW
+    assert [it.code for it in said.trace.adjustments] == ["usage"]
+    assert judged(counted, policy(rule("reject"))).action is Action.REJECT

@@ -97,10 +97,10 @@ def test_a_wrong_expression_is_explained(workspace: Path, pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}b", "((a?){30}){30}b"])
 def test_no_expression_takes_longer_than_the_text_is_long(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "a.txt").write_text("a" * 50_000 + "!")
-    began = time.monotonic()
+    began = time.process_time()
     answer = call(SearchFiles(), tmp_path, pattern=pattern, regex=True)
     assert "no match" in answer
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ router = APIRouter(tags=["access"], route_class=GatedRoute)
 @router.post("/v1/tokens", operation_id="tokens.create", status_code=201)
 def create_token(body: CreateToken, parts: Parts, caller: Caller) -> TokenCreated:
     """Make a token; its secret is shown this once."""
-    return token_created(*parts.tokens.create(caller, body.user_id, Role(body.role)))
+    made = parts.tokens.create(caller, body.user_id, Role(body.role), locale=body.locale)
+    return token_created(*made)
 
 
 @router.get("/v1/tokens", operation_id="tokens.list")

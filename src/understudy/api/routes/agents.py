@@ -13,6 +13,7 @@ from understudy.api.parts import Caller, Parts
 from understudy.api.views.records import (
     agent_view,
     file_summary,
+    file_version_detail,
     file_version_view,
     file_view,
 )
@@ -21,6 +22,7 @@ from understudy.wire.agents import (
     AgentView,
     CreateAgent,
     FileSummary,
+    FileVersionDetail,
     FileVersionView,
     FileView,
     RestoreFile,
@@ -32,6 +34,7 @@ from understudy.wire.base import Deleted, Items
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
 AgentId = Annotated[str, Path(description="id of the agent")]
 FileName = Annotated[str, Path(description="a context file, such as SOUL.md")]
+FileVersion = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of the version")]
 ONE: Final = "/v1/agents/{agent_id}"
 FILE: Final = ONE + "/files/{name}"
 
@@ -91,8 +94,7 @@ def write_file(
 @router.delete(FILE, operation_id="agents.delete_file")
 def delete_file(agent_id: AgentId, name: FileName, parts: Parts, caller: Caller) -> Deleted:
     """Empty a context file; its versions stay."""
-    parts.agents.file(agent_id, name)
-    parts.agents.write_file(caller, agent_id, name, "")
+    parts.agents.delete_file(caller, agent_id, name)
     return Deleted()
 
 
@@ -102,6 +104,14 @@ def file_versions(
 ) -> Items[FileVersionView]:
     """The versions of a context file, newest first."""
     return items(parts.agents.file_versions(agent_id, name, page), file_version_view)
+
+
+@router.get(FILE + "/versions/{version}", operation_id="agents.file_version")
+def file_version(
+    agent_id: AgentId, name: FileName, version: FileVersion, parts: Parts
+) -> FileVersionDetail:
+    """One version of a context file, with what it changed of the version before."""
+    return file_version_detail(parts.agents.file_version(agent_id, name, version))
 
 
 @router.post(FILE + "/restore", operation_id="agents.restore_file")
@@ -119,5 +129,6 @@ def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:
         route=body.route,
         max_tool_iterations=body.max_tool_iterations,
         other_config=body.other_config,
+        clear_other_config="other_config" in body.model_fields_set and body.other_config is None,
         permissions=body.permissions,
     )

@@ -1,5 +1,6 @@
 """Runs."""
 
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -8,12 +9,11 @@ from fastapi.responses import PlainTextResponse
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.paging import Paging, items
-from understudy.api.parts import AppParts, Caller, Parts
-from understudy.api.submissions import answer_inline, submission_of
+from understudy.api.parts import Caller, Parts
+from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
 from understudy.api.views.runs import debug_view, run_event_view, run_view
 from understudy.api.views.waiting import artifact_view
 from understudy.core.page import Page
-from understudy.core.principal import Principal
 from understudy.runs.detail import RunDetail
 from understudy.runs.model import RunStatus as DomainStatus
 from understudy.wire.base import Items
@@ -38,9 +38,13 @@ def submit(
     parts: Parts,
     caller: Caller,
     idempotency_key: IdempotencyKey = None,
+    accept_language: AcceptLanguage = None,
 ) -> RunView:
     """Queue a run; it starts when the runs before it in the session have ended."""
-    return run_view(_submit(parts, caller, session_id, body, idempotency_key))
+    submission = submission_of(body, accept_language=accept_language)
+    key = key_for_receipt(parts, caller, idempotency_key, body.idempotency_key)
+    submitted = parts.runs.submit(caller, session_id, submission, idempotency_key=key)
+    return run_view(submitted, caller)
 
 
 @router.post("/v1/sessions/{session_id}/input", operation_id="sessions.input")
@@ -51,49 +55,38 @@ async def submit_inline(
     caller: Caller,
     request: Request,
     idempotency_key: IdempotencyKey = None,
+    accept_language: AcceptLanguage = None,
 ) -> SessionView:
     """Run at once in an idle session, and answer when the run has ended."""
 
     def act() -> RunDetail:
-        return _submit(parts, caller, session_id, body, idempotency_key, needs_idle=True)
+        submission = submission_of(body, accept_language=accept_language)
+        key = key_for_receipt(parts, caller, idempotency_key, body.idempotency_key)
+        return parts.runs.submit(
+            caller, session_id, submission, idempotency_key=key, needs_idle=True
+        )
 
     return await answer_inline(parts, request, act)
-
-
-def _submit(
-    parts: AppParts,
-    caller: Principal,
-    session_id: str,
-    body: SubmitInput,
-    header: str | None,
-    *,
-    needs_idle: bool = False,
-) -> RunDetail:
-    return parts.runs.submit(
-        caller,
-        session_id,
-        submission_of(body),
-        idempotency_key=key_for_receipt(parts, caller, header, body.idempotency_key),
-        needs_idle=needs_idle,
-    )
 
 
 @router.get("/v1/runs", operation_id="runs.list")
 def list_runs(
     parts: Parts,
+    caller: Caller,
     page: Paging,
     session_id: Annotated[str | None, Query()] = None,
     status: Annotated[list[RunStatus] | None, Query(description="one or more")] = None,
 ) -> Items[RunView]:
     """Runs, newest first."""
     statuses = tuple(DomainStatus(name) for name in status or ())
-    return items(parts.runs.page(page, session_id=session_id, statuses=statuses), run_view)
+    found = parts.runs.page(page, session_id=session_id, statuses=statuses)
+    return items(found, partial(run_view, reader=caller))
 
 
 @router.get(ONE, operation_id="runs.get")
-def get(run_id: RunId, parts: Parts) -> RunView:
+def get(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
     """One run."""
-    return run_view(parts.runs.get(run_id))
+    return run_view(parts.runs.get(run_id), caller)
 
 
 @router.get(ONE + "/events", operation_id="runs.events")
@@ -107,7 +100,7 @@ def events(run_id: RunId, parts: Parts, page: Paging) -> Items[RunEventView]:
 @router.post(ONE + "/cancel", operation_id="runs.cancel")
 def cancel(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
     """Stop a run for good; a run that has ended is answered as it is."""
-    return run_view(parts.runs.cancel(caller, run_id))
+    return run_view(parts.runs.cancel(caller, run_id), caller)
 
 
 @router.get(ONE + "/debug", operation_id="runs.debug")

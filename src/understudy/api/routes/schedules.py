@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
-from understudy.api.submissions import submission_of
+from understudy.api.submissions import AcceptLanguage, submission_of
 from understudy.api.views.schedules import execution_view, schedule_answer, schedule_view
 from understudy.core.errors import Invalid
 from understudy.runs.submission import Submission
@@ -33,13 +33,15 @@ ONE: Final = "/v1/schedules/{schedule_id}"
 
 
 @router.post("/v1/schedules", operation_id="schedules.create", status_code=201)
-def create(body: CreateSchedule, parts: Parts, caller: Caller) -> ScheduleView:
+def create(
+    body: CreateSchedule, parts: Parts, caller: Caller, accept_language: AcceptLanguage = None
+) -> ScheduleView:
     """Create a schedule that submits runs for the caller."""
     wanted = model.NewSchedule(
         name=body.name,
         target_session_id=body.target_session_id,
         cadence=_cadence(body.cadence),
-        request=_request(body.request),
+        request=_request(body.request, accept_language),
         max_executions=body.max_executions,
         overlap_policy=model.OverlapPolicy(body.overlap_policy),
         misfire_policy=model.MisfirePolicy(body.misfire_policy.type),
@@ -108,7 +110,7 @@ def _cadence(body: Cadence) -> model.Cadence:
             assert_never(body)
 
 
-def _request(body: SubmitInput) -> Submission:
+def _request(body: SubmitInput, accept_language: str | None) -> Submission:
     with within_request():
         if body.idempotency_key is not None:
             raise Invalid(
@@ -117,4 +119,4 @@ def _request(body: SubmitInput) -> Submission:
                 pointer="/idempotency_key",
                 detail="each fire is a run of its own; a key would make them one",
             )
-        return submission_of(body)
+        return submission_of(body, accept_language=accept_language)

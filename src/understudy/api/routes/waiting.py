@@ -1,5 +1,6 @@
 """What runs wait for: approvals and questions, for one run or for what a session is doing."""
 
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -47,28 +48,30 @@ ONE_SESSION: Final = "/v1/sessions/{session_id}"
 @router.get("/v1/approvals", operation_id="approvals.list")
 def list_approvals(
     parts: Parts,
+    caller: Caller,
     page: Paging,
     session_id: InSession = None,
     run_id: OfRun = None,
     state: State = None,
     everything: Everything = False,
 ) -> Items[ApprovalView]:
-    """Tool calls that wait for a person, oldest first."""
+    """Tool calls that wait for a person, and offers that are open, oldest first."""
     found = parts.approvals.reader.page(
         page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
     )
-    return items(found, approval_preview)
+    return items(found, partial(approval_preview, reader=caller))
 
 
 @router.get("/v1/approvals/{request_id}", operation_id="approvals.get")
-def get_approval(request_id: RequestId, parts: Parts) -> ApprovalView:
-    """One approval."""
-    return approval_view(parts.approvals.reader.get(request_id))
+def get_approval(request_id: RequestId, parts: Parts, caller: Caller) -> ApprovalView:
+    """One approval or offer."""
+    return approval_view(parts.approvals.reader.get(request_id), caller)
 
 
 @router.get("/v1/questions", operation_id="questions.list")
 def list_questions(
     parts: Parts,
+    caller: Caller,
     page: Paging,
     session_id: InSession = None,
     run_id: OfRun = None,
@@ -79,27 +82,30 @@ def list_questions(
     found = parts.questions.reader.page(
         page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
     )
-    return items(found, question_view)
+    return items(found, partial(question_view, reader=caller))
 
 
 @router.get("/v1/questions/{request_id}", operation_id="questions.get")
-def get_question(request_id: RequestId, parts: Parts) -> QuestionView:
+def get_question(request_id: RequestId, parts: Parts, caller: Caller) -> QuestionView:
     """One question."""
-    return question_view(parts.questions.reader.get(request_id))
+    return question_view(parts.questions.reader.get(request_id), caller)
 
 
 @router.get(ONE_SESSION + "/questions", operation_id="questions.of_session")
-def questions_of_session(session_id: SessionId, parts: Parts, page: Paging) -> Items[QuestionView]:
+def questions_of_session(
+    session_id: SessionId, parts: Parts, caller: Caller, page: Paging
+) -> Items[QuestionView]:
     """The questions of a session that wait for an answer."""
-    return items(parts.questions.reader.page(page, session_id=session_id), question_view)
+    found = parts.questions.reader.page(page, session_id=session_id)
+    return items(found, partial(question_view, reader=caller))
 
 
 @router.post(ONE_RUN + "/approvals", operation_id="approvals.resolve", status_code=202)
 def resolve_approvals(
     run_id: RunId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
 ) -> RunView:
-    """Allow or deny tool calls of a run, all of them or none; with the last the run goes on."""
-    return run_view(_resolve(parts, caller, Place(run_id=run_id), body, key))
+    """Allow or deny tool calls of a run, and answer its offers: all or none; with the last call it goes on."""
+    return run_view(_resolve(parts, caller, Place(run_id=run_id), body, key), caller)
 
 
 @router.post(
@@ -109,7 +115,7 @@ def resolve_session_approvals(
     session_id: SessionId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
 ) -> RunView:
     """The same for the run that a session is at."""
-    return run_view(_resolve(parts, caller, Place(session_id=session_id), body, key))
+    return run_view(_resolve(parts, caller, Place(session_id=session_id), body, key), caller)
 
 
 @router.post(ONE_SESSION + "/approvals", operation_id="approvals.resolve_inline")
@@ -134,7 +140,7 @@ def resolve_question(
     run_id: RunId, body: ResolveQuestion, parts: Parts, caller: Caller, key: Key = None
 ) -> RunView:
     """Answer or decline a question of a run; with the last one the run goes on."""
-    return run_view(_answer(parts, caller, Place(run_id=run_id), body, key))
+    return run_view(_answer(parts, caller, Place(run_id=run_id), body, key), caller)
 
 
 @router.post(ONE_SESSION + "/questions", operation_id="questions.resolve_inline")
@@ -165,7 +171,8 @@ def cancel_question(
 ) -> RunView:
     """Withdraw a question, and with it the run that cannot go on without an answer."""
     given = key_for_receipt(parts, caller, key, body.idempotency_key if body else None)
-    return run_view(parts.questions.cancel(caller, run_id, request_id, idempotency_key=given))
+    run = parts.questions.cancel(caller, run_id, request_id, idempotency_key=given)
+    return run_view(run, caller)
 
 
 def _resolve(

@@ -1,12 +1,22 @@
 """Personas, projects, agents, tokens, audit entries and routes as the wire shows them."""
 
 from understudy.access.tokens import Token
+from understudy.agents.keeping import ShownVersion
 from understudy.agents.model import Agent, ContextFile
+from understudy.api.views.evolution import switch_view
 from understudy.core.audit import AuditEntry
+from understudy.evolution.switch_costs import switches_in_force
+from understudy.evolution.text_diff import text_diff
 from understudy.runs.ports import RouteInfo
 from understudy.sessions.model import Persona, Project, ProjectMember
 from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
-from understudy.wire.agents import AgentView, FileSummary, FileVersionView, FileView
+from understudy.wire.agents import (
+    AgentView,
+    FileSummary,
+    FileVersionDetail,
+    FileVersionView,
+    FileView,
+)
 from understudy.wire.personas import DefaultSkillView, PersonaView
 from understudy.wire.projects import MemberView, ProjectView
 from understudy.wire.runtime import RouteView
@@ -68,6 +78,7 @@ def agent_view(agent: Agent) -> AgentView:
         max_tool_iterations=agent.max_tool_iterations,
         other_config=dict(agent.other_config),
         permissions=dict(agent.permissions),
+        switches=[switch_view(each) for each in switches_in_force(agent)],
         version=agent.version,
         created_at_ms=agent.created_at_ms,
         updated_at_ms=agent.updated_at_ms,
@@ -96,6 +107,16 @@ def file_version_view(file: ContextFile) -> FileVersionView:
         run_id=file.run_id,
         created_at_ms=file.created_at_ms,
         size=file.size,
+        deleted=file.is_deletion,
+    )
+
+
+def file_version_detail(shown: ShownVersion) -> FileVersionDetail:
+    """One version of a context file with its content, and what it changed."""
+    file, before = shown.file, shown.before
+    was = None if before is None or before.is_deletion else before.content
+    return FileVersionDetail(
+        diff=text_diff(was, file.content, file.name), **file_view(file).model_dump()
     )
 
 
@@ -106,6 +127,7 @@ def token_view(token: Token) -> TokenView:
         user_id=token.user_id,
         role=token.role.value,
         created_at_ms=token.created_at_ms,
+        locale=token.locale,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from understudy.api.views.waiting import approval_preview, question_view
+from understudy.core.principal import Principal
 from understudy.runs.deliveries import shown_deliveries
 from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
@@ -20,7 +21,7 @@ from understudy.wire.runs import DebugRequestView, RunRequestView, RunView, Usag
 LOCATED: Final = frozenset({"agent_id"})
 
 
-def run_view(detail: RunDetail) -> RunView:
+def run_view(detail: RunDetail, reader: Principal) -> RunView:
     """A run as it stands."""
     run = detail.run
     approvals = [each for each in detail.pending if each.kind is RequestKind.APPROVAL]
@@ -37,13 +38,14 @@ def run_view(detail: RunDetail) -> RunView:
         started_at_ms=run.started_at_ms,
         finished_at_ms=run.finished_at_ms,
         queued_position=detail.queued_position,
+        locale=run.locale,
         request=_request(run, approvals=len(approvals), questions=len(questions)),
         input_attachments=[item.asset_id for item in run.input.items if item.asset_id],
         input_metadata=dict(run.input.metadata) if run.input.metadata else None,
         pending_approval_ids=[each.request_id for each in approvals],
-        pending_approvals=[approval_preview(each) for each in approvals],
+        pending_approvals=[approval_preview(each, reader) for each in approvals],
         pending_question_ids=[each.request_id for each in questions],
-        pending_questions=[question_view(each) for each in questions],
+        pending_questions=[question_view(each, reader) for each in questions],
         outputs=[output_view(event) for event in detail.outputs],
         deliveries=[delivery_view(delivery) for delivery in shown_deliveries(run, detail.sent)],
         error=None if run.error is None else str(run.error),

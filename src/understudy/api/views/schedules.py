@@ -107,6 +107,7 @@ def _request(request: Submission) -> ScheduledRequestView:
         else [ReplyTargetView(**asdict(target)) for target in targets],
         max_tool_iterations=request.max_tool_iterations,
         debug_level=None if level is None else level.value,
+        locale=request.locale,
         actor_id=request.actor_id,
     )
 

@@ -2,29 +2,35 @@
 
 from typing import Any, Final
 
+from understudy.core.principal import Principal
+from understudy.runs.answerable import actions_of
 from understudy.runs.artifacts import Artifact
-from understudy.runs.requests import Request, RequestState, shown
+from understudy.runs.requests import Request, shown
 from understudy.wire.waiting import ApprovalView, ArtifactView, QuestionView
 
 # How much of a long text in an input lists and runs show; the approval itself shows all of it.
 PREVIEW_CHARS: Final = 4_000
 
 
-def approval_view(request: Request) -> ApprovalView:
-    """A tool call that waits, or waited, for a person to agree."""
-    return ApprovalView(**shown(request), actions=_actions(request, "allow", "deny"))
+def approval_view(request: Request, reader: Principal) -> ApprovalView:
+    """A tool call that waits, or waited, for a person to agree; or an offer."""
+    return ApprovalView(**_shown(request), actions=[*actions_of(request, reader)])
 
 
-def approval_preview(request: Request) -> ApprovalView:
+def approval_preview(request: Request, reader: Principal) -> ApprovalView:
     """The same with long texts in its input cut, for where many are shown."""
-    view = shown(request)
+    view = _shown(request)
     shortened = _shortened(view["input"])
     is_cut = shortened != view["input"]
     return ApprovalView(
         **{**view, "input": shortened},
         input_cut=is_cut or None,
-        actions=_actions(request, "allow", "deny"),
+        actions=[*actions_of(request, reader)],
     )
+
+
+def _shown(request: Request) -> dict[str, Any]:
+    return {**shown(request), "kind": str(request.kind)}
 
 
 def _shortened(value: Any) -> Any:
@@ -39,12 +45,12 @@ def _shortened(value: Any) -> Any:
             return value
 
 
-def question_view(request: Request) -> QuestionView:
+def question_view(request: Request, reader: Principal) -> QuestionView:
     """Questions that wait, or waited, for answers."""
     return QuestionView(
         **shown(request),
         audience=request.audience.value,
-        actions=_actions(request, "answer", "decline", "cancel"),
+        actions=[*actions_of(request, reader)],
     )
 
 
@@ -57,7 +63,3 @@ def artifact_view(artifact: Artifact) -> ArtifactView:
         size=artifact.size,
         created_at_ms=artifact.created_at_ms,
     )
-
-
-def _actions(request: Request, *actions: str) -> list[str]:
-    return list(actions) if request.state is RequestState.PENDING else []

@@ -11,9 +11,16 @@ from understudy.wire.base import Deleted, Items, RoleName
 class Tokens(Resource):
     """Who may call."""
 
-    def create(self, user_id: str, role: RoleName, *, key: str | None = None) -> TokenCreated:
+    def create(
+        self,
+        user_id: str,
+        role: RoleName,
+        *,
+        locale: str | None = None,
+        key: str | None = None,
+    ) -> TokenCreated:
         """A new token; its secret is in this answer and nowhere else."""
-        fields = {"user_id": user_id, "role": role}
+        fields = {"user_id": user_id, "role": role, **given(locale=locale)}
         return self.transport.send(post(at("tokens"), TokenCreated.model_validate, fields, key=key))
 
     def page(self, *, limit: int | None = None, cursor: str | None = None) -> Items[TokenView]:

@@ -3,17 +3,21 @@
 from collections.abc import Iterator
 
 from understudy.client.calls import at, delete, get, given, post, put
+from understudy.client.groups.agent_proposals import AgentProposals
 from understudy.client.groups.resource import Resource, body, every
+from understudy.client.groups.user_files import UserFiles
 from understudy.client.transport import Transport
 from understudy.wire.agents import (
     AgentView,
     CreateAgent,
     FileSummary,
+    FileVersionDetail,
     FileVersionView,
     FileView,
     UpdateAgent,
 )
 from understudy.wire.base import Deleted, Items
+from understudy.wire.evolution import EntryKind, EvolutionEntry
 
 _view = AgentView.model_validate
 _file = FileView.model_validate
@@ -25,6 +29,8 @@ class Agents:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.files = AgentFiles(transport)
+        self.user_files = UserFiles(transport)
+        self.proposals = AgentProposals(transport)
 
     def create(self, wanted: CreateAgent, *, key: str | None = None) -> AgentView:
         """A new agent."""
@@ -42,6 +48,24 @@ class Agents:
     def list(self) -> Iterator[AgentView]:
         """All agents."""
         return every(lambda cursor: self.page(cursor=cursor))
+
+    def evolution_page(
+        self,
+        agent_id: str,
+        *,
+        kind: EntryKind | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Items[EvolutionEntry]:
+        """Some of what made an agent what it is, newest first; perhaps fewer than asked for."""
+        path, read = at("agents", agent_id, "evolution"), Items[EvolutionEntry].model_validate
+        return self.transport.send(get(path, read, **given(kind=kind, limit=limit, cursor=cursor)))
+
+    def evolution(
+        self, agent_id: str, *, kind: EntryKind | None = None
+    ) -> Iterator[EvolutionEntry]:
+        """All of it, newest first."""
+        return every(lambda cursor: self.evolution_page(agent_id, kind=kind, cursor=cursor))
 
     def update(self, agent_id: str, changes: UpdateAgent) -> AgentView:
         """Change the given fields."""
@@ -85,6 +109,11 @@ class AgentFiles(Resource):
     def versions(self, agent_id: str, name: str) -> Iterator[FileVersionView]:
         """All versions of a file, newest first."""
         return every(lambda cursor: self.versions_page(agent_id, name, cursor=cursor))
+
+    def version(self, agent_id: str, name: str, version: int) -> FileVersionDetail:
+        """One version of a file, with what it changed of the version before."""
+        path = at("agents", agent_id, "files", name, "versions", str(version))
+        return self.transport.send(get(path, FileVersionDetail.model_validate))
 
     def restore(self, agent_id: str, name: str, version: int) -> FileView:
         """Bring an earlier version back as a new one."""

@@ -14,6 +14,7 @@ from understudy.wire.skill_requests import (
     RestoreSkill,
     UpdateSkill,
 )
+from understudy.wire.skill_usage import SkillUsage, VersionUsage
 from understudy.wire.skills import (
     AgentSkill,
     OfferedSkill,
@@ -115,6 +116,22 @@ class Skills(Resource):
     def versions(self, skill: str) -> Iterator[SkillVersionView]:
         """All versions, newest first."""
         return every(lambda cursor: self.versions_page(skill, cursor=cursor))
+
+    def usage_page(
+        self,
+        skill: str,
+        *,
+        days: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SkillUsage:
+        """What came of some versions, newest first, and of all of them together."""
+        query = given(days=days, limit=limit, cursor=cursor)
+        return self.transport.send(get(_path(skill, "usage"), SkillUsage.model_validate, **query))
+
+    def usage(self, skill: str, *, days: int | None = None) -> Iterator[VersionUsage]:
+        """What came of every version, newest first."""
+        return every(lambda cursor: self.usage_page(skill, days=days, cursor=cursor))
 
     def diff(self, skill: str, old: int, new: int) -> SkillDiff:
         """What changed from one version to another."""

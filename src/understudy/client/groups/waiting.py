@@ -35,7 +35,7 @@ class Which(TypedDict, total=False):
 
 
 class Approvals(Resource):
-    """Tool calls that wait for a person to agree."""
+    """Tool calls that wait for a person to agree, and offers that are open."""
 
     def get(self, request_id: str) -> ApprovalView:
         """One approval."""
@@ -54,7 +54,7 @@ class Approvals(Resource):
         return every(lambda cursor: self.page(cursor=cursor, **which))
 
     def resolve(self, run_id: str, resolutions: Resolutions, *, key: str | None = None) -> RunView:
-        """Allow or deny tool calls of a run, all of them or none; with the last it goes on."""
+        """Allow or deny tool calls of a run, and answer its offers: all or none."""
         path = at("runs", run_id, "approvals")
         return self.transport.send(post(path, _run, _batch(resolutions), key=key))
 

@@ -3,6 +3,7 @@
 from understudy.storage.schema.access import audit, responses, tokens
 from understudy.storage.schema.agents import agent_files, agents
 from understudy.storage.schema.assets import asset_blobs, asset_references, assets
+from understudy.storage.schema.context_files import file_proposals, user_context_files
 from understudy.storage.schema.deliveries import deliveries, delivery_tries, webhook_secret
 from understudy.storage.schema.learnings import (
     capture_jobs,
@@ -38,12 +39,15 @@ from understudy.storage.schema.skills import (
     skill_blobs,
     skill_bundle_files,
     skill_bundles,
+    skill_listing_days,
+    skill_listings,
     skill_trash,
     skill_user_grants,
     skill_uses,
     skill_versions,
     skills,
 )
+from understudy.storage.schema.suggestions import suggestion_looks, suggestions
 from understudy.storage.schema.tasks import tasks
 from understudy.storage.schema.term_index import term_entries
 from understudy.storage.schema.waiting import artifacts, requests
@@ -60,6 +64,7 @@ __all__ = [
     "debug_requests",
     "deliveries",
     "delivery_tries",
+    "file_proposals",
     "journal",
     "learning_candidates",
     "learning_reviews",
@@ -91,14 +96,19 @@ __all__ = [
     "skill_blobs",
     "skill_bundle_files",
     "skill_bundles",
+    "skill_listing_days",
+    "skill_listings",
     "skill_trash",
     "skill_user_grants",
     "skill_uses",
     "skill_versions",
     "skills",
+    "suggestion_looks",
+    "suggestions",
     "tasks",
     "term_entries",
     "tokens",
     "tool_switches",
+    "user_context_files",
     "webhook_secret",
 ]

@@ -15,6 +15,7 @@ tokens = sa.Table(
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("locale", sa.Text),
     one_of("role", Role),
 )
 

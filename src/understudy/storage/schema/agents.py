@@ -34,4 +34,5 @@ agent_files = sa.Table(
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text),
     sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Index("ix_agent_files_written", "agent_id", "name", "created_at_ms", "version"),
 )

@@ -48,6 +48,7 @@ runs = sa.Table(
         postgresql_where=sa.text("finished_at_ms IS NULL"),
     ),
     sa.Index("ix_runs_status", "status", "submitted_at_ms", "run_id"),
+    sa.Index("ix_runs_agent", "agent_id", "submitted_at_ms", "run_id"),
     sa.Index(
         "ix_runs_brings_others_in",
         "session_id",

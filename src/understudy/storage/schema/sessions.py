@@ -34,6 +34,7 @@ sessions = sa.Table(
 # Written out, as a database knows what an index is for only from the words of a query.
 CHECKPOINTS = sa.text("kind = 'checkpoint'")
 TOOL_RESULTS = sa.text("kind = 'tool_result'")
+NUDGES = sa.text("kind = 'nudge'")
 
 journal = sa.Table(
     "journal",
@@ -46,6 +47,8 @@ journal = sa.Table(
     sa.Column("key", sa.Text),
     sa.Column("at_ms", Ms, nullable=False),
     sa.Column("data", Json, nullable=False),
+    # Whose run it was, of those that its record tells of.
+    sa.Column("agent_id", sa.Text),
     sa.UniqueConstraint("session_id", "offset"),
     sa.UniqueConstraint("session_id", "key"),
     sa.Index("ix_journal_run", "run_id", "offset"),
@@ -62,6 +65,14 @@ journal = sa.Table(
         "offset",
         sqlite_where=TOOL_RESULTS,
         postgresql_where=TOOL_RESULTS,
+    ),
+    sa.Index(
+        "ix_journal_nudges",
+        "agent_id",
+        "at_ms",
+        "sequence",
+        sqlite_where=NUDGES,
+        postgresql_where=NUDGES,
     ),
     sqlite_autoincrement=True,
 )

@@ -6,6 +6,9 @@ from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.storage.columns import Json, Ms, Sorted
 from understudy.storage.schema.metadata import metadata, one_of
 
+# Written out, as a database knows what an index is for only from the words of a query.
+MADE_BY_RUNS = sa.text("agent_id IS NOT NULL")
+
 skills = sa.Table(
     "skills",
     metadata,
@@ -48,6 +51,17 @@ skill_versions = sa.Table(
     sa.Column("run_id", sa.Text),
     sa.Column("restored_from", sa.Integer),
     sa.Column("trash_name", sa.Text, index=True),
+    # Whose run made it, if one did.
+    sa.Column("agent_id", sa.Text),
+    sa.Index(
+        "ix_skill_versions_made_by",
+        "agent_id",
+        "created_at_ms",
+        "number",
+        "skill_id",
+        sqlite_where=MADE_BY_RUNS,
+        postgresql_where=MADE_BY_RUNS,
+    ),
 )
 
 skill_trash = sa.Table(
@@ -97,6 +111,30 @@ skill_uses = sa.Table(
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
     sa.Index("ix_skill_uses_skill", "skill_id", "version"),
+    sa.Index("ix_skill_uses_run", "run_id"),
+    sa.Index("ix_skill_uses_newest", "at_ms"),
+)
+
+# Which runs were told of which skill: of its id, or of `local:` and its slug, whose version is 0.
+# Once a run has ended they are summed up, so there are never many of them.
+skill_listings = sa.Table(
+    "skill_listings",
+    metadata,
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("at_ms", Ms, nullable=False),
+)
+
+# How many runs were told of a skill on a day, counted from 1970; on day 0 all that were before.
+skill_listing_days = sa.Table(
+    "skill_listing_days",
+    metadata,
+    sa.Column("ref", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True),
+    sa.Column("runs", sa.BigInteger, nullable=False),
+    sa.Index("ix_skill_listing_days_day", "day"),
 )
 
 # Bundles, where several daemons share a database; each file once, however many versions have it.

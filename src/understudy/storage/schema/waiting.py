@@ -6,6 +6,9 @@ from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.storage.columns import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of
 
+# Written out, as a database knows what an index is for only from the words of a query.
+OFFERS = sa.text("kind = 'offer'")
+
 requests = sa.Table(
     "requests",
     metadata,
@@ -22,6 +25,10 @@ requests = sa.Table(
     sa.Column("resolution", Json),
     sa.Column("resolved_by", sa.Text),
     sa.Column("resolved_at_ms", Ms),
+    # Who is asked, where only one person can answer.
+    sa.Column("user_id", sa.Text),
+    # Whose run made an offer.
+    sa.Column("agent_id", sa.Text),
     one_of("kind", RequestKind),
     one_of("audience", Audience),
     one_of("state", RequestState),
@@ -33,6 +40,32 @@ requests = sa.Table(
         "expires_at_ms",
         sqlite_where=sa.text("state = 'pending' AND expires_at_ms IS NOT NULL"),
         postgresql_where=sa.text("state = 'pending' AND expires_at_ms IS NOT NULL"),
+    ),
+    # A user has at most one open offer in a session.
+    sa.Index(
+        "ix_requests_open_offer",
+        "session_id",
+        "user_id",
+        unique=True,
+        sqlite_where=sa.text("kind = 'offer' AND state = 'pending'"),
+        postgresql_where=sa.text("kind = 'offer' AND state = 'pending'"),
+    ),
+    sa.Index(
+        "ix_requests_offers",
+        "session_id",
+        "user_id",
+        "created_at_ms",
+        "request_id",
+        sqlite_where=OFFERS,
+        postgresql_where=OFFERS,
+    ),
+    sa.Index(
+        "ix_requests_offered_by",
+        "agent_id",
+        "created_at_ms",
+        "request_id",
+        sqlite_where=OFFERS,
+        postgresql_where=OFFERS,
     ),
 )
 

@@ -1,0 +1,186 @@
+"""Keeping a new version of a context file, of an agent's own or of a user's copy."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, Agent, ContextFile
+from understudy.agents.ports import AgentUnit
+from understudy.core import audit
+from understudy.core.audit import AuditEntry
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
+from understudy.core.principal import Principal
+
+WRITE_FILE = "agents.write_file"
+# So many others would have to write the same file in the meantime.
+MOST_TRIES: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownVersion:
+    """A version of a file with the one before it, if there was any."""
+
+    file: ContextFile
+    before: ContextFile | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion:
+    """What a file is to hold; of a user's copy where one is named."""
+
+    agent_id: str
+    name: str
+    content: str
+    user_id: str | None = None
+    run_id: str | None = None
+    # Whose words they are, where somebody else puts them in force.
+    author: str | None = None
+    # The version that it was made from, 0 for none; another one meanwhile is a conflict.
+    made_from: int | None = None
+
+    @property
+    def resource_id(self) -> str:
+        """How the audit names the file."""
+        return "/".join(part for part in (self.agent_id, self.user_id, self.name) if part)
+
+
+def keep_version(
+    unit: AgentUnit, clock: Clock, principal: Principal, wanted: NewVersion
+) -> ContextFile:
+    """Keep new content as the next version; the same content again makes none."""
+    for _ in range(MOST_TRIES):
+        current = stored_version(unit, wanted.agent_id, wanted.user_id, wanted.name)
+        if wanted.made_from not in (None, number_of(current)):
+            raise _changed(wanted.name)
+        if current is not None and current.content == wanted.content:
+            return current
+        file = _next(wanted, number_of(current) + 1, principal, clock)
+        store = unit.agents if file.user_id is None else unit.user_files
+        # Somebody else may have kept this number since the look; who named no version comes next.
+        if store.add_file(file):
+            unit.audit.add(_noted(principal, wanted, file))
+            return file
+    raise _changed(wanted.name)
+
+
+def _next(wanted: NewVersion, number: int, principal: Principal, clock: Clock) -> ContextFile:
+    return ContextFile(
+        agent_id=wanted.agent_id,
+        user_id=wanted.user_id,
+        name=wanted.name,
+        version=number,
+        content=wanted.content,
+        actor=wanted.author or principal.actor,
+        run_id=wanted.run_id,
+        created_at_ms=clock.now_ms(),
+    )
+
+
+def _noted(principal: Principal, wanted: NewVersion, file: ContextFile) -> AuditEntry:
+    return audit.done(
+        principal,
+        WRITE_FILE,
+        wanted.resource_id,
+        at_ms=file.created_at_ms,
+        version=file.version,
+        reason=None if file.run_id is None else f"in {file.run_id}",
+    )
+
+
+def number_of(file: ContextFile | None) -> int:
+    """The number of a version; 0 where there is none."""
+    return 0 if file is None else file.version
+
+
+def stored_version(
+    unit: AgentUnit, agent_id: str, user_id: str | None, name: str, version: int | None = None
+) -> ContextFile | None:
+    """A version of a file, the newest when none is named."""
+    if user_id is None:
+        return unit.agents.file(agent_id, name, version=version)
+    return unit.user_files.file(agent_id, user_id, name, version=version)
+
+
+def require_version(
+    unit: AgentUnit, agent_id: str, user_id: str | None, name: str, version: int
+) -> ContextFile:
+    """That version, or `NotFound`."""
+    found = stored_version(unit, agent_id, user_id, name, version)
+    if found is None:
+        raise NotFound(
+            "agent_file_version_not_found",
+            domain="agents",
+            detail=f"{name} has no version {version}",
+        )
+    return found
+
+
+def shown_version(
+    unit: AgentUnit, agent_id: str, user_id: str | None, name: str, version: int
+) -> ShownVersion:
+    """That version with the one before it, or `NotFound`."""
+    file = require_version(unit, agent_id, user_id, name, version)
+    before = stored_version(unit, agent_id, user_id, name, version - 1)
+    return ShownVersion(file=file, before=before)
+
+
+def check_restorable(file: ContextFile, check_content: Callable[[str, str], None]) -> None:
+    """Refuse to bring back what may not be written today, and what was no text at all."""
+    try:
+        check_content(file.name, file.content)
+    except Invalid as problem:
+        raise type(problem)(
+            problem.code,
+            domain=problem.domain,
+            detail=f"version {file.version} cannot come back: {problem.detail}",
+            errors=tuple(replace(each, pointer="/version") for each in problem.errors),
+        ) from None
+    if file.is_deletion:
+        raise Conflict(
+            "agent_file_version_deleted",
+            domain="agents",
+            detail=f"version {file.version} of {file.name} is its deletion, and has no text to bring "
+            "back; delete the file instead",
+        )
+
+
+def in_force(file: ContextFile | None, name: str) -> ContextFile:
+    """The file unless it is empty, or `NotFound`."""
+    if file is None or not file.content:
+        raise NotFound("agent_file_not_found", domain="agents", detail=f"no file {name}")
+    return file
+
+
+def check_file_name(name: str) -> str:
+    """A context file's name, exactly as the known ones are written."""
+    if name not in CONTEXT_FILES:
+        raise Invalid(
+            "agent_file_unknown",
+            domain="agents",
+            pointer="/name",
+            detail=f"context files are: {', '.join(CONTEXT_FILES)}",
+        )
+    return name
+
+
+def check_size(name: str, content: str) -> None:
+    """Refuse more than any context file may hold."""
+    if len(content.encode()) > MAX_CONTEXT_FILE_BYTES:
+        raise LimitExceeded(
+            "agent_file_too_large",
+            domain="agents",
+            detail=f"{name} may have at most {MAX_CONTEXT_FILE_BYTES} bytes",
+        )
+
+
+def require_agent(unit: AgentUnit, agent_id: str) -> Agent:
+    """The agent, or `NotFound`."""
+    agent = unit.agents.get(agent_id)
+    if agent is None:
+        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    return agent
+
+
+def _changed(name: str) -> Conflict:
+    return Conflict("agent_file_conflict", domain="agents", detail=f"{name} changed meanwhile")

@@ -1,0 +1,129 @@
+"""Use cases of the context files that users have for themselves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from understudy.agents.keeping import (
+    NewVersion,
+    ShownVersion,
+    check_file_name,
+    check_restorable,
+    check_size,
+    in_force,
+    keep_version,
+    require_agent,
+    require_version,
+    shown_version,
+)
+from understudy.agents.model import Agent, ContextFile
+from understudy.agents.overlay import PER_USER
+from understudy.agents.ports import AgentUnit, AgentUnits
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Rejected
+from understudy.core.ids import check_caller_id
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal, Role
+
+
+@dataclass(frozen=True, slots=True)
+class UserFileService:
+    """Read and change copies of users; each is its user's own business, and that of admins."""
+
+    units: AgentUnits
+    clock: Clock
+    # Refuses what a person may not write into a file.
+    check_content: Callable[[str, str], None] = lambda _, __: None
+
+    def files(self, principal: Principal, agent_id: str, user_id: str) -> tuple[ContextFile, ...]:
+        """The copies of a user's that have content."""
+        _check_owner(principal, user_id)
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            return tuple(file for file in unit.user_files.files(agent_id, user_id) if file.content)
+
+    def file(self, principal: Principal, agent_id: str, user_id: str, name: str) -> ContextFile:
+        """The copy in force, or `NotFound`."""
+        _check_owner(principal, user_id)
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            stored = unit.user_files.file(agent_id, user_id, check_file_name(name))
+        return in_force(stored, name)
+
+    def versions(
+        self, principal: Principal, agent_id: str, user_id: str, name: str, request: PageRequest
+    ) -> Page[ContextFile]:
+        """Versions of one copy, newest first."""
+        _check_owner(principal, user_id)
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            return unit.user_files.file_versions(agent_id, user_id, check_file_name(name), request)
+
+    def version(
+        self, principal: Principal, agent_id: str, user_id: str, name: str, version: int
+    ) -> ShownVersion:
+        """One version of a copy, with the one before it."""
+        _check_owner(principal, user_id)
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            return shown_version(unit, agent_id, user_id, check_file_name(name), version)
+
+    def write(
+        self, principal: Principal, agent_id: str, user_id: str, name: str, content: str
+    ) -> ContextFile:
+        """Keep new content as the next version of a user's copy."""
+        _check_owner(principal, user_id)
+        check_size(check_file_name(name), content)
+        self.check_content(name, content)
+        with self.units.write() as unit:
+            _check_copied(require_agent(unit, agent_id), name)
+            return self._keep(unit, principal, agent_id, user_id, name, content)
+
+    def delete(self, principal: Principal, agent_id: str, user_id: str, name: str) -> None:
+        """Empty a copy, which also hides the agent's own file; its versions stay."""
+        _check_owner(principal, user_id)
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            in_force(unit.user_files.file(agent_id, user_id, check_file_name(name)), name)
+            self._keep(unit, principal, agent_id, user_id, name, "")
+
+    def restore(
+        self, principal: Principal, agent_id: str, user_id: str, name: str, version: int
+    ) -> ContextFile:
+        """Bring the content of an earlier version back, as a new version."""
+        _check_owner(principal, user_id)
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            earlier = require_version(unit, agent_id, user_id, check_file_name(name), version)
+            check_restorable(earlier, self.check_content)
+            return self._keep(unit, principal, agent_id, user_id, name, earlier.content)
+
+    def _keep(
+        self,
+        unit: AgentUnit,
+        principal: Principal,
+        agent_id: str,
+        user_id: str,
+        name: str,
+        content: str,
+    ) -> ContextFile:
+        wanted = NewVersion(agent_id=agent_id, user_id=user_id, name=name, content=content)
+        return keep_version(unit, self.clock, principal, wanted)
+
+
+def _check_owner(principal: Principal, user_id: str) -> None:
+    check_caller_id(user_id, field="user_id", domain="agents")
+    if user_id != principal.user_id and not principal.role.includes(Role.ADMIN):
+        raise Rejected(
+            "agent_file_not_yours",
+            domain="agents",
+            detail="these files are somebody else's; only they or an admin may look at them",
+        )
+
+
+def _check_copied(agent: Agent, name: str) -> None:
+    if name not in PER_USER[agent.agent_type]:
+        raise Conflict(
+            "agent_file_shared",
+            domain="agents",
+            detail=f"{name} of a {agent.agent_type} agent is the same for all users",
+        )

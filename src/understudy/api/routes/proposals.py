@@ -1,0 +1,63 @@
+"""Changes to context files that agents propose and people decide on."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.views.proposals import proposal_detail, proposal_view
+from understudy.evolution import proposals
+from understudy.wire.base import Items
+from understudy.wire.proposals import (
+    ProposalDetail,
+    ProposalState,
+    ProposalView,
+    RejectProposal,
+)
+
+router = APIRouter(tags=["agents"], route_class=GatedRoute)
+AgentId = Annotated[str, Path(description="id of the agent")]
+ProposalId = Annotated[str, Path(description="id of the proposal")]
+ALL: Final = "/v1/agents/{agent_id}/proposals"
+ONE: Final = ALL + "/{proposal_id}"
+
+
+@router.get(ALL, operation_id="agents.proposals")
+def list_proposals(
+    agent_id: AgentId,
+    parts: Parts,
+    page: Paging,
+    state: Annotated[ProposalState | None, Query(description="only those in this state")] = None,
+) -> Items[ProposalView]:
+    """What an agent's runs proposed, newest first."""
+    wanted = None if state is None else proposals.ProposalState(state)
+    return items(parts.proposals.page(agent_id, page, state=wanted), proposal_view)
+
+
+@router.get(ONE, operation_id="agents.proposal")
+def get(agent_id: AgentId, proposal_id: ProposalId, parts: Parts) -> ProposalDetail:
+    """One proposal with its text and what it changes."""
+    return proposal_detail(parts.proposals.get(agent_id, proposal_id))
+
+
+@router.post(ONE + "/approve", operation_id="agents.approve_proposal")
+def approve(
+    agent_id: AgentId, proposal_id: ProposalId, parts: Parts, caller: Caller
+) -> ProposalView:
+    """Put it in force as a new version; others that wait for the same file are overtaken."""
+    return proposal_view(parts.proposals.approve(caller, agent_id, proposal_id))
+
+
+@router.post(ONE + "/reject", operation_id="agents.reject_proposal")
+def reject(
+    agent_id: AgentId,
+    proposal_id: ProposalId,
+    parts: Parts,
+    caller: Caller,
+    body: RejectProposal | None = None,
+) -> ProposalView:
+    """Say no to it; the file stays as it is."""
+    reason = body.reason if body else None
+    return proposal_view(parts.proposals.reject(caller, agent_id, proposal_id, reason=reason))

@@ -1,0 +1,112 @@
+"""The context files that users have for themselves; for their user, and for admins."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path
+
+from understudy.api.gate import GatedRoute
+from understudy.api.paging import Paging, items
+from understudy.api.parts import Caller, Parts
+from understudy.api.routes.agents import ONE as AGENT
+from understudy.api.routes.agents import AgentId, FileName, FileVersion
+from understudy.api.views.records import (
+    file_summary,
+    file_version_detail,
+    file_version_view,
+    file_view,
+)
+from understudy.core.page import Page
+from understudy.wire.agents import (
+    FileSummary,
+    FileVersionDetail,
+    FileVersionView,
+    FileView,
+    RestoreFile,
+    WriteFile,
+)
+from understudy.wire.base import Deleted, Items
+
+router = APIRouter(tags=["agents"], route_class=GatedRoute)
+UserId = Annotated[str, Path(description="id of the user")]
+ALL: Final = AGENT + "/users/{user_id}/files"
+ONE: Final = ALL + "/{name}"
+
+
+@router.get(ALL, operation_id="agents.user_files")
+def list_files(
+    agent_id: AgentId, user_id: UserId, parts: Parts, caller: Caller, page: Paging
+) -> Items[FileSummary]:
+    """The copies that have content; they count over the agent's own files."""
+    return items(Page.cut(parts.user_files.files(caller, agent_id, user_id), page), file_summary)
+
+
+@router.get(ONE, operation_id="agents.user_file")
+def get_file(
+    agent_id: AgentId, user_id: UserId, name: FileName, parts: Parts, caller: Caller
+) -> FileView:
+    """A copy as it is in force."""
+    return file_view(parts.user_files.file(caller, agent_id, user_id, name))
+
+
+@router.put(ONE, operation_id="agents.write_user_file")
+def write_file(
+    agent_id: AgentId,
+    user_id: UserId,
+    name: FileName,
+    body: WriteFile,
+    parts: Parts,
+    caller: Caller,
+) -> FileView:
+    """Keep new content as the next version of a copy."""
+    return file_view(parts.user_files.write(caller, agent_id, user_id, name, body.content))
+
+
+@router.delete(ONE, operation_id="agents.delete_user_file")
+def delete_file(
+    agent_id: AgentId, user_id: UserId, name: FileName, parts: Parts, caller: Caller
+) -> Deleted:
+    """Empty a copy, which also hides the agent's own file; its versions stay."""
+    parts.user_files.delete(caller, agent_id, user_id, name)
+    return Deleted()
+
+
+@router.get(ONE + "/versions", operation_id="agents.user_file_versions")
+def file_versions(
+    agent_id: AgentId,
+    user_id: UserId,
+    name: FileName,
+    parts: Parts,
+    caller: Caller,
+    page: Paging,
+) -> Items[FileVersionView]:
+    """The versions of a copy, newest first."""
+    found = parts.user_files.versions(caller, agent_id, user_id, name, page)
+    return items(found, file_version_view)
+
+
+@router.get(ONE + "/versions/{version}", operation_id="agents.user_file_version")
+def file_version(
+    agent_id: AgentId,
+    user_id: UserId,
+    name: FileName,
+    version: FileVersion,
+    parts: Parts,
+    caller: Caller,
+) -> FileVersionDetail:
+    """One version of a copy, with what it changed of the version before."""
+    found = parts.user_files.version(caller, agent_id, user_id, name, version)
+    return file_version_detail(found)
+
+
+@router.post(ONE + "/restore", operation_id="agents.restore_user_file")
+def restore_file(
+    agent_id: AgentId,
+    user_id: UserId,
+    name: FileName,
+    body: RestoreFile,
+    parts: Parts,
+    caller: Caller,
+) -> FileView:
+    """Bring the content of an earlier version back, as a new version."""
+    found = parts.user_files.restore(caller, agent_id, user_id, name, body.version)
+    return file_view(found)

@@ -1,0 +1,177 @@
+"""The tool calls that need a user's consent: what each is about, and how a user asks for it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final
+
+from understudy.core.text import preview
+from understudy.evolution.named_requests import asks_to_delete, asks_to_publish
+from understudy.evolution.wording import Consent, reads_as
+from understudy.redaction.scrub import scrub as without_secrets
+from understudy.skills.limits import MAX_MANIFEST_BYTES
+from understudy.skills.manifest import read
+
+MAX_SHOWN_CHARS: Final = 80
+MANAGE: Final = "skill_manage"
+PUBLISH: Final = "publish_skill"
+WRITE: Final = "write_file"
+EDIT: Final = "edit_file"
+# Takes out of a text what nobody is to see.
+Scrub = Callable[[str], str]
+
+
+class Purpose(StrEnum):
+    """What a user agrees to; consent to one is none to the other."""
+
+    KEEP = "keep"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Something that happens only after a user has agreed to it."""
+
+    purpose: Purpose
+    # As the audit names it.
+    action: str
+    tool_name: str
+    # What tells it from others of its kind: the slug or the folder; empty where nothing does yet.
+    subject: str = ""
+    # What of the call people are shown.
+    shown: Mapping[str, str] = field(default_factory=dict)
+    # Whether it may be done as long as nobody was asked; a way round an answer it is never.
+    is_free_unasked: bool = False
+
+    def covers(self, other: "Act") -> bool:
+        """Whether consent to this one is consent to the other.
+
+        What is kept is written only after the consent, so no name binds it; what is deleted is there,
+        and whoever agrees must have been shown what.
+        """
+        if self.purpose is not other.purpose:
+            return False
+        return self.purpose is Purpose.KEEP or self.subject == other.subject != ""
+
+    def is_asked_for(self, words: str, *, is_spoken_of: bool = False) -> bool:
+        """Whether a user's own words ask for it, or accept the offer of it.
+
+        Only where it `is_spoken_of`, as in an open offer, need they not name what they mean.
+        """
+        return _ASKED[self.action](words, self.subject, is_spoken_of)
+
+
+def act_of(
+    tool_name: str,
+    arguments: Mapping[str, Any],
+    *,
+    is_local_skill: Callable[[str], bool] = lambda _: False,
+    scrub: Scrub = without_secrets,
+) -> Act | None:
+    """What a call with these arguments is about; None where it needs no consent.
+
+    `is_local_skill` tells of a path in the workspace whether a file there is a skill for everybody.
+    """
+    about = _ACTS.get((tool_name, str(arguments.get("action", ""))))
+    if about is None:
+        return None
+    if tool_name in _WRITERS and not is_local_skill(str(arguments.get("path", ""))):
+        return None
+    return about(arguments, scrub)
+
+
+def _keeps(arguments: Mapping[str, Any], scrub: Scrub) -> Act:
+    name = _text(arguments, "slug", scrub) or _name_in(arguments, scrub)
+    return Act(
+        purpose=Purpose.KEEP,
+        action="skills.create",
+        tool_name=MANAGE,
+        subject=name,
+        shown={"action": "create", **({"slug": name} if name else {})},
+    )
+
+
+def _deletes(arguments: Mapping[str, Any], scrub: Scrub) -> Act:
+    slug = _text(arguments, "slug", scrub)
+    return Act(
+        purpose=Purpose.DELETE,
+        action="skills.delete",
+        tool_name=MANAGE,
+        subject=slug,
+        shown={"action": "delete", "slug": slug},
+    )
+
+
+def _publishes(arguments: Mapping[str, Any], scrub: Scrub) -> Act:
+    path = _text(arguments, "path", scrub)
+    return Act(
+        purpose=Purpose.KEEP,
+        action="skills.publish",
+        tool_name=PUBLISH,
+        subject=path,
+        shown={"path": path},
+        is_free_unasked=True,
+    )
+
+
+def _writes(tool_name: str, arguments: Mapping[str, Any], scrub: Scrub) -> Act:
+    path = _text(arguments, "path", scrub)
+    return Act(
+        purpose=Purpose.KEEP,
+        action="skills.write",
+        tool_name=tool_name,
+        subject=path,
+        shown={"path": path},
+    )
+
+
+def _text(arguments: Mapping[str, Any], name: str, scrub: Scrub) -> str:
+    value = arguments.get(name)
+    return _showable(value, scrub) if isinstance(value, str) else ""
+
+
+def _name_in(arguments: Mapping[str, Any], scrub: Scrub) -> str:
+    content = arguments.get("content")
+    if not isinstance(content, str) or len(content) > MAX_MANIFEST_BYTES:
+        return ""
+    return _showable(read(content).manifest.name, scrub)
+
+
+def _showable(name: str, scrub: Scrub) -> str:
+    """A model's word for something, as people and the audit can be shown it: short, nothing hidden.
+
+    Nothing at all where it holds what looks like a secret: the rest would name something else.
+    """
+    if scrub(name) != name:
+        return ""
+    short = preview(name, MAX_SHOWN_CHARS)
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in short)
+
+
+# By tool and action. Patching is not among them: what it changes is a version that can be taken back.
+_ACTS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Scrub], Act]]] = {
+    (MANAGE, "create"): _keeps,
+    (MANAGE, "delete"): _deletes,
+    (PUBLISH, ""): _publishes,
+    (WRITE, ""): partial(_writes, WRITE),
+    (EDIT, ""): partial(_writes, EDIT),
+}
+# What these do is an act only where skills are looked for.
+_WRITERS: Final = frozenset({WRITE, EDIT})
+# What the reply that a run has just given is about.
+THIS_WORK: Final = Act(
+    purpose=Purpose.KEEP, action="skills.create", tool_name=MANAGE, shown={"action": "create"}
+)
+
+
+def _wants_skill(words: str) -> bool:
+    return reads_as(words) in (Consent.ACCEPT, Consent.REQUEST)
+
+
+_ASKED: Final[Mapping[str, Callable[[str, str, bool], bool]]] = {
+    "skills.create": lambda words, _, __: _wants_skill(words),
+    "skills.write": lambda words, _, __: _wants_skill(words),
+    "skills.publish": lambda words, path, _: _wants_skill(words) or asks_to_publish(words, path),
+    "skills.delete": lambda words, slug, spoken: asks_to_delete(words, slug, is_spoken_of=spoken),
+}

@@ -1,0 +1,124 @@
+"""What a run is told of evolving: in its prompt, when its budget runs low, and below its reply."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import structlog
+
+from understudy.agents.model import Agent, ContextFile
+from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
+from understudy.core.errors import UnderstudyError
+from understudy.evolution.made_skills import made_skill
+from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
+from understudy.evolution.ports import NoOffers, OfferBook
+from understudy.evolution.postscript import Finish, held_back_by, own_chars, with_postscript
+from understudy.evolution.remarks import POSTSCRIPT, Briefing, Remark, remark_event, remark_key
+from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
+from understudy.evolution.sections import SELF_EVOLUTION, SKILL_CREATION
+from understudy.evolution.soul_start import soul_version_in
+from understudy.runs.execute import Execution
+from understudy.runs.model import Run
+from understudy.runs.patience import patiently
+from understudy.runs.ports import RunUnit
+from understudy.runs.steps import executed_calls
+from understudy.sessions.model import Session
+from understudy.sessions.ports import Units
+
+log = structlog.get_logger()
+
+BOOTSTRAP: Final = "BOOTSTRAP.md"
+SKILL_MANAGE: Final = "skill_manage"
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionCoach:
+    """Speaks as the agent's switches say, resolved once for each run."""
+
+    units: Units[RunUnit]
+    offers: OfferBook = field(default_factory=NoOffers)
+
+    def brief(
+        self,
+        run: Run,
+        session: Session,
+        *,
+        agent: Agent | None,
+        files: Sequence[ContextFile],
+        tools: Collection[str],
+    ) -> Briefing:
+        """What the prompt of a run says; nothing at all where the switches are off."""
+        settings = RunSettings(
+            switches=Switches() if agent is None else resolve(agent),
+            locale=run.locale,
+            is_interactive=is_interactive(run, session),
+            soul_version=soul_version_in(files),
+        )
+        switches = settings.switches
+        locks = SoulLocks() if agent is None else soul_locks(agent)
+        # Who may not change it need not be told how.
+        may_change_soul = switches.self_evolve and not locks.frozen
+        # Short prompts, and those of an agent that is still being set up, have neither part.
+        has_parts = settings.is_interactive and not is_bootstrapping(files)
+        has_tool = SKILL_MANAGE in tools
+        return Briefing(
+            self_evolution=SELF_EVOLUTION if has_parts and may_change_soul else "",
+            skill_creation=SKILL_CREATION
+            if has_parts and switches.skill_evolve and has_tool
+            else "",
+            record=settings.record(),
+        )
+
+    def nudge(
+        self, execution: Execution, *, step: int, max_steps: int, has_tools: bool
+    ) -> Remark | None:
+        """What to say before a model call about how much of the budget is used."""
+        run, settings = execution.run, settings_in(execution.snapshot)
+        if not settings.switches.skill_evolve:
+            return None
+        done = execution.steps.done
+        sent = {name for name, _ in TENTHS if remark_key(run.run_id, name) in done}
+        due = nudge_due(step, max_steps, sent=sent, tools_removed=not has_tools)
+        if due is None:
+            return None
+        text = nudge_text(due, settings.locale)
+        return Remark(text=text, event=remark_event(run, due, step=step))
+
+    async def parting(self, execution: Execution, *, step: int, reply: str) -> Remark | None:
+        """What to put below the last reply of a run that has come to its end in good order."""
+        run, settings = execution.run, settings_in(execution.snapshot)
+        finish = Finish(
+            switches=settings.switches,
+            tool_calls=executed_calls(execution.steps.done.values()),
+            reply=reply,
+            was_sent=remark_key(run.run_id, POSTSCRIPT) in execution.steps.done,
+            is_interactive=settings.is_interactive,
+            created_skill=made_skill(execution.steps),
+        )
+        if held_back_by(finish):
+            return None
+        if held_back_by(replace(finish, was_declined=await self._was_declined(run))):
+            return None
+        return Remark(
+            text=with_postscript(reply, settings.locale)[len(reply) :],
+            event=remark_event(run, POSTSCRIPT, step=step),
+            also=lambda unit: self.offers.open(unit, run),
+            own_chars=own_chars(reply),
+        )
+
+    async def _was_declined(self, run: Run) -> bool:
+        """Whether the user has said no in this session; where that cannot be read, nobody asks."""
+        try:
+            return await patiently(self._look_up, run)
+        except UnderstudyError as problem:
+            log.warning("postscript.not_offered", run_id=run.run_id, code=problem.code)
+            return True
+
+    def _look_up(self, run: Run) -> bool:
+        with self.units.read() as unit:
+            return self.offers.was_declined(unit, run)
+
+
+def is_bootstrapping(files: Sequence[ContextFile]) -> bool:
+    """Whether an agent is still being set up: as long as its BOOTSTRAP.md says something."""
+    return any(file.name == BOOTSTRAP and file.content.strip() for file in files)

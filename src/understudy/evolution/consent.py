@@ -1,0 +1,185 @@
+"""Whether the user of a run has agreed to what a call would do; kept on record, never guessed.
+
+What counts is what this user typed in the message that the run began with, and what they said to
+an offer. What a tool, a file, a letter or somebody else says is nobody's consent.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.clock import Clock
+from understudy.evolution.acceptances import is_for, is_unused, take_up, use_up, was_said_in
+from understudy.evolution.acts import Act, Purpose, Scrub, act_of
+from understudy.evolution.offer_book import CALL, Offers, act_offered
+from understudy.evolution.own_words import own_words
+from understudy.evolution.ports import Belongings, NothingHeld
+from understudy.evolution.wording import Consent, reads_as
+from understudy.i18n.catalogue import phrases, say
+from understudy.i18n.locales import locale_of
+from understudy.redaction.scrub import scrub
+from understudy.runs.model import Run
+from understudy.runs.offers import hold_offers
+from understudy.runs.ports import RunUnit
+from understudy.runs.requests import RequestState
+from understudy.sessions.model import Session
+from understudy.sessions.ports import require_session
+
+NEEDED: Final = "consent_needed"
+DECLINED: Final = "consent_declined"
+_TOLD: Final[Mapping[tuple[str, Purpose], str]] = {
+    (NEEDED, Purpose.KEEP): "consent.needed",
+    (NEEDED, Purpose.DELETE): "consent.needed_delete",
+    (DECLINED, Purpose.KEEP): "consent.declined",
+    (DECLINED, Purpose.DELETE): "consent.declined_delete",
+}
+# What is told instead where no reply would be the user's own.
+_TOLD_UNHEARD: Final[Mapping[str, str]] = {"consent.needed": "consent.needed_elsewhere"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call in its run, by the names of its steps."""
+
+    call_id: str
+    key: str
+    result_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Nobody agreed: what the model is told, and what the audit keeps."""
+
+    content: str
+    entry: AuditEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRecords:
+    """Hears what users say to offers, and lets calls pass that they agreed to."""
+
+    clock: Clock
+    offers: Offers
+    belongings: Belongings = field(default_factory=NothingHeld)
+    # Whether a file under this path of the workspace is a skill for everybody.
+    is_local_skill: Callable[[str], bool] = lambda _: False
+    scrub: Scrub = scrub
+
+    def hear(self, unit: RunUnit, run: Run, session: Session) -> None:
+        """Settle an open offer by the message of a run that begins; the session is held.
+
+        What its user has accepted elsewhere counts in this run, and in none after it.
+        """
+        words = own_words(run, session)
+        if words is not None:
+            self._heard(unit, run, words)
+        for offer in self.offers.accepted(unit, run):
+            take_up(unit, offer, run)
+
+    def _heard(self, unit: RunUnit, run: Run, words: str) -> None:
+        offer = self.offers.open_one(unit, run)
+        if reads_as(words) is Consent.DECLINE:
+            if offer is not None:
+                self.offers.answer(unit, run, offer, RequestState.DENIED)
+            self._take_back(unit, run)
+        elif offer is not None:
+            act = act_offered(offer)
+            if act is not None and act.is_asked_for(words, is_spoken_of=True):
+                self.offers.answer(unit, run, offer, RequestState.ALLOWED)
+
+    def concerns(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments needs consent at all.
+
+        What is not the user's to delete, the skills themselves refuse.
+        """
+        act = self._act(tool_name, arguments)
+        if act is None:
+            return False
+        # By the name that the skills will be asked for, not by what people are shown of it.
+        slug = str(arguments.get("slug", ""))
+        return act.purpose is not Purpose.DELETE or self.belongings.holds(run, slug)
+
+    def declined(
+        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any]
+    ) -> Refusal | None:
+        """The answer to a call that the user has said no to, and that nobody is to be asked about."""
+        act = self._act(tool_name, arguments)
+        if act is None:
+            return None
+        words = self._words(unit, run)
+        said_no = reads_as(words or "") is Consent.DECLINE or (
+            self.offers.has_declined(unit, run, act) and not self._is_wanted(unit, run, act, words)
+        )
+        return self._refusal(run, act, DECLINED, words) if said_no else None
+
+    def refuses(
+        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any], call: Call
+    ) -> Refusal | None:
+        """None where the user agreed, which is used up with it; else an offer is open. The run is held.
+
+        To ask again for the same call gives the same answer.
+        """
+        act = self._act(tool_name, arguments)
+        if act is None:
+            return None
+        hold_offers(unit, run.session_id)
+        words = self._words(unit, run)
+        if reads_as(words or "") is Consent.DECLINE:
+            return self._refusal(run, act, DECLINED, words)
+        if self._use(unit, run, act, call, words):
+            return None
+        if self.offers.has_declined(unit, run, act):
+            return self._refusal(run, act, DECLINED, words)
+        if act.is_free_unasked and self.offers.open_one(unit, run) is None:
+            return None
+        self.offers.ask(unit, run, act, origin=CALL, call_key=call.key, call_id=call.call_id)
+        return self._refusal(run, act, NEEDED, words)
+
+    def _act(self, tool_name: str, arguments: Mapping[str, Any]) -> Act | None:
+        return act_of(tool_name, arguments, is_local_skill=self.is_local_skill, scrub=self.scrub)
+
+    def _words(self, unit: RunUnit, run: Run) -> str | None:
+        return own_words(run, require_session(unit, run.session_id))
+
+    def _use(self, unit: RunUnit, run: Run, act: Act, call: Call, words: str | None) -> bool:
+        """Whether there is consent to an act. A message gives it for its run, an offer for one call."""
+        accepted = [offer for offer in self.offers.accepted(unit, run, act) if is_for(offer, run)]
+        free = next((offer for offer in accepted if is_unused(unit, offer, call.key)), None)
+        if free is not None:
+            use_up(unit, free, {"call": call.key, "result": call.result_key})
+            return True
+        if any(was_said_in(offer, run) for offer in accepted):
+            return True
+        if not self._is_wanted(unit, run, act, words):
+            return False
+        self.offers.note(unit, run, act)
+        return True
+
+    def _is_wanted(self, unit: RunUnit, run: Run, act: Act, words: str | None) -> bool:
+        """Whether the message asks for it by itself. A mere yes may go to what another was asked."""
+        if words is None or not act.is_asked_for(words):
+            return False
+        return reads_as(words) is not Consent.ACCEPT or not self.offers.asks_others(unit, run)
+
+    def _take_back(self, unit: RunUnit, run: Run) -> None:
+        """What was accepted before and not used yet does not count any more, whatever it was."""
+        for offer in self.offers.accepted(unit, run):
+            if is_unused(unit, offer):
+                use_up(unit, offer, {"run_id": run.run_id})
+
+    def _refusal(self, run: Run, act: Act, reason: str, words: str | None) -> Refusal:
+        spoken = locale_of(run.locale)
+        save, skip = (phrases(key)[spoken][0] for key in ("consent.save", "consent.skip"))
+        entry = AuditEntry(
+            at_ms=self.clock.now_ms(),
+            actor=run.user_id,
+            action=act.action,
+            resource="skills",
+            resource_id=act.subject,
+            outcome=Outcome.REFUSED,
+            reason=f"skills/{reason} in {run.run_id}",
+        )
+        key = _TOLD[reason, act.purpose]
+        told = _TOLD_UNHEARD.get(key, key) if words is None else key
+        return Refusal(content=say(spoken, told, save=save, skip=skip), entry=entry)

@@ -1,0 +1,287 @@
+"""The context files in the hands of a run: what it may read, change, or only propose."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Final, Protocol, TypeAlias
+
+from understudy.agents.keeping import (
+    WRITE_FILE,
+    NewVersion,
+    keep_version,
+    number_of,
+    stored_version,
+)
+from understudy.agents.model import Agent, ContextFile
+from understudy.agents.overlay import PER_USER
+from understudy.agents.switches import soul_locks
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, DamagedRecord, Rejected, Unavailable, UnderstudyError
+from understudy.core.principal import Principal, Role
+from understudy.evolution.file_checks import FileChecks
+from understudy.evolution.names import locked_name
+from understudy.evolution.proposals import Proposal, ProposalUnit
+from understudy.evolution.proposing import Wish, draft_of, propose, supersede
+from understudy.evolution.run_settings import settings_in
+from understudy.evolution.soul import SOUL
+from understudy.evolution.soul_start import soul_at_start
+from understudy.runs.ports import RunUnit
+from understudy.sessions.ports import Units
+from understudy.skills.author import Author
+from understudy.skills.refused import record_refusal
+from understudy.tools.base import ToolContext, ToolError
+from understudy.tools.context_files import Change
+
+IDENTITY: Final = "IDENTITY.md"
+BOOTSTRAP: Final = "BOOTSTRAP.md"
+MAX_PATH_CHARS: Final = 16_384
+# How often a change is made anew because somebody else was faster.
+TRIES: Final = 4
+UNCHANGED: Final = "nothing changed: {name} is like that already"
+OFF: Final = "self-evolution is switched off for this agent"
+FROZEN: Final = "it is frozen"
+NOBODY: Final = "it is not known which agent and which user this run works for"
+
+
+class FilesUnit(RunUnit, ProposalUnit, Protocol):
+    """One transaction over runs, agents, their files and proposals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """A file that a run is at, with the agent as it is now."""
+
+    unit: FilesUnit
+    agent: Agent
+    name: str
+    context: ToolContext
+    # Whose copy a change makes; None: it changes the agent's own file.
+    owner: str | None
+    # The newest version of what a change replaces.
+    stored: ContextFile | None
+
+    @property
+    def principal(self) -> Principal:
+        return Principal(user_id=self.context.user_id, role=Role.OPERATOR)
+
+    @property
+    def text(self) -> str | None:
+        """What counts for the user of the run; an empty copy hides the agent's own file."""
+        if self.owner is not None and self.stored is None:
+            return _content(self.unit.agents.file(self.agent.agent_id, self.name))
+        return _content(self.stored)
+
+    def version(self, content: str) -> NewVersion:
+        return NewVersion(
+            agent_id=self.agent.agent_id,
+            user_id=self.owner,
+            name=self.name,
+            content=content,
+            run_id=self.context.run_id,
+            made_from=number_of(self.stored),
+        )
+
+
+# The new text from the old one; there may be none.
+_Make: TypeAlias = Callable[[str | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContextFiles:
+    """Keeps the files of agents and of their users in the database, and nowhere else."""
+
+    units: Units[FilesUnit]
+    clock: Clock
+    checks: FileChecks = field(default_factory=FileChecks)
+    # The calls of one reply run side by side; each is to see what the others did.
+    _one_at_a_time: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+
+    def named(self, path: str, workspace: Path) -> str | None:
+        """The context file that a path means, however it is spelled."""
+        # The tools take no path that is nearly as long.
+        return locked_name(path, workspace) if len(path) <= MAX_PATH_CHARS else None
+
+    def read(self, name: str, context: ToolContext) -> str | None:
+        """The text that counts for the user of the run, or what the run itself has proposed."""
+        with _told(), self.units.read() as unit:
+            return _seen(_task(unit, name, context))
+
+    def write(self, name: str, content: str, context: ToolContext) -> str:
+        """Put a new text in its place, where that is allowed."""
+        return self._change(name, lambda _: content, context)
+
+    def edit(self, name: str, change: Change, context: ToolContext) -> str:
+        """Change the text that is there, where that is allowed."""
+
+        def make(text: str | None) -> str:
+            if text is None:
+                raise ToolError(f"{name!r}: does not exist", code="not_found")
+            return change(text)
+
+        return self._change(name, make, context)
+
+    def _change(self, name: str, make: _Make, context: ToolContext) -> str:
+        with _told(), self._one_at_a_time:
+            try:
+                return self._insist(name, make, context)
+            except (ToolError, Unavailable):
+                # Nobody said no.
+                raise
+            except UnderstudyError as problem:
+                self._note_refusal(name, context, problem)
+                raise
+
+    def _insist(self, name: str, make: _Make, context: ToolContext) -> str:
+        """Change it, from the newest text each time, until nobody comes between."""
+        for _ in range(TRIES - 1):
+            try:
+                return self._once(name, make, context)
+            except Conflict as problem:
+                if problem.code != "agent_file_conflict":
+                    raise
+        return self._once(name, make, context)
+
+    def _once(self, name: str, make: _Make, context: ToolContext) -> str:
+        with self.units.write() as unit:
+            task = _task(unit, name, context)
+            return _way(task)(self, task, make)
+
+    def _note_refusal(self, name: str, context: ToolContext, problem: UnderstudyError) -> None:
+        principal = Principal(user_id=context.user_id, role=Role.OPERATOR)
+        author = Author(principal=principal, agent_id=context.agent_id, run_id=context.run_id)
+        record_refusal(
+            self.units, self.clock, author, WRITE_FILE, f"{context.agent_id}/{name}", problem
+        )
+
+    def locked(self, task: _Task, make: _Make) -> str:
+        """Only people change it."""
+        raise _locked(task.name, "it cannot be changed from here")
+
+    def own_copy(self, task: _Task, make: _Make) -> str:
+        """The user's own, over that of the agent."""
+        content = make(task.text)
+        if content or task.name == SOUL:
+            self.checks.copy_by_agent(task.name, content)
+        return self._keep(task, content)
+
+    def soul(self, task: _Task, make: _Make) -> str:
+        """The same for all users: with the switch, unless it is frozen, and maybe as a proposal."""
+        snapshot = task.unit.runs.snapshot(task.context.run_id)
+        locks = soul_locks(task.agent)
+        if not settings_in(snapshot).switches.self_evolve:
+            raise _soul_locked(OFF)
+        if locks.frozen:
+            raise _soul_locked(FROZEN)
+        content = make(_seen(task))
+        identity = task.unit.agents.file(task.agent.agent_id, IDENTITY)
+        self.checks.soul_by_agent(
+            content,
+            current=task.text,
+            at_start=soul_at_start(task.unit, task.context.run_id),
+            identity=_content(identity),
+        )
+        return self._proposed(task, content) if locks.review else self._keep(task, content)
+
+    def removal(self, task: _Task, make: _Make) -> str:
+        """It may be done away with, for all users, and nothing else."""
+        if make(task.text).strip():
+            raise _locked(task.name, "it can only be emptied, once all it asks for is done")
+        return UNCHANGED.format(name=task.name) if task.text is None else self._keep(task, "")
+
+    def _keep(self, task: _Task, content: str) -> str:
+        had_text = task.text is not None
+        kept = keep_version(task.unit, self.clock, task.principal, task.version(content))
+        if kept == task.stored or not (had_text or content):
+            return UNCHANGED.format(name=task.name)
+        if not content:
+            return f"removed {task.name}. That counts from your next turn on."
+        verb = "replaced" if had_text else "created"
+        return f"{verb} {task.name} ({kept.size} bytes). It counts from your next turn on."
+
+    def _proposed(self, task: _Task, content: str) -> str:
+        if content == task.text:
+            draft = _draft(task)
+            if draft is not None:
+                supersede(task.unit, draft, at_ms=self.clock.now_ms())
+            return UNCHANGED.format(name=task.name)
+        wish = Wish(
+            agent_id=task.agent.agent_id,
+            name=task.name,
+            content=content,
+            base_version=number_of(task.stored),
+            run_id=task.context.run_id,
+        )
+        proposal = propose(task.unit, self.clock, task.principal, wish)
+        return (
+            f"proposed as {proposal.proposal_id}: changes of {task.name} are reviewed, so it stays "
+            "as it is until a person has decided. There is nothing more to do for it."
+        )
+
+
+_Way: TypeAlias = Callable[[AgentContextFiles, _Task, _Make], str]
+# What is made of a change to a file that all users share; files that are not here are locked.
+SHARED: Final[Mapping[str, _Way]] = {
+    SOUL: AgentContextFiles.soul,
+    BOOTSTRAP: AgentContextFiles.removal,
+}
+
+
+def _way(task: _Task) -> _Way:
+    if task.owner is not None:
+        return AgentContextFiles.own_copy
+    return SHARED.get(task.name, AgentContextFiles.locked)
+
+
+def _task(unit: FilesUnit, name: str, context: ToolContext) -> _Task:
+    """Whose files they are; where that is not known, nobody's."""
+    try:
+        agent = unit.agents.get(context.agent_id)
+    except DamagedRecord:
+        agent = None
+    if agent is None or not context.user_id.strip():
+        raise _locked(name, NOBODY)
+    owner = context.user_id if name in PER_USER[agent.agent_type] else None
+    stored = stored_version(unit, agent.agent_id, owner, name)
+    return _Task(unit=unit, agent=agent, name=name, context=context, owner=owner, stored=stored)
+
+
+def _seen(task: _Task) -> str | None:
+    """What the run sees of a file: its own proposal, where it has made one that waits."""
+    draft = _draft(task)
+    return task.text if draft is None else draft.content
+
+
+def _draft(task: _Task) -> Proposal | None:
+    if task.owner is not None or not soul_locks(task.agent).review:
+        return None
+    return draft_of(task.unit, task.agent.agent_id, task.name, task.context.run_id)
+
+
+def _content(file: ContextFile | None) -> str | None:
+    return file.content if file is not None and file.content else None
+
+
+def _locked(name: str, why: str) -> Rejected:
+    return Rejected(
+        "file_locked",
+        domain="evolution",
+        detail=f"{name} is locked: {why}",
+        params={"name": name},
+    )
+
+
+def _soul_locked(why: str) -> Rejected:
+    return Rejected("soul_locked", domain="evolution", detail=f"{SOUL} is locked: {why}")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Have a model told what went wrong."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except UnderstudyError as problem:
+        raise ToolError(problem.detail, code=problem.code) from problem

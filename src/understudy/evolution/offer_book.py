@@ -1,0 +1,163 @@
+"""What users were offered to agree to, session by session, and what they said."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.core.clock import Clock
+from understudy.core.page import PageRequest
+from understudy.core.text import ELLIPSIS
+from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of
+from understudy.i18n.catalogue import say
+from understudy.runs.model import Run
+from understudy.runs.offers import (
+    hold_offers,
+    is_open,
+    is_over,
+    let_lapse,
+    make_offer,
+    new_offer,
+    note_wish,
+    settle_offer,
+)
+from understudy.runs.ports import RunUnit
+from understudy.runs.requests import Request, RequestKind, RequestState
+
+POSTSCRIPT: Final = "postscript"
+CALL: Final = "call"
+MESSAGE: Final = "message"
+# Under this name an answer keeps the run in which it counts.
+FOR_RUN: Final = "for_run"
+# The level that asks, where approvals name the rule's: nobody but the user.
+SCOPE: Final = "user"
+# More than one can be left of these only by a user who says the same again and again.
+LOOKED_AT: Final = 50
+_QUESTIONS: Final[Mapping[Purpose, tuple[str, str]]] = {
+    Purpose.KEEP: ("consent.offer", "consent.offer_named"),
+    Purpose.DELETE: ("consent.offer_delete", "consent.offer_delete"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Opens and finds offers. A user has at most one open offer in a session."""
+
+    clock: Clock
+
+    def open(self, unit: RunUnit, run: Run) -> None:
+        """The reply of this run offers to keep what was done as a skill."""
+        self.ask(unit, run, THIS_WORK, origin=POSTSCRIPT, call_key=f"{run.run_id}:postscript")
+
+    def was_declined(self, unit: RunUnit, run: Run) -> bool:
+        """Whether a skill is the last thing that this user said no to in this session."""
+        return self.has_declined(unit, run, THIS_WORK)
+
+    def has_declined(self, unit: RunUnit, run: Run, act: Act) -> bool:
+        """The same of anything; who has agreed to it since has changed their mind."""
+        answered = self._of(unit, run, {RequestState.ALLOWED, RequestState.DENIED})
+        last = next((offer for offer in answered if is_about(offer, act)), None)
+        return last is not None and last.state is RequestState.DENIED
+
+    def ask(
+        self, unit: RunUnit, run: Run, act: Act, *, origin: str, call_key: str, call_id: str = ""
+    ) -> None:
+        """Have an offer of this open; one that does not fit gives way to it. The run is held."""
+        hold_offers(unit, run.session_id)
+        now = self.clock.now_ms()
+        for standing in self._of(unit, run, {RequestState.PENDING}):
+            # What a reply offers is found by its own run, not by one that offered it long ago.
+            is_found = origin != POSTSCRIPT or standing.run_id == run.run_id
+            if is_found and is_open(standing, now) and is_about(standing, act):
+                return
+            self._close(unit, run, standing, now)
+        body = {**_body(run, act, origin), "tool_call_id": call_id}
+        offer = new_offer(run, call_key=f"{call_key}:offer", body=body, at_ms=now)
+        make_offer(unit, run, offer)
+
+    def open_one(self, unit: RunUnit, run: Run) -> Request | None:
+        """What this user can answer now; the session is held."""
+        now = self.clock.now_ms()
+        pending = self._of(unit, run, {RequestState.PENDING})
+        return next((offer for offer in pending if is_open(offer, now)), None)
+
+    def asks_others(self, unit: RunUnit, run: Run) -> bool:
+        """Whether somebody else in this session has an offer to answer."""
+        now = self.clock.now_ms()
+        pending = unit.requests.page(
+            PageRequest(limit=LOOKED_AT), kinds={RequestKind.OFFER}, session_id=run.session_id
+        )
+        return any(is_open(offer, now) and offer.user_id != run.user_id for offer in pending.items)
+
+    def accepted(self, unit: RunUnit, run: Run, act: Act | None = None) -> tuple[Request, ...]:
+        """What this user agreed to that covers an act, or anything at all, newest first."""
+        allowed = self._of(unit, run, {RequestState.ALLOWED})
+        return tuple(offer for offer in allowed if act is None or is_about(offer, act))
+
+    def note(self, unit: RunUnit, run: Run, act: Act) -> None:
+        """Keep that the message of this run asked for it by itself; once for all its calls."""
+        offer = new_offer(
+            run,
+            call_key=f"{run.run_id}:said:{act.purpose}",
+            body={**_body(run, act, MESSAGE), "tool_call_id": ""},
+            at_ms=self.clock.now_ms(),
+        )
+        note_wish(unit, run, offer, told={"behavior": "allow", **said_in(run)})
+
+    def answer(self, unit: RunUnit, run: Run, offer: Request, state: RequestState) -> None:
+        """The message that this run begins with accepts or declines an open offer."""
+        behavior = "allow" if state is RequestState.ALLOWED else "deny"
+        settle_offer(
+            unit,
+            run,
+            offer,
+            state,
+            told={"behavior": behavior, **said_in(run)},
+            actor=run.user_id,
+            at_ms=self.clock.now_ms(),
+        )
+
+    def _close(self, unit: RunUnit, run: Run, offer: Request, now: int) -> None:
+        if is_over(offer, now):
+            let_lapse(unit, run, offer.request_id, at_ms=now)
+            return
+        told = {"reason": "it was offered again, or something else"}
+        settle_offer(
+            unit, run, offer, RequestState.CANCELLED, told=told, actor=run.user_id, at_ms=now
+        )
+
+    def _of(self, unit: RunUnit, run: Run, states: Collection[RequestState]) -> tuple[Request, ...]:
+        return unit.requests.offers_to(run.session_id, run.user_id, states=states, limit=LOOKED_AT)
+
+
+def act_offered(offer: Request) -> Act | None:
+    """What an offer is about; None where that cannot be told any more."""
+    shown = offer.body.get("input")
+    if not isinstance(shown, Mapping):
+        return None
+    # What it shows was scrubbed, and what it is about was a skill, when it was made.
+    tool_name = str(offer.body.get("tool_name"))
+    return act_of(tool_name, shown, is_local_skill=lambda _: True, scrub=str)
+
+
+def is_about(offer: Request, act: Act) -> bool:
+    """Whether an offer, once accepted, covers an act."""
+    offered = act_offered(offer)
+    return offered is not None and offered.covers(act)
+
+
+def said_in(run: Run) -> dict[str, str]:
+    """How an answer in a message is told from one by other ways."""
+    return {"via": MESSAGE, "run_id": run.run_id, FOR_RUN: run.run_id}
+
+
+def _body(run: Run, act: Act, origin: str) -> dict[str, Any]:
+    plain, named = _QUESTIONS[act.purpose]
+    question = say(run.locale, named if act.subject else plain, name=act.subject or ELLIPSIS)
+    return {
+        "origin": origin,
+        "purpose": str(act.purpose),
+        "tool_name": act.tool_name,
+        "input": dict(act.shown),
+        "scope": SCOPE,
+        "reason": question,
+    }

@@ -1,0 +1,149 @@
+"""Use cases of proposals: looking at what agents want to change, and deciding on it."""
+
+from dataclasses import dataclass, replace
+
+from understudy.agents.keeping import NewVersion, keep_version, number_of, require_agent
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.evolution.proposals import (
+    PROPOSAL,
+    Proposal,
+    ProposalState,
+    ProposalUnit,
+    require_proposal,
+)
+from understudy.evolution.proposing import supersede
+from understudy.evolution.text_diff import text_diff
+from understudy.sessions.ports import Units
+
+MAX_REASON_CHARS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownProposal:
+    """A proposal with what it would change of the file as it is in force."""
+
+    proposal: Proposal
+    diff: str
+    # The file was changed since; it can only be rejected.
+    is_outdated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalService:
+    """Lists proposals, shows them, and decides on them in the name of a person."""
+
+    units: Units[ProposalUnit]
+    clock: Clock
+
+    def page(
+        self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
+    ) -> Page[Proposal]:
+        """Those of an agent, newest first."""
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            return unit.proposals.page(agent_id, request, state=state)
+
+    def get(self, agent_id: str, proposal_id: str) -> ShownProposal:
+        """One of them with its diff."""
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            proposal = require_proposal(unit, agent_id, proposal_id)
+            base = unit.agents.file(agent_id, proposal.name, version=proposal.base_version)
+            version = _version(unit, proposal)
+        waits = proposal.state is ProposalState.PENDING
+        return ShownProposal(
+            proposal=proposal,
+            diff=text_diff(base.content if base else None, proposal.content, proposal.name),
+            is_outdated=waits and version != proposal.base_version,
+        )
+
+    def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> Proposal:
+        """Put it in force as a new version; others that wait for the same file are overtaken."""
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            proposal = require_proposal(unit, agent_id, proposal_id)
+            PROPOSAL.check(proposal.state, ProposalState.APPROVED)
+            if proposal.state is ProposalState.APPROVED:
+                return proposal
+            if _version(unit, proposal) != proposal.base_version:
+                raise Conflict(
+                    "proposal_outdated",
+                    domain="evolution",
+                    detail=f"{proposal.name} was changed since; reject it, or write the file yourself",
+                )
+            file = keep_version(unit, self.clock, principal, _new_version(proposal))
+            decided = self._decided(principal, proposal, ProposalState.APPROVED)
+            decided = replace(decided, file_version=file.version)
+            self._keep(unit, principal, decided, "agents.approve_proposal")
+            for other in unit.proposals.waiting(agent_id, proposal.name):
+                supersede(unit, other, at_ms=file.created_at_ms)
+            return decided
+
+    def reject(
+        self, principal: Principal, agent_id: str, proposal_id: str, *, reason: str | None = None
+    ) -> Proposal:
+        """Say no to it; the file stays as it is."""
+        if reason is not None and len(reason) > MAX_REASON_CHARS:
+            raise Invalid(
+                "invalid_reason",
+                domain="evolution",
+                pointer="/reason",
+                detail=f"reason may have at most {MAX_REASON_CHARS} characters",
+            )
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            proposal = require_proposal(unit, agent_id, proposal_id)
+            PROPOSAL.check(proposal.state, ProposalState.REJECTED)
+            if proposal.state is ProposalState.REJECTED:
+                return proposal
+            decided = self._decided(principal, proposal, ProposalState.REJECTED)
+            decided = replace(decided, reason=reason)
+            self._keep(unit, principal, decided, "agents.reject_proposal")
+            return decided
+
+    def _decided(self, principal: Principal, proposal: Proposal, state: ProposalState) -> Proposal:
+        return replace(
+            proposal,
+            state=state,
+            decided_by=principal.actor,
+            decided_at_ms=self.clock.now_ms(),
+        )
+
+    def _keep(
+        self, unit: ProposalUnit, principal: Principal, decided: Proposal, action: str
+    ) -> None:
+        if not unit.proposals.decide(decided):
+            raise Conflict(
+                "proposal_state_conflict",
+                domain="evolution",
+                detail="somebody else decided on it at the same time",
+            )
+        unit.audit.add(
+            audit.done(
+                principal,
+                action,
+                f"{decided.agent_id}/{decided.proposal_id}",
+                at_ms=self.clock.now_ms(),
+                version=decided.file_version,
+            )
+        )
+
+
+def _version(unit: ProposalUnit, proposal: Proposal) -> int:
+    """The version of the file now; 0 where there is none."""
+    return number_of(unit.agents.file(proposal.agent_id, proposal.name))
+
+
+def _new_version(proposal: Proposal) -> NewVersion:
+    return NewVersion(
+        agent_id=proposal.agent_id,
+        name=proposal.name,
+        content=proposal.content,
+        run_id=proposal.run_id,
+        author=proposal.actor,
+        made_from=proposal.base_version,
+    )

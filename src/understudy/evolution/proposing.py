@@ -1,0 +1,85 @@
+"""Making a proposal of what a run would have written, and finding it again."""
+
+from dataclasses import dataclass, replace
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict
+from understudy.core.ids import new_id
+from understudy.core.principal import Principal
+from understudy.evolution.proposals import (
+    MAX_WAITING,
+    PROPOSAL,
+    Proposal,
+    ProposalState,
+    ProposalUnit,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a run wants a file of its agent to become."""
+
+    agent_id: str
+    name: str
+    content: str
+    base_version: int
+    run_id: str
+
+
+def draft_of(unit: ProposalUnit, agent_id: str, name: str, run_id: str) -> Proposal | None:
+    """What a run has proposed for a file and nobody has decided: it goes on from there."""
+    own = [each for each in unit.proposals.waiting(agent_id, name) if each.run_id == run_id]
+    return own[-1] if own else None
+
+
+def propose(unit: ProposalUnit, clock: Clock, principal: Principal, wish: Wish) -> Proposal:
+    """Have somebody decide; takes the place of what the same run proposed before."""
+    now = clock.now_ms()
+    waiting = []
+    for each in unit.proposals.waiting(wish.agent_id, wish.name):
+        if (each.run_id, each.content, each.base_version) == (
+            wish.run_id,
+            wish.content,
+            wish.base_version,
+        ):
+            return each
+        # One that was made from another version can no longer be approved.
+        if each.run_id == wish.run_id or each.base_version != wish.base_version:
+            supersede(unit, each, at_ms=now)
+        else:
+            waiting.append(each)
+    if len(waiting) >= MAX_WAITING:
+        raise Conflict(
+            "proposals_full",
+            domain="evolution",
+            detail=f"{len(waiting)} proposals for {wish.name} wait already; nothing was proposed",
+        )
+    proposal = Proposal(
+        proposal_id=new_id("prp"),
+        agent_id=wish.agent_id,
+        name=wish.name,
+        content=wish.content,
+        base_version=wish.base_version,
+        state=ProposalState.PENDING,
+        actor=principal.actor,
+        run_id=wish.run_id,
+        created_at_ms=now,
+    )
+    unit.proposals.add(proposal)
+    unit.audit.add(
+        audit.done(
+            principal,
+            "agents.propose_file",
+            f"{wish.agent_id}/{wish.name}",
+            at_ms=now,
+            reason=f"{proposal.proposal_id} in {wish.run_id}",
+        )
+    )
+    return proposal
+
+
+def supersede(unit: ProposalUnit, proposal: Proposal, *, at_ms: int) -> None:
+    """Take one back that another one, or a new version of the file, has overtaken."""
+    PROPOSAL.check(proposal.state, ProposalState.SUPERSEDED)
+    unit.proposals.decide(replace(proposal, state=ProposalState.SUPERSEDED, decided_at_ms=at_ms))

@@ -1,0 +1,102 @@
+"""What an agent became, and how: one entry for everything that happened on the way."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+from understudy.agents.model import ContextFile
+from understudy.core.page import Page, PageRequest
+from understudy.evolution.proposals import Proposal, ProposalUnit
+from understudy.runs.ports import RunUnit
+from understudy.runs.requests import Request
+from understudy.sessions.journal import JournalEvent
+from understudy.skills.model import Skill, SkillVersion
+from understudy.skills.ports import SkillUnit
+
+
+class EntryKind(StrEnum):
+    """What an entry tells of."""
+
+    SOUL_VERSION = "soul_version"  # SOUL.md was written, by a run or by a person
+    PROPOSAL = "proposal"  # a run wants SOUL.md to change, and somebody decides
+    NUDGE = "nudge"  # a run was reminded of skills
+    OFFER = "offer"  # a user was asked whether to keep something, and answered or not
+    SKILL_VERSION = "skill_version"  # a run made or changed a skill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the record of an entry lies."""
+
+    kind: EntryKind
+    at_ms: int
+    id: str
+    # The number of a version, or of an event among all events.
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoulWritten:
+    """A version of SOUL.md, and how it differs from the one before."""
+
+    file: ContextFile
+    # None where a page has shown so much that this one was left out.
+    diff: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoulProposed:
+    """A change of SOUL.md that waited for a decision, and what it was to change."""
+
+    proposal: Proposal
+    # None where a page has shown so much that this one was left out.
+    diff: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nudged:
+    """That a run was told something beside its work."""
+
+    event: JournalEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferMade:
+    """What was offered to a user, and the answer."""
+
+    offer: Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillMade:
+    """A version of a skill that a run made."""
+
+    skill: Skill
+    version: SkillVersion
+    # Whether there was no such skill before.
+    is_new: bool
+
+
+Entry: TypeAlias = SoulWritten | SoulProposed | Nudged | OfferMade | SkillMade
+
+
+class EvolutionStore(Protocol):
+    """Where to find what happened to an agent."""
+
+    def page(
+        self, agent_id: str, request: PageRequest, *, kinds: Collection[EntryKind]
+    ) -> Page[Place]:
+        """Entries of these kinds, newest first."""
+        ...
+
+    def event(self, sequence: int) -> JournalEvent | None:
+        """One event of the journal."""
+        ...
+
+
+class EvolutionUnit(SkillUnit, RunUnit, ProposalUnit, Protocol):
+    """One transaction over everything that an entry may tell of."""
+
+    @property
+    def evolution(self) -> EvolutionStore: ...

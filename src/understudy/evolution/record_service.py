@@ -1,0 +1,124 @@
+"""Reading the record of how an agent evolved, as far as the reader may know of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.agents.keeping import require_agent
+from understudy.core.errors import DamagedRecord
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal, Role
+from understudy.evolution.record import (
+    Entry,
+    EntryKind,
+    EvolutionUnit,
+    Nudged,
+    OfferMade,
+    Place,
+    SkillMade,
+    SoulProposed,
+    SoulWritten,
+)
+from understudy.evolution.soul import SOUL
+from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
+from understudy.sessions.ports import Units
+from understudy.skills.checks import knows
+from understudy.skills.line_diff import Effort
+
+# What waits for an admin's decision, only admins see.
+NEEDED: Final[Mapping[EntryKind, Role]] = {EntryKind.PROPOSAL: Role.ADMIN}
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionRecord:
+    """What happened to agents."""
+
+    units: Units[EvolutionUnit]
+
+    def page(
+        self,
+        principal: Principal,
+        agent_id: str,
+        request: PageRequest,
+        *,
+        kind: EntryKind | None = None,
+    ) -> Page[Entry]:
+        """Entries newest first, all or of one kind; a page may hold fewer than were asked for."""
+        wanted = EntryKind if kind is None else (kind,)
+        kinds = [each for each in wanted if principal.role.includes(NEEDED.get(each, Role.VIEWER))]
+        with self.units.read() as unit:
+            require_agent(unit, agent_id)
+            places = unit.evolution.page(agent_id, request, kinds=kinds)
+            found = [_told(unit, principal, agent_id, place) for place in places.items]
+        effort = Effort(PAGE_STEPS)
+        return Page(
+            items=tuple(told(effort) for told in found if told is not None),
+            next_cursor=places.next_cursor,
+        )
+
+
+# Makes the entry once nothing is read any more: comparing texts takes time that no unit is held for.
+_Told = Callable[[Effort], Entry]
+
+
+def _told(unit: EvolutionUnit, principal: Principal, agent_id: str, place: Place) -> _Told | None:
+    """What lies at a place; None where it cannot be read, or this reader may not know of it."""
+    try:
+        return _READ[place.kind](unit, principal, agent_id, place)
+    except DamagedRecord:
+        return None
+
+
+def _soul(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _Told | None:
+    file = unit.agents.file(agent_id, SOUL, version=place.number)
+    if file is None:
+        return None
+    before = _text(unit, agent_id, file.version - 1)
+    return lambda effort: SoulWritten(
+        file=file, diff=text_diff_within(effort, before, file.content, SOUL)
+    )
+
+
+def _proposal(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _Told | None:
+    proposal = unit.proposals.get(place.id)
+    if proposal is None:
+        return None
+    before = _text(unit, agent_id, proposal.base_version)
+    return lambda effort: SoulProposed(
+        proposal=proposal, diff=text_diff_within(effort, before, proposal.content, SOUL)
+    )
+
+
+def _text(unit: EvolutionUnit, agent_id: str, version: int) -> str | None:
+    """What SOUL.md said in a version; None where there is none."""
+    file = unit.agents.file(agent_id, SOUL, version=version) if version > 0 else None
+    return None if file is None else file.content
+
+
+def _nudge(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _Told | None:
+    event = unit.evolution.event(place.number)
+    return None if event is None else lambda _: Nudged(event=event)
+
+
+def _offer(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _Told | None:
+    offer = unit.requests.get(place.id)
+    return None if offer is None else lambda _: OfferMade(offer=offer)
+
+
+def _skill(unit: EvolutionUnit, principal: Principal, _: str, place: Place) -> _Told | None:
+    skill = unit.skills.get(place.id)
+    version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
+    if skill is None or version is None or not knows(unit, skill, principal):
+        return None
+    before = unit.skills.version(skill.skill_id, version.number - 1)
+    return lambda _: SkillMade(skill=skill, version=version, is_new=before is None)
+
+
+_Read = Callable[[EvolutionUnit, Principal, str, Place], _Told | None]
+_READ: Final[Mapping[EntryKind, _Read]] = {
+    EntryKind.SOUL_VERSION: _soul,
+    EntryKind.PROPOSAL: _proposal,
+    EntryKind.NUDGE: _nudge,
+    EntryKind.OFFER: _offer,
+    EntryKind.SKILL_VERSION: _skill,
+}

@@ -1,0 +1,225 @@
+"""Looks now and then at what a week of runs did, and puts what is worth a look before people."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
+from typing import Final, cast
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, UnderstudyError
+from understudy.core.principal import DAEMON
+from understudy.evolution.habits import Habits
+from understudy.evolution.resting import COOLDOWN_MS, Resting
+from understudy.evolution.suggestions import Made, Suggestion, SuggestionUnit
+from understudy.evolution.usage_rules import (
+    RULES,
+    WINDOW_MS,
+    UsageRule,
+    by_strength,
+    called_for,
+    subject_of,
+    suggested_by,
+    suggested_for,
+)
+from understudy.learnings.checks import MAX_EVIDENCE_REFS
+from understudy.learnings.guard import NO_LITERALS, Guard, texts_of
+from understudy.learnings.known import declined
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.making import NewCandidate, make_candidate
+from understudy.learnings.model import Candidate, CapturePath, EvidenceRef, Kind, Origin, Source
+from understudy.learnings.proposing import propose
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.sessions.learning_scopes import WORKSPACE
+from understudy.sessions.ports import Units
+from understudy.skills.checks import is_live
+from understudy.skills.model import Skill
+from understudy.skills.usage import Usage
+
+log = structlog.get_logger()
+
+# What nobody decides on is taken back by then.
+KEPT_MS: Final = 30 * 24 * 3600 * 1000
+# Daemons that share a database share a look.
+REST_MS: Final = 60 * 1000
+# People read these: not many at once, and none on top of many.
+MOST_AT_ONCE: Final = 10
+MOST_OPEN: Final = 50
+CONFIDENCE: Final = 60
+SHOWN_RUNS: Final = MAX_EVIDENCE_REFS - 1
+# What wakes the one who looks.
+TOPIC: Final = "suggestions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggester:
+    """Makes candidates of what the rules find; it never changes a skill or an agent."""
+
+    units: Units[SuggestionUnit]
+    clock: Clock
+    # Held by one daemon at a time; tells whether it is held here.
+    if_free: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=True)
+    listeners: Listeners = NO_LISTENERS
+    guard: Guard = NO_LITERALS
+    # The record of a skill that lies in a folder.
+    local_skill: Callable[[str], Skill | None] = lambda _: None
+    # Wakes whoever has the looks taken.
+    wake: Callable[[], None] = lambda: None
+    habits: Habits = field(default_factory=Habits)
+
+    def ended(self, unit: RunUnit, _: Run) -> None:
+        """Have somebody look, once this unit has ended a run."""
+        # Whoever ends a run has all stores of the daemon.
+        cast("SuggestionUnit", unit).afterwards(self.wake)
+
+    def look(self) -> int:
+        """Go through the last week, unless somebody does or just did; how many candidates it made."""
+        with self.if_free() as is_free:
+            return self.look_now() if is_free and self._begins() else 0
+
+    def look_now(self) -> int:
+        """Go through the last week once; tells how many candidates that made."""
+        with self.units.read() as unit:
+            chosen = self._chosen(unit)
+        made = sum(self._propose(each) for each in chosen)
+        if made:
+            log.info("suggestions.made", number=made)
+        return made
+
+    def _begins(self) -> bool:
+        now = self.clock.now_ms()
+        with self.units.write() as unit:
+            last = unit.suggestions.looked_at_ms()
+            # A look that lies ahead was noted before the clock was set back.
+            if last is not None and 0 <= now - last < REST_MS:
+                return False
+            unit.suggestions.note_look(now)
+            unit.suggestions.forget(before_ms=now - KEPT_MS - 2 * COOLDOWN_MS)
+        return True
+
+    def _chosen(self, unit: SuggestionUnit) -> tuple[Suggestion, ...]:
+        """What is to be suggested, as far as there is room for more."""
+        standing = unit.suggestions.standing()
+        room = min(MOST_AT_ONCE, MOST_OPEN - sum(each.is_open for each in standing))
+        if room <= 0:
+            return ()
+        resting = Resting(standing, now_ms=self.clock.now_ms())
+        wanted = (each for each in self._found(unit, resting) if self._is_new(unit, each))
+        return tuple(islice(wanted, room))
+
+    def _found(self, unit: SuggestionUnit, resting: Resting) -> Iterator[Suggestion]:
+        """What the rules find and nobody has to do with yet: of each rule in turn the strongest."""
+        since = self.clock.now_ms() - WINDOW_MS
+        usages = unit.skill_uses.usage_since(since)
+        rules = [self._by_figures(unit, rule, usages, resting, since) for rule in RULES]
+        in_turn = zip_longest(*rules, self._by_habit(unit, resting, since))
+        return (each for turn in in_turn for each in turn if each is not None)
+
+    def _by_figures(
+        self,
+        unit: SuggestionUnit,
+        rule: UsageRule,
+        usages: Sequence[Usage],
+        resting: Resting,
+        since_ms: int,
+    ) -> Iterator[Suggestion]:
+        for usage in called_for(rule, usages):
+            if resting.has(rule.code, subject_of(rule, usage)):
+                continue
+            skill = self._skill(unit, usage.ref)
+            found = None if skill is None else suggested_by(rule, skill, usage)
+            if found is not None:
+                run_ids = unit.skill_uses.runs_that_used(
+                    usage.ref, usage.version, since_ms=since_ms, limit=SHOWN_RUNS
+                )
+                yield replace(found, run_ids=run_ids)
+
+    def _by_habit(
+        self, unit: SuggestionUnit, resting: Resting, since_ms: int
+    ) -> Iterator[Suggestion]:
+        habits = self.habits.look(unit.suggestions, since_ms=since_ms)
+        found = (suggested_for(steps) for steps in by_strength(habits))
+        return (each for each in found if not resting.has(each.rule, each.subject))
+
+    def _skill(self, unit: SuggestionUnit, ref: str) -> Skill | None:
+        """The skill of some figures, if agents can be told of it."""
+        try:
+            skill = unit.skills.get(ref) or self.local_skill(ref)
+        except DamagedRecord:
+            return None
+        return skill if skill is not None and is_live(skill) and skill.enabled else None
+
+    def _is_new(self, unit: SuggestionUnit, found: Suggestion) -> bool:
+        try:
+            return self._candidate(unit, found) is not None
+        except UnderstudyError as problem:
+            # Such as a name that a candidate may not hold; the others do not wait for it.
+            log.info("suggestions.not_made", rule=found.rule, reason=problem.code)
+            return False
+
+    def _propose(self, found: Suggestion) -> bool:
+        now = self.clock.now_ms()
+        try:
+            with self.units.write() as unit:
+                # Again, as somebody may have decided something since.
+                candidate = self._candidate(unit, found)
+                if candidate is None:
+                    return False
+                unit.suggestions.put(_made(found, candidate))
+                return propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
+        except UnderstudyError as problem:
+            log.warning("suggestions.not_made", rule=found.rule, reason=problem.code)
+            return False
+
+    def _candidate(self, unit: SuggestionUnit, found: Suggestion) -> Candidate | None:
+        """The candidate for it; None where it is known, or was declined for the same reasons."""
+        now = self.clock.now_ms()
+        digest = _digest(found)
+        before = declined(unit, WORKSPACE, Kind.PROCEDURE, found.content, digest=digest)
+        if before is not None and before.is_repeated:
+            return None
+        wanted = replace(
+            _wanted(found, now_ms=now),
+            evidence_digest=digest,
+            reproposal_of=before.candidate_id if before else None,
+            declined_before=before is not None,
+        )
+        self.guard.check(texts_of(wanted))
+        candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=now)
+        known = unit.learnings.with_key(WORKSPACE, Kind.PROCEDURE, candidate.semantic_key)
+        return None if known else candidate
+
+
+def _wanted(found: Suggestion, *, now_ms: int) -> NewCandidate:
+    runs = (EvidenceRef(run_id=run_id) for run_id in found.run_ids[:SHOWN_RUNS])
+    return NewCandidate(
+        scope=WORKSPACE,
+        kind=Kind.PROCEDURE,
+        content=found.content,
+        confidence=CONFIDENCE,
+        source=Source(agent_id=found.agent_id),
+        evidence_refs=(EvidenceRef(note=found.note), *runs),
+        expires_at_ms=now_ms + KEPT_MS,
+        capture_path=CapturePath.USAGE,
+        # Names of tools and skills may come from outside.
+        derived_from_untrusted=True,
+    )
+
+
+def _digest(found: Suggestion) -> str:
+    """Names what speaks for it, so that the same runs are no new evidence."""
+    told = "\n".join((found.rule, found.subject, *sorted(found.run_ids)))
+    return hashlib.sha256((told if found.run_ids else f"{told}\n{found.note}").encode()).hexdigest()
+
+
+def _made(found: Suggestion, candidate: Candidate) -> Made:
+    return Made(
+        rule=found.rule,
+        subject=found.subject,
+        candidate_id=candidate.candidate_id,
+        at_ms=candidate.created_at_ms,
+    )

@@ -1,0 +1,125 @@
+"""What the figures of a week say: one table, each row with what it proposes."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.evolution.sequences import Repeated, overlap
+from understudy.evolution.suggestions import Suggestion
+from understudy.skills.model import Skill, SkillOrigin, Visibility
+from understudy.skills.usage import Usage
+
+WINDOW_DAYS: Final = 7
+WINDOW_MS: Final = WINDOW_DAYS * 24 * 3600 * 1000
+
+# So many runs must have been seen before figures mean anything.
+MIN_ENDED: Final = 5
+MIN_SUCCESS: Final = 0.5
+MIN_OFFERED: Final = 20
+
+REPEATED_TOOLS: Final = "repeated_tools"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRule:
+    """When the figures of a skill call for something, and for what. The words never change."""
+
+    code: str
+    applies: Callable[[Usage], bool]
+    # How much speaks for it: the more, the sooner it is said.
+    strength: Callable[[Usage], int]
+    says: str
+    # Whether a new version starts afresh: what is wrong may be in the text.
+    per_version: bool
+
+
+RULES: Final = (
+    UsageRule(
+        code="low_success",
+        applies=lambda it: it.ended >= MIN_ENDED and it.succeeded < MIN_SUCCESS * it.ended,
+        strength=lambda it: it.ended - it.succeeded,
+        says="Improve {skill}: fewer than half of the runs that used it within a week succeeded."
+        " Look at what those runs did, and patch its steps.",
+        per_version=True,
+    ),
+    UsageRule(
+        code="unused",
+        applies=lambda it: it.offered >= MIN_OFFERED and not it.used,
+        strength=lambda it: it.offered,
+        says="Say more plainly when to use {skill}, or switch it off: within a week many runs were"
+        " told of it, and none used it.",
+        per_version=False,
+    ),
+)
+CODES: Final = (*(rule.code for rule in RULES), REPEATED_TOOLS)
+
+
+def called_for(rule: UsageRule, usages: Iterable[Usage]) -> list[Usage]:
+    """The figures that a rule applies to, those first that most speaks for."""
+    found = (usage for usage in usages if rule.applies(usage))
+    return sorted(found, key=lambda it: (-rule.strength(it), it.ref, it.version))
+
+
+def subject_of(rule: UsageRule, usage: Usage) -> str:
+    """What a rule says something of."""
+    return f"{usage.ref} {usage.version}" if rule.per_version else usage.ref
+
+
+def suggested_by(rule: UsageRule, skill: Skill, usage: Usage) -> Suggestion | None:
+    """What a rule proposes for the current version of a skill; nothing for the product's own."""
+    if skill.is_system or usage.version != skill.version or not rule.applies(usage):
+        return None
+    return _suggestion(rule, skill, usage)
+
+
+def by_strength(found: Iterable[Repeated]) -> list[Repeated]:
+    """Repeated steps, those first that save the most work."""
+    return sorted(found, key=lambda it: (-it.work, it.agent_id, it.steps))
+
+
+def suggested_for(found: Repeated) -> Suggestion:
+    """What steps that are repeated call for: a skill of their own."""
+    return Suggestion(
+        rule=REPEATED_TOOLS,
+        subject=json.dumps([found.agent_id, *found.steps]),
+        content=f"Make a skill of what agent {found.agent_id} does again and again: it uses the"
+        f" tools {', '.join(found.steps)} in this order. Keep what those runs have in common, and"
+        " have it ask for what differs.",
+        note=f"{len(found.run_ids)} runs took these steps within {WINDOW_DAYS} days",
+        run_ids=found.run_ids,
+        agent_id=found.agent_id,
+    )
+
+
+def group_of(rule: str, subject: str) -> str:
+    """What two suggestions of a rule have in common if they are about the same."""
+    return str(json.loads(subject)[0]) if rule == REPEATED_TOOLS else subject
+
+
+def same_subject(rule: str, one: str, other: str) -> bool:
+    """Whether two suggestions of a rule are about the same: also where steps are mostly so."""
+    if one == other or rule != REPEATED_TOOLS:
+        return one == other
+    (agent, *steps), (other_agent, *other_steps) = json.loads(one), json.loads(other)
+    return bool(agent == other_agent) and overlap(tuple(steps), tuple(other_steps))
+
+
+def _suggestion(rule: UsageRule, skill: Skill, usage: Usage) -> Suggestion:
+    has_version = rule.per_version and skill.origin is not SkillOrigin.LOCAL
+    return Suggestion(
+        rule=rule.code,
+        subject=subject_of(rule, usage),
+        content=rule.says.format(
+            skill=f"version {usage.version} of the skill {_called(skill)}"
+            if has_version
+            else f"the skill {_called(skill)}"
+        ),
+        note=f"within {WINDOW_DAYS} days: offered {usage.offered}, used {usage.used},"
+        f" succeeded {usage.succeeded}, failed {usage.failed}, abandoned {usage.abandoned}",
+    )
+
+
+def _called(skill: Skill) -> str:
+    """The slug of a skill that all may know of; of others only the id, which tells nothing."""
+    return skill.slug if skill.visibility is Visibility.PUBLIC else skill.skill_id

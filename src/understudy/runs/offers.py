@@ -1,0 +1,121 @@
+"""Offers: what one user is asked beside the work of a run, which waits for no answer.
+
+An offer may outlive its run, so what guards it is the session: its row is held by whoever opens
+an offer, answers it, uses it up or lets it lapse.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from understudy.core import audit
+from understudy.core.audit import AuditEntry
+from understudy.core.ids import new_id
+from understudy.core.principal import DAEMON
+from understudy.runs.events import run_event
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit
+from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
+from understudy.sessions.ports import require_session
+
+OPEN_MS: Final = 7 * 24 * 3600 * 1000
+
+
+def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -> Request:
+    """An offer to the user of a run. `body` is shown as that of an approval is."""
+    return Request(
+        request_id=new_id("off"),
+        kind=RequestKind.OFFER,
+        run_id=run.run_id,
+        session_id=run.session_id,
+        call_key=call_key,
+        body=body,
+        created_at_ms=at_ms,
+        expires_at_ms=at_ms + OPEN_MS,
+        user_id=run.user_id,
+    )
+
+
+def hold_offers(unit: RunUnit, session_id: str) -> None:
+    """Let nobody else change the offers of a session; a run whose row is needed is held before."""
+    require_session(unit, session_id, lock=True)
+
+
+def is_open(offer: Request, now_ms: int) -> bool:
+    """Whether it can still be answered."""
+    return offer.state is RequestState.PENDING and not is_over(offer, now_ms)
+
+
+def is_over(offer: Request, now_ms: int) -> bool:
+    """Whether its time is up."""
+    return offer.expires_at_ms is not None and offer.expires_at_ms <= now_ms
+
+
+def make_offer(unit: RunUnit, run: Run, offer: Request) -> bool:
+    """Keep an open offer, in a session that is held; False when it was made before."""
+    if not unit.requests.add(offer):
+        return False
+    unit.audit.add(_entry(run.user_id, "offers.open", offer, run, at_ms=offer.created_at_ms))
+    _tell(unit, run, offer, "offer_opened", at_ms=offer.created_at_ms)
+    return True
+
+
+def settle_offer(
+    unit: RunUnit,
+    run: Run,
+    offer: Request,
+    state: RequestState,
+    *,
+    told: Mapping[str, Any],
+    actor: str,
+    at_ms: int,
+) -> Request:
+    """Keep what came of an open offer of a run, in a session that is held."""
+    REQUEST.check(offer.state, state)
+    offer = _answered(offer, state, told, actor, at_ms)
+    unit.requests.settle(offer)
+    unit.audit.add(_entry(actor, "offers.resolve", offer, run, at_ms=at_ms))
+    _tell(unit, run, offer, "offer_resolved", at_ms=at_ms)
+    return offer
+
+
+def note_wish(unit: RunUnit, run: Run, offer: Request, *, told: Mapping[str, Any]) -> None:
+    """Keep what the user of a run asked for unasked: an offer accepted before it was made."""
+    at_ms = offer.created_at_ms
+    offer = _answered(offer, RequestState.ALLOWED, told, run.user_id, at_ms)
+    if unit.requests.add(offer):
+        unit.audit.add(_entry(run.user_id, "offers.resolve", offer, run, at_ms=at_ms))
+        _tell(unit, run, offer, "offer_resolved", at_ms=at_ms)
+
+
+def let_lapse(unit: RunUnit, run: Run, offer_id: str, *, at_ms: int) -> None:
+    """Close an offer whose time is up, unless somebody was quicker; its run is held."""
+    hold_offers(unit, run.session_id)
+    offer = unit.requests.get(offer_id)
+    if offer is None or offer.state is not RequestState.PENDING:
+        return
+    offer = replace(offer, state=RequestState.EXPIRED, resolved_at_ms=at_ms)
+    unit.requests.settle(offer)
+    unit.audit.add(_entry(DAEMON.actor, "offers.expire", offer, run, at_ms=at_ms))
+    _tell(unit, run, offer, "offer_expired", at_ms=at_ms)
+
+
+def _answered(
+    offer: Request, state: RequestState, told: Mapping[str, Any], actor: str, at_ms: int
+) -> Request:
+    resolution = {"request_id": offer.request_id, **told}
+    return replace(
+        offer, state=state, resolution=resolution, resolved_by=actor, resolved_at_ms=at_ms
+    )
+
+
+def _entry(actor: str, action: str, offer: Request, run: Run, *, at_ms: int) -> AuditEntry:
+    reason = f"{offer.state}: {offer.body.get('tool_name')} in {run.run_id}"
+    entry = audit.done(DAEMON, action, offer.request_id, at_ms=at_ms, reason=reason)
+    return replace(entry, actor=actor)
+
+
+def _tell(unit: RunUnit, run: Run, offer: Request, what: str, *, at_ms: int) -> None:
+    """Let readers know which offer moved; its words are found under its id."""
+    moved = {"request_ids": [offer.request_id], "state": str(offer.state)}
+    unit.journal.append(offer.session_id, (run_event(run, what, run.status, **moved),), at_ms=at_ms)

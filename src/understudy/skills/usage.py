@@ -1,0 +1,99 @@
+"""What became of the runs that were told of a skill, and of those that used it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from understudy.runs.model import RunStatus
+
+Outcome: TypeAlias = Literal["succeeded", "failed", "abandoned"]
+
+# How the end of a run counts for the skills that it used; one that goes on counts for none yet.
+OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
+    RunStatus.COMPLETED: "succeeded",
+    RunStatus.FAILED: "failed",
+    RunStatus.INTERRUPTED: "abandoned",
+    RunStatus.CANCELLED: "abandoned",
+}
+# Of a skill that lies in a folder.
+NO_VERSION: Final = 0
+DAY_MS: Final = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """That a run was told of a version of a skill."""
+
+    # The id, or for one in a folder `local:` and its slug.
+    ref: str
+    version: int
+    run_id: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How many runs were told of a version, used it, and ended how."""
+
+    ref: str
+    version: int
+    offered: int = 0
+    used: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    abandoned: int = 0
+    last_used_at_ms: int | None = None
+
+    @property
+    def ended(self) -> int:
+        """The runs that used it and are over."""
+        return self.succeeded + self.failed + self.abandoned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedBy:
+    """How many runs that used a version are in one status."""
+
+    ref: str
+    version: int
+    status: RunStatus
+    runs: int
+    last_at_ms: int
+
+
+def day_of(at_ms: int) -> int:
+    """The day (UTC) that a moment is on, counted from 1970."""
+    return at_ms // DAY_MS
+
+
+def day_begin(at_ms: int) -> int:
+    """When that day began: figures are those of whole days."""
+    return day_of(at_ms) * DAY_MS
+
+
+def totals(offered: Mapping[tuple[str, int], int], used: tuple[UsedBy, ...]) -> tuple[Usage, ...]:
+    """The figures of each version, the newest of each skill first."""
+    by_version: dict[tuple[str, int], list[UsedBy]] = {version: [] for version in offered}
+    for it in used:
+        by_version.setdefault((it.ref, it.version), []).append(it)
+    found = [
+        _total(ref, version, offered.get((ref, version), 0), own)
+        for (ref, version), own in by_version.items()
+    ]
+    return tuple(sorted(found, key=lambda it: (it.ref, -it.version)))
+
+
+def _total(ref: str, version: int, offered: int, own: Sequence[UsedBy]) -> Usage:
+    ended: dict[str, int] = {}
+    for it in own:
+        outcome = OUTCOMES.get(it.status)
+        if outcome is not None:
+            ended[outcome] = ended.get(outcome, 0) + it.runs
+    return Usage(
+        ref=ref,
+        version=version,
+        offered=offered,
+        used=sum(it.runs for it in own),
+        last_used_at_ms=max((it.last_at_ms for it in own), default=None),
+        **ended,
+    )

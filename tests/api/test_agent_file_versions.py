@@ -1,0 +1,136 @@
+"""What context files were: looked at over HTTP, compared, brought back; and what was no text at all."""
+
+from itertools import count
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from tests.api.live import settings_at
+from tests.api.skill_desk import Desk
+from understudy.daemon.wiring import Daemon
+
+_numbers = count(1)
+
+
+def agent(desk: Desk, kind: str = "predefined") -> str:
+    """The path of a new agent."""
+    agent_id = f"versions-{next(_numbers)}"
+    desk.root.ok("POST", "/v1/agents", {"agent_id": agent_id, "agent_type": kind})
+    return f"/v1/agents/{agent_id}"
+
+
+def written(desk: Desk, path: str, *texts: str) -> str:
+    """The same path, with a version for each text; an empty one is a deletion."""
+    for text in texts:
+        if text:
+            desk.root.ok("PUT", path, {"content": text})
+        else:
+            desk.root.ok("DELETE", path)
+    return path
+
+
+def test_each_version_can_be_read_with_what_it_changed(desk: Desk) -> None:
+    path = written(desk, f"{agent(desk)}/files/SOUL.md", "Be calm.\nBe brief.\n", "Be calm.\n")
+
+    first, second = (desk.vera.ok("GET", f"{path}/versions/{at}") for at in (1, 2))
+
+    assert first["content"] == "Be calm.\nBe brief.\n"
+    assert first["diff"].startswith("--- /dev/null\n+++ b/SOUL.md\n")
+    assert (second["version"], second["actor"], second["run_id"]) == (2, "admin", None)
+    assert (second["size"], second["deleted"]) == (9, False)
+    assert second["created_at_ms"] >= first["created_at_ms"]
+    head = "--- a/SOUL.md\n+++ b/SOUL.md\n@@ -1,2 +1 @@\n Be calm.\n-Be brief."
+    assert second["diff"] == head
+
+
+def test_only_versions_that_there_are_can_be_read(desk: Desk) -> None:
+    path = written(desk, f"{agent(desk)}/files/SOUL.md", "Be calm.")
+
+    assert desk.root.refused("GET", f"{path}/versions/2") == (404, "agent_file_version_not_found")
+    for number in ("0", "-1", "one", "2147483648"):
+        assert desk.root.refused("GET", f"{path}/versions/{number}") == (400, "bad_request")
+    unknown = path.replace("SOUL", "OTHER")
+    assert desk.root.refused("GET", f"{unknown}/versions/1") == (400, "agent_file_unknown")
+    nobody = "/v1/agents/nobody/files/SOUL.md/versions/1"
+    assert desk.root.refused("GET", nobody) == (404, "agent_not_found")
+    assert desk.nobody.call("GET", f"{path}/versions/1").status_code == 401
+    # As everywhere: what a route does not know of, it does not look at.
+    assert desk.root.ok("GET", f"{path}?version=7")["version"] == 1
+
+
+def test_a_deletion_is_a_version_that_is_marked(desk: Desk) -> None:
+    path = written(desk, f"{agent(desk)}/files/AGENTS.md", "Look twice.", "", "Look.")
+
+    listed = desk.root.ok("GET", f"{path}/versions")["items"]
+    gone = desk.root.ok("GET", f"{path}/versions/2")
+
+    assert [(each["version"], each["deleted"]) for each in listed] == [
+        (3, False),
+        (2, True),
+        (1, False),
+    ]
+    assert (gone["deleted"], gone["size"], gone["content"]) == (True, 0, "")
+    assert gone["diff"].endswith("-Look twice.")
+    assert desk.root.ok("GET", f"{path}/versions/3")["diff"].startswith("--- /dev/null\n")
+    soul = written(desk, path.replace("AGENTS", "SOUL"), "Be calm.", "")
+    record = soul.partition("/files/")[0] + "/evolution"
+    assert [each["deleted"] for each in desk.root.ok("GET", record)["items"]] == [True, False]
+
+
+def test_a_deletion_cannot_be_brought_back(desk: Desk) -> None:
+    base = agent(desk)
+    soul = written(desk, f"{base}/files/SOUL.md", "Be calm.", "", "Be warm.")
+    other = written(desk, f"{base}/files/AGENTS.md", "Look twice.", "", "Look.")
+
+    refused = desk.root.call("POST", f"{soul}/restore", {"version": 2})
+    assert (refused.status_code, refused.json()["code"]) == (400, "soul_blank")
+    assert refused.json()["errors"][0]["pointer"] == "/version"
+    refused = desk.root.call("POST", f"{other}/restore", {"version": 2})
+    assert (refused.status_code, refused.json()["code"]) == (409, "agent_file_version_deleted")
+    assert "delete the file instead" in refused.json()["detail"]
+
+    assert desk.root.ok("GET", soul)["content"] == "Be warm."
+    assert desk.root.ok("GET", other)["version"] == 3
+    assert desk.root.ok("POST", f"{soul}/restore", {"version": 1})["version"] == 4
+
+
+def test_the_versions_of_a_copy_are_its_users_business(desk: Desk) -> None:
+    path = f"{agent(desk, 'open')}/users/ann/files/USER.md"
+    for text in ("Likes tea.", "Likes both."):
+        desk.ann.ok("PUT", path, {"content": text})
+    desk.ann.ok("DELETE", path)
+
+    assert desk.ann.ok("GET", f"{path}/versions/1")["content"] == "Likes tea."
+    assert "+Likes both." in desk.root.ok("GET", f"{path}/versions/2")["diff"]
+    refused = desk.bob.refused("GET", f"{path}/versions/1")
+    assert refused == (403, "agent_file_not_yours")
+    refused = desk.ann.refused("POST", f"{path}/restore", {"version": 3})
+    assert refused == (409, "agent_file_version_deleted")
+
+
+def test_null_clears_all_switches_and_one_null_is_a_mistake(api: TestClient) -> None:
+    config = {"self_evolve": True, "skill_nudge_interval": 3, "color": "blue"}
+    body = {"agent_id": "null", "agent_type": "predefined", "other_config": config}
+    api.post("/v1/agents", json=body).raise_for_status()
+    path = "/v1/agents/null"
+
+    refused = api.put(path, json={"other_config": {"self_evolve": None}})
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_other_config")
+    assert api.put(path, json={"display_name": "Ada"}).json()["other_config"] == config
+    assert api.put(path, json={"other_config": {}}).json()["other_config"] == config
+
+    cleared = api.put(path, json={"other_config": None}).json()
+
+    assert cleared["other_config"] == {}
+    assert not any(each["on"] for each in cleared["switches"])
+    assert cleared["version"] == 3
+    assert api.put(path, json={"other_config": None}).json() == cleared
+
+
+def test_the_share_of_a_soul_that_may_change_comes_from_the_settings(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path, config="[evolution]\nsoul_change_percent = 25\n")
+    daemon = Daemon(settings)
+    limits = daemon.services.context_files.checks.limits
+    daemon.ground.database.dispose()
+
+    assert limits.max_change == 0.25

@@ -1,0 +1,335 @@
+"""Offers: kept beside what runs wait for, answered by the user they were made to, open for a week."""
+
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+
+from tests.contract.conftest import House
+from tests.support.consenting import ACCEPT, Consenting, make_consenting
+from tests.support.factories import ADMIN, make_session
+from tests.support.scenes import play
+from tests.support.skilled import BOB, LEARNER, OK_MD
+from understudy.core.errors import Conflict, Invalid, NotFound, Rejected
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal, Role
+from understudy.runs.approvals import Resolution
+from understudy.runs.expiry import expire_due
+from understudy.runs.model import RunStatus
+from understudy.runs.offers import OPEN_MS, new_offer
+from understudy.runs.questions import QuestionService
+from understudy.runs.requests import RequestKind, RequestState
+from understudy.sessions.journal import EventKind
+from understudy.settings import Settings
+from understudy.storage.engine import open_engine
+from understudy.storage.migrate import alembic_config, migrate
+from understudy.testing.answers import Answer, call
+from understudy.testing.fake_model import FakeModel
+
+CREATE = call("skill_manage", {"action": "create", "content": OK_MD})
+PUBLISH = call("publish_skill", {"path": "drafts/report"})
+# A session in which publishing asks for approval, so that its run waits.
+ASKING = "asking"
+
+
+@pytest.fixture
+async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
+    here = make_consenting(house.units, house.queued, settings, fake)
+    rules = {"rules": [{"tool": "publish_skill", "decision": "ask"}]}
+    with house.units.write() as unit:
+        unit.sessions.add(make_session(ASKING, agent_id=LEARNER, permissions=rules))
+    yield here
+    await here.skilled.shop.providers.close()
+
+
+async def waiting(here: Consenting) -> str:
+    """A run that waits for an approval, and made an offer in the same breath."""
+    calls = Answer(calls=(*CREATE.calls, *PUBLISH.calls))
+    return await here.skilled.run(calls, session_id=ASKING)
+
+
+async def test_an_offer_is_listed_among_the_approvals_and_shown_under_its_id(
+    here: Consenting,
+) -> None:
+    offer = await here.offered(CREATE)
+
+    assert offer.kind is RequestKind.OFFER
+    assert offer.request_id.startswith("off_")
+    assert here.approvals.reader.get(offer.request_id) == offer
+    assert here.offers(RequestState.PENDING, session_id="s1") == ()
+    questions = QuestionService(here.skilled.units, here.skilled.shop.clock).reader
+    assert questions.page(PageRequest()).items == ()
+    with pytest.raises(NotFound):
+        questions.get(offer.request_id)
+
+
+async def test_an_offer_outlives_its_run_and_can_be_answered_long_after(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+    here.skilled.shop.clock.advance(OPEN_MS - 1)
+
+    detail = here.answer(offer, "deny", reason="not now")
+
+    assert detail.run.status is RunStatus.COMPLETED
+    [settled] = here.offers()
+    assert (settled.state, settled.resolved_by) == (RequestState.DENIED, "ann")
+    assert here.said(offer)["reason"] == "not now"
+
+
+async def test_nobody_else_answers_an_offer_but_who_acts_for_its_user(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+
+    for stranger in (BOB, ADMIN):
+        with pytest.raises(Rejected) as refused:
+            here.answer(offer, who=stranger)
+        assert refused.value.code == "offer_not_yours"
+    here.answer(offer, who=Principal(user_id="ann", role=Role.OPERATOR, acting_admin="root"))
+
+    [settled] = here.offers()
+    assert settled.resolved_by == "root as ann"
+
+
+async def test_an_offer_is_answered_once_and_as_it_is(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+
+    with pytest.raises(Invalid) as unfit:
+        here.answer(offer, updated_input={"action": "delete"})
+    here.answer(offer)
+    with pytest.raises(Conflict) as again:
+        here.answer(offer, "deny")
+
+    assert unfit.value.code == "approval_invalid_input"
+    assert again.value.code == "offer_state_conflict"
+    assert here.offers()[0].state is RequestState.ALLOWED
+
+
+async def test_two_answers_at_once_do_not_both_count(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+
+    def answer(behavior: str) -> str | None:
+        try:
+            here.answer(offer, behavior)
+        except Conflict as problem:
+            return problem.code
+        return None
+
+    with ThreadPoolExecutor(2) as pool:
+        codes = [*pool.map(answer, ("allow", "deny"))]
+
+    assert sorted(codes, key=str) == [None, "offer_state_conflict"]
+
+
+async def test_after_a_week_an_offer_has_lapsed(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+    units, clock = here.skilled.units, here.skilled.shop.clock
+    clock.advance(OPEN_MS)
+    with pytest.raises(Conflict) as late:
+        here.answer(offer)
+
+    assert expire_due(units, clock) == 1
+
+    assert late.value.code == "offer_state_conflict"
+    [lapsed] = here.offers()
+    assert lapsed.state is RequestState.EXPIRED
+    assert [entry.resource_id for entry in here.skilled.audited("offers.expire")] == [
+        offer.request_id
+    ]
+    # To accept what has lapsed is to ask anew, and another call opens another offer.
+    fresh = await here.offered(CREATE)
+    assert fresh.request_id != offer.request_id
+
+
+async def test_a_lapsed_offer_that_nobody_closed_yet_makes_way(here: Consenting) -> None:
+    first = await here.offered(CREATE)
+    here.skilled.shop.clock.advance(OPEN_MS)
+
+    await here.skilled.run(CREATE)
+
+    states = {offer.request_id: offer.state for offer in here.offers()}
+    assert states.pop(first.request_id) is RequestState.EXPIRED
+    assert [*states.values()] == [RequestState.PENDING]
+
+
+async def test_what_was_accepted_counts_in_the_next_run_of_that_user_and_in_no_other(
+    here: Consenting,
+) -> None:
+    offer = await here.offered(CREATE)
+    here.answer(offer)
+
+    bobs = await here.told(CREATE, words="Go on.", who=BOB)
+    elsewhere = await here.told(CREATE, words="Go on.", session_id="s1")
+    unrelated = await here.skilled.run(words="What is the weather like?")
+    later = await here.told(CREATE, words="And tomorrow?")
+
+    assert here.said(offer)["for_run"] == unrelated
+    for told in (bobs, elsewhere, later):
+        assert not any("version 1" in text for text in told)
+    assert here.skilled.skill() is None
+
+
+async def test_what_was_accepted_is_there_for_the_next_run_whenever_that_is(
+    here: Consenting,
+) -> None:
+    here.answer(await here.offered(CREATE))
+    here.skilled.shop.clock.advance(2 * OPEN_MS)
+
+    [told] = await here.told(CREATE, words="Go on.")
+
+    assert "version 1" in told
+
+
+async def test_what_was_accepted_in_a_message_counts_in_that_run_alone(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+    run_id = await here.skilled.run(words=ACCEPT)
+
+    [told] = await here.told(CREATE, words="And what else?")
+
+    assert here.said(offer)["for_run"] == run_id
+    assert told.startswith("approval needed")
+
+
+async def test_what_is_accepted_while_a_run_is_at_work_counts_in_it(here: Consenting) -> None:
+    run_id = await waiting(here)
+    by_kind = {it.kind: it for it in here.offers(session_id=ASKING)}
+    here.answer(by_kind[RequestKind.OFFER])
+    # The two calls that it waits for have two results; then it tries again.
+    here.skilled.fake.rule = play({"go": ("", "", CREATE)})
+    here.answer(by_kind[RequestKind.APPROVAL], "deny")
+    while here.skilled.queued:
+        await here.skilled.shop.executor.execute(here.skilled.queued.pop(0)[0])
+
+    results = here.skilled.shop.results(run_id)
+
+    assert "version 1" in results[-1]["content"]
+    assert here.skilled.skill() is not None
+
+
+async def test_a_run_that_has_slept_still_has_what_was_accepted_before_it(here: Consenting) -> None:
+    await here.skilled.run(CREATE, session_id=ASKING)
+    [offer] = here.offers(RequestState.PENDING, session_id=ASKING)
+    here.answer(offer)
+    run_id = await here.skilled.run(PUBLISH, CREATE, words="Go on.", session_id=ASKING)
+    [approval] = here.skilled.shop.runs.get(run_id).pending
+    here.skilled.shop.clock.advance(2 * OPEN_MS)
+    here.answer(approval, "deny")
+    while here.skilled.queued:
+        await here.skilled.shop.executor.execute(here.skilled.queued.pop(0)[0])
+
+    assert "version 1" in here.skilled.shop.results(run_id)[-1]["content"]
+    assert here.said(offer)["for_run"] == run_id
+
+
+async def test_a_run_waits_for_its_approval_and_not_for_its_offer(here: Consenting) -> None:
+    run_id = await waiting(here)
+    shop = here.skilled.shop
+    detail = shop.runs.get(run_id)
+    [approval] = detail.pending
+    assert detail.run.status is RunStatus.WAITING_FOR_APPROVAL
+    assert approval.kind is RequestKind.APPROVAL
+
+    here.resolve(run_id, [Resolution(request_id=approval.request_id, behavior="deny")])
+    while here.skilled.queued:
+        await shop.executor.execute(here.skilled.queued.pop(0)[0])
+
+    assert shop.runs.get(run_id).run.status is RunStatus.COMPLETED
+    [offer] = here.offers(RequestState.PENDING, session_id=ASKING)
+    assert offer.kind is RequestKind.OFFER
+
+
+async def test_an_offer_can_be_answered_while_its_run_waits(here: Consenting) -> None:
+    run_id = await waiting(here)
+    offer = next(it for it in here.offers(session_id=ASKING) if it.kind is RequestKind.OFFER)
+
+    detail = here.answer(offer)
+
+    assert detail.run.status is RunStatus.WAITING_FOR_APPROVAL
+    assert len(detail.pending) == 1
+    assert here.skilled.queued == []
+    assert here.skilled.shop.runs.get(run_id).run.asleep
+
+
+async def test_calls_and_offers_of_a_run_are_settled_together_or_not_at_all(
+    here: Consenting,
+) -> None:
+    run_id = await waiting(here)
+    by_kind = {it.kind: it.request_id for it in here.offers(session_id=ASKING)}
+    batch = [Resolution(request_id=each, behavior="allow") for each in by_kind.values()]
+
+    with pytest.raises(Rejected):
+        here.resolve(run_id, batch, who=BOB)
+    untouched = here.offers(RequestState.PENDING, session_id=ASKING)
+    detail = here.resolve(run_id, batch)
+
+    assert len(untouched) == 2
+    assert detail.run.status is RunStatus.RUNNING
+    assert here.offers(RequestState.PENDING, session_id=ASKING) == ()
+
+
+async def test_an_offer_is_not_an_approval_of_another_run(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+    other = await here.skilled.run(session_id="s1")
+    resolution = Resolution(request_id=offer.request_id, behavior="allow")
+
+    with pytest.raises(Conflict) as problem:
+        here.resolve(other, [resolution])
+
+    assert problem.value.code == "approval_state_conflict"
+
+
+async def test_the_journal_tells_which_offer_moved_and_none_of_its_words(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+    here.answer(offer)
+    with here.skilled.units.read() as unit:
+        events = unit.journal.read(session_id=LEARNER, kinds=[EventKind.RUN])
+    told = [event.data for event in events if str(event.data["type"]).startswith("offer_")]
+
+    assert [(it["type"], it["state"]) for it in told] == [
+        ("offer_opened", "pending"),
+        ("offer_resolved", "allowed"),
+    ]
+    assert {it["request_ids"][0] for it in told} == {offer.request_id}
+    assert "Weekly" not in str(told)
+    actions = ("offers.open", "offers.resolve")
+    assert [len(here.skilled.audited(action)) for action in actions] == [1, 1]
+
+
+async def test_the_database_keeps_a_user_from_having_two_open_offers(here: Consenting) -> None:
+    offer = await here.offered(CREATE)
+    run = here.skilled.shop.stored(offer.run_id)
+    second = new_offer(run, call_key="another", body=offer.body, at_ms=1)
+
+    with here.skilled.units.write() as unit:
+        assert not unit.requests.add(second)
+
+
+def test_what_runs_waited_for_before_there_were_offers_is_still_there(database_url: str) -> None:
+    engine = open_engine(database_url)
+    kept = {
+        "request_id": "apr_1",
+        "kind": "approval",
+        "run_id": "run_1",
+        "session_id": "s1",
+        "call_key": "k",
+        "audience": "user",
+        "state": "pending",
+        "body": "{}",
+        "created_at_ms": 1,
+    }
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), "0014")
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+        else:
+            connection.exec_driver_sql("SET session_replication_role = replica")
+        table = sa.table("requests", *(sa.column(name) for name in kept))
+        connection.execute(sa.insert(table).values(kept))
+        connection.commit()
+
+    migrate(engine)
+
+    with engine.connect() as connection:
+        rows = connection.execute(sa.text("SELECT * FROM requests")).mappings().all()
+    engine.dispose()
+    assert [{name: row[name] for name in kept} for row in rows] == [kept]
+    assert rows[0]["user_id"] is None

@@ -1,0 +1,193 @@
+"""How much of its soul one run may change: however many calls, attempts or sidechains it takes."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.coached import EVOLVING
+from tests.support.own_files import ANN, ROOT, OwnFiles, edit, make_own_files, write
+from tests.support.scenes import play
+from tests.support.workshop import Probe, Workshop, die
+from understudy.agents.service import AgentService
+from understudy.evolution.context_files import AgentContextFiles
+from understudy.evolution.file_checks import FileChecks
+from understudy.evolution.prompt_files import UserFiles
+from understudy.evolution.run_settings import settings_in
+from understudy.evolution.soul import SoulLimits
+from understudy.runs.sidechains import Wish
+from understudy.runs.submission import Submission
+from understudy.settings import Settings
+from understudy.testing.answers import Answer, call
+from understudy.testing.fake_model import FakeModel
+from understudy.tools.edit import EditFile
+
+one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
+LINES = 50
+
+
+@pytest.fixture
+async def files(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[OwnFiles]:
+    files = make_own_files(house.units, settings, fake)
+    AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", soul(0))
+    yield files
+    await files.shop.providers.close()
+
+
+def soul(changed: int, word: str = "gently") -> str:
+    """A soul of fifty lines, the first so many of which are no longer what they were."""
+    return "".join(f"{word if at < changed else 'calmly'} {at}\n" for at in range(LINES))
+
+
+def is_refused(told: str) -> bool:
+    return "of SOUL.md. In one run at most 40% of it may change" in told
+
+
+async def test_many_calls_of_one_run_change_no_more_than_one_may(files: OwnFiles) -> None:
+    told = await files.told(*(write("SOUL.md", soul(changed)) for changed in (18, 20, 36, 50)))
+
+    assert [is_refused(each) for each in told] == [False, False, True, True]
+    assert told[2].startswith("this would change 72% of SOUL.md.")
+    # It says how to go on, and that works.
+    assert "10 lines may always" in told[2]
+    assert "with edit_file" in told[2]
+    assert files.file() == soul(20)
+
+    [later] = await files.told(write("SOUL.md", soul(36)))
+    assert later.startswith("replaced")
+
+
+@one_database
+async def test_ten_lines_may_change_in_every_run_whatever_their_share(files: OwnFiles) -> None:
+    short = "".join(f"short {at}\n" for at in range(12))
+    AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", short)
+    edits = (edit("SOUL.md", f"short {at}\n", f"brief {at}\n") for at in range(11))
+
+    told = await files.told(*edits)
+
+    assert [is_refused(each) for each in told] == [False] * 10 + [True]
+
+
+@one_database
+async def test_a_run_may_always_go_back_to_what_it_began_with(files: OwnFiles) -> None:
+    told = await files.told(write("SOUL.md", soul(20)), write("SOUL.md", soul(0)))
+
+    assert not any(map(is_refused, told))
+    assert files.file() == soul(0)
+
+
+@one_database
+async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(files: OwnFiles) -> None:
+    def meanwhile(_: object) -> Answer:
+        agents = AgentService(files.units, files.shop.clock)
+        agents.write_file(ROOT, EVOLVING, "SOUL.md", soul(LINES, "firmly"))
+        return write("SOUL.md", soul(5))
+
+    [told] = await files.told(meanwhile)
+
+    assert is_refused(told)
+    assert files.file() == soul(LINES, "firmly")
+
+
+@one_database
+async def test_under_review_it_counts_from_the_start_as_well(files: OwnFiles) -> None:
+    files.switch(soul_review=True)
+    told = await files.told(write("SOUL.md", soul(20)), write("SOUL.md", soul(40)))
+
+    assert [is_refused(each) for each in told] == [False, True]
+
+
+@one_database
+async def test_where_there_was_no_soul_the_first_one_is_free(files: OwnFiles) -> None:
+    AgentService(files.units, files.shop.clock).delete_file(ROOT, EVOLVING, "SOUL.md")
+
+    told = await files.told(write("SOUL.md", soul(0)), write("SOUL.md", soul(LINES)))
+
+    assert [is_refused(each) for each in told] == [False, True]
+
+
+@one_database
+async def test_the_share_can_be_set(files: OwnFiles) -> None:
+    checks = FileChecks(limits=SoulLimits(max_change=1))
+    keeper = AgentContextFiles(files.units, files.shop.clock, checks)
+    shop = shop_like(files, keeper)
+    files.fake.rule = play({"go": [write("SOUL.md", soul(LINES))]})
+
+    await shop.run("go", session_id=EVOLVING)
+
+    assert files.file() == soul(LINES)
+
+
+def shop_like(files: OwnFiles, keeper: AgentContextFiles, *tools: Probe) -> Workshop:
+    """Another process, with these tools beside those for files; it shares the connections."""
+    shop = Workshop(
+        files.units,
+        files.shop.settings,
+        tools=(EditFile(keeper), *tools),
+        coach=files.shop.coach,
+        context_files=keeper,
+        prompt_files=UserFiles(),
+        clock=files.shop.clock,
+    )
+    shop.providers = files.shop.providers
+    shop.executor = shop._executor()
+    return shop
+
+
+@pytest.fixture
+def held(files: OwnFiles) -> tuple[Probe, Callable[[], Workshop]]:
+    """A tool that waits, and processes that have it."""
+    probe = Probe()
+    probe.hold()
+    return probe, lambda: shop_like(files, files.keeper, probe)
+
+
+async def test_a_run_that_is_taken_up_again_goes_by_the_same_start(
+    files: OwnFiles, held: tuple[Probe, Callable[[], Workshop]]
+) -> None:
+    probe, start = held
+    lines = [write("SOUL.md", soul(18)), call("probe", {}), write("SOUL.md", soul(36))]
+    files.fake.rule = play({"go": lines})
+    shop = start()
+    run_id = shop.submit("go", session_id=EVOLVING)
+    task = shop.begin(run_id)
+    await probe.reached()
+    await die(task)
+    probe.go_on.set()
+
+    again = start()
+    await again.execute(run_id)
+
+    assert is_refused(again.results(run_id)[-1]["content"])
+    assert files.file() == soul(18)
+    with files.units.read() as unit:
+        kept = settings_in(unit.runs.snapshot(run_id)).soul_version
+    assert kept == 2
+
+
+async def test_its_sidechains_are_no_way_round(
+    files: OwnFiles, held: tuple[Probe, Callable[[], Workshop]]
+) -> None:
+    probe, start = held
+    files.fake.rule = play(
+        {
+            "go": [write("SOUL.md", soul(18)), call("probe", {})],
+            "more": [write("SOUL.md", soul(36))],
+        }
+    )
+    shop = start()
+    run_id = shop.runs.submit(ANN, EVOLVING, Submission(content="go")).run.run_id
+    task = shop.begin(run_id)
+    await probe.reached()
+
+    spawn = shop.sidechains.spawn(ANN, run_id, "call", Wish(task="more"))
+    await shop.execute(spawn.first_run_id)
+    [within] = shop.results(spawn.first_run_id)
+    probe.go_on.set()
+    await task
+
+    assert is_refused(within["content"])
+    # Once nobody waits for it, what it does is its own.
+    on_its_own = shop.runs.submit(ANN, spawn.session_id, Submission(content="more")).run.run_id
+    await shop.execute(on_its_own)
+    assert shop.results(on_its_own)[0]["content"].startswith("replaced")

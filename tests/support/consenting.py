@@ -1,0 +1,102 @@
+"""A workshop with skills in which users must agree, and the desk at which they answer offers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.scenes import Line
+from tests.support.skilled import ANN, LEARNER, Skilled, make_skilled
+from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal
+from understudy.evolution.belongings import SkillBelongings
+from understudy.evolution.coach import EvolutionCoach
+from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.offer_book import Offers
+from understudy.evolution.skill_places import SkillPlaces
+from understudy.runs.approvals import ApprovalService, Resolution
+from understudy.runs.detail import RunDetail
+from understudy.runs.reading import Place
+from understudy.runs.requests import Request, RequestState
+from understudy.settings import Settings
+from understudy.skills.local_roots import Root
+from understudy.storage.unit import SqlUnits
+from understudy.testing.fake_model import FakeModel
+
+ACCEPT = "save as skill"
+DECLINE = "skip"
+
+
+@dataclass
+class Consenting:
+    """Runs what the fake model says, for users who are asked."""
+
+    skilled: Skilled
+    approvals: ApprovalService
+
+    async def told(self, *lines: Line, **more: Any) -> list[str]:
+        """What the tools of a run answered."""
+        run_id = await self.skilled.run(*lines, **more)
+        return [result["content"] for result in self.skilled.shop.results(run_id)]
+
+    async def offered(self, *lines: Line, **more: Any) -> Request:
+        """The offer that a run with these calls leaves open."""
+        await self.skilled.run(*lines, **more)
+        [offer] = self.offers(RequestState.PENDING)
+        return offer
+
+    def offers(
+        self, state: RequestState | None = None, session_id: str = LEARNER
+    ) -> tuple[Request, ...]:
+        """The offers of a session, oldest first."""
+        page = self.approvals.reader.page(
+            PageRequest(limit=200), state=state, session_id=session_id
+        )
+        return page.items
+
+    def answer(
+        self, offer: Request, behavior: str = "allow", who: Principal = ANN, **more: Any
+    ) -> RunDetail:
+        """Say yes or no where approvals are answered."""
+        resolution = Resolution(request_id=offer.request_id, behavior=behavior, **more)
+        return self.resolve(offer.run_id, [resolution], who)
+
+    def resolve(
+        self, run_id: str, resolutions: Sequence[Resolution], who: Principal = ANN
+    ) -> RunDetail:
+        """The same with several at once."""
+        return self.approvals.resolve(who, Place(run_id=run_id), resolutions)
+
+    def said(self, offer: Request) -> Mapping[str, Any]:
+        """What came of an offer."""
+        return self.approvals.reader.get(offer.request_id).resolution or {}
+
+    def refusals(self, action: str) -> list[str]:
+        """Why the audit says that an action was refused."""
+        entries = self.skilled.audited(action)
+        return [str(entry.reason) for entry in entries if entry.outcome == "refused"]
+
+
+def make_consenting(
+    units: SqlUnits,
+    queued: list[tuple[str, str]],
+    settings: Settings,
+    fake: FakeModel,
+    roots: tuple[Root, ...] = (),
+) -> Consenting:
+    """A workshop with the built-in agent and one that learns skills, as a daemon has them."""
+    skilled = make_skilled(units, queued, settings, fake, roots)
+    shop = skilled.shop
+    offers = Offers(shop.clock)
+    places = SkillPlaces(settings.workspace, roots)
+    shop.consent = ConsentRecords(
+        shop.clock, offers, SkillBelongings(units), is_local_skill=places.has
+    )
+    shop.coach = EvolutionCoach(units, offers)
+    shop.skills = CatalogueSkills(skilled.catalogue)
+    shop.executor = shop._executor()
+
+    def check(name: str, arguments: Mapping[str, Any]) -> None:
+        shop.registry.check(name, arguments)
+
+    return Consenting(skilled, ApprovalService(units, shop.clock, check))

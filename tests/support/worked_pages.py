@@ -1,0 +1,88 @@
+"""Pages that show a session with the commands: the files it needs, and each command with its output."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from tests.api.live import Live, live_daemon
+from tests.support.command_line import typed
+
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+FILE = re.compile(r"`([\w-]+/[\w./-]+)`:\n\n```\w+\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+# A command with what it printed.
+STEP = re.compile(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
+VARIES = (
+    (re.compile(r"\b\d+[smhd] ago|just now"), "AGO"),
+    (re.compile(r"/\S*?/demo\b"), "DEMO"),
+    (re.compile(r"[ ]+"), " "),
+    (re.compile(r"[ ]\n"), "\n"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedPage:
+    """What one page shows; `ids` are what is called otherwise each time."""
+
+    name: str
+    ids: re.Pattern[str]
+
+    @property
+    def text(self) -> str:
+        return (HOWTO / self.name).read_text()
+
+    @property
+    def files(self) -> dict[str, str]:
+        return dict(FILE.findall(self.text))
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        return [step for block in BLOCK.findall(self.text) for step in STEP.findall(block)]
+
+    @contextmanager
+    def daemon(self, place: Path) -> Iterator[Live]:
+        """The daemon that the page starts, with the page's files around it."""
+        for name, text in self.files.items():
+            file = place / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        # The daemon in this process would print its log among what commands print.
+        with (
+            capture_logs(),
+            live_daemon(place / "demo", config=self.files["demo/config.toml"]) as live,
+        ):
+            yield live
+
+    def follow(self, live: Live) -> int:
+        """Do what the page does, and see that it is told the same; how many steps there were."""
+        environment = {"UNDERSTUDY_URL": str(live.client.base_url)}
+        known: dict[str, str] = {}
+        for command, printed in self.steps:
+            name, *words = shlex.split(self.ids.sub(lambda found: known[found[0]], command))
+            result = typed(*words, env=environment)
+
+            assert name == "understudy"
+            shown = self._plain(printed)
+            assert cut_like(self._plain(result.output), shown) == shown, command
+            found = zip(self.ids.findall(printed), self.ids.findall(result.output), strict=True)
+            known.update(found)
+        return len(self.steps)
+
+    def _plain(self, text: str) -> list[str]:
+        """What does not vary from one time to the next, line by line."""
+        for pattern, word in ((self.ids, "ID"), *VARIES):
+            text = pattern.sub(word, text)
+        return text.strip().splitlines()
+
+
+def cut_like(told: Sequence[str], shown: Iterable[str]) -> list[str]:
+    """What was told, as far as the page shows each line."""
+    ends = [len(line) - 1 if line.endswith("…") else None for line in shown]
+    return [
+        line[:end] + ("" if end is None else "…") for line, end in zip(told, ends, strict=False)
+    ] + list(told[len(ends) :])
