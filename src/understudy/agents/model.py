@@ -35,6 +35,8 @@ class Agent:
     version: int = 1
 
 
+# As long as it says something, an agent is being set up.
+BOOTSTRAP: Final = "BOOTSTRAP.md"
 # The files an agent's instructions are made of, in the order the prompt shows them.
 CONTEXT_FILES: Final = (
     "SOUL.md",
@@ -42,7 +44,7 @@ CONTEXT_FILES: Final = (
     "AGENTS.md",
     "USER.md",
     "USER_PREDEFINED.md",
-    "BOOTSTRAP.md",
+    BOOTSTRAP,
     "HEARTBEAT.md",
 )
 MAX_CONTEXT_FILE_BYTES: Final = 64 * 1024

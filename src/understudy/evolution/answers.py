@@ -38,6 +38,11 @@ REFUSING: Final = (
 )  # fmt: skip
 
 
+def words_to_answer(locale: str) -> dict[str, str]:
+    """What people are told to reply: the first phrases of a language, by what they mean."""
+    return {means: phrases(f"consent.{means}")[locale][0] for means in ("save", "skip")}
+
+
 def is_accepting(text: str) -> bool:
     """Whether the whole message accepts an offer."""
     return _answers(text, "consent.save", (*POLITE, *AGREEING))

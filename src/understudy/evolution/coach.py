@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import structlog
 
-from understudy.agents.model import Agent, ContextFile
+from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
 from understudy.core.errors import UnderstudyError
+from understudy.evolution.acts import MANAGE
 from understudy.evolution.made_skills import made_skill
 from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
 from understudy.evolution.ports import NoOffers, OfferBook
@@ -26,9 +26,6 @@ from understudy.sessions.model import Session
 from understudy.sessions.ports import Units
 
 log = structlog.get_logger()
-
-BOOTSTRAP: Final = "BOOTSTRAP.md"
-SKILL_MANAGE: Final = "skill_manage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class EvolutionCoach:
         may_change_soul = switches.self_evolve and not locks.frozen
         # Short prompts, and those of an agent that is still being set up, have neither part.
         has_parts = settings.is_interactive and not is_bootstrapping(files)
-        has_tool = SKILL_MANAGE in tools
+        has_tool = MANAGE in tools
         return Briefing(
             self_evolution=SELF_EVOLUTION if has_parts and may_change_soul else "",
             skill_creation=SKILL_CREATION

@@ -12,11 +12,12 @@ from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
 from understudy.evolution.acceptances import is_for, is_unused, take_up, use_up, was_said_in
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
+from understudy.evolution.answers import words_to_answer
 from understudy.evolution.offer_book import CALL, Offers, act_offered
 from understudy.evolution.own_words import own_words
 from understudy.evolution.ports import Belongings, NothingHeld
 from understudy.evolution.wording import Consent, reads_as
-from understudy.i18n.catalogue import phrases, say
+from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
 from understudy.redaction.scrub import scrub
 from understudy.runs.model import Run
@@ -170,7 +171,6 @@ class ConsentRecords:
 
     def _refusal(self, run: Run, act: Act, reason: str, words: str | None) -> Refusal:
         spoken = locale_of(run.locale)
-        save, skip = (phrases(key)[spoken][0] for key in ("consent.save", "consent.skip"))
         entry = AuditEntry(
             at_ms=self.clock.now_ms(),
             actor=run.user_id,
@@ -182,4 +182,4 @@ class ConsentRecords:
         )
         key = _TOLD[reason, act.purpose]
         told = _TOLD_UNHEARD.get(key, key) if words is None else key
-        return Refusal(content=say(spoken, told, save=save, skip=skip), entry=entry)
+        return Refusal(content=say(spoken, told, **words_to_answer(spoken)), entry=entry)

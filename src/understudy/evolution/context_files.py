@@ -14,7 +14,7 @@ from understudy.agents.keeping import (
     number_of,
     stored_version,
 )
-from understudy.agents.model import Agent, ContextFile
+from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.overlay import PER_USER
 from understudy.agents.switches import soul_locks
 from understudy.core.clock import Clock
@@ -35,7 +35,6 @@ from understudy.tools.base import ToolContext, ToolError
 from understudy.tools.context_files import Change
 
 IDENTITY: Final = "IDENTITY.md"
-BOOTSTRAP: Final = "BOOTSTRAP.md"
 MAX_PATH_CHARS: Final = 16_384
 # How often a change is made anew because somebody else was faster.
 TRIES: Final = 4

@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from understudy.evolution.acts import MANAGE, PUBLISH
 from understudy.runs.steps import Steps
 from understudy.sessions.journal import EventKind, JournalEvent
 
 # The tools that can make one, and whether a call with these arguments does.
 MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
-    "skill_manage": lambda arguments: arguments.get("action") == "create",
-    "publish_skill": lambda _: True,
+    MANAGE: lambda arguments: arguments.get("action") == "create",
+    PUBLISH: lambda _: True,
 }
 
 

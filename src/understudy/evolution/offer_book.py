@@ -8,6 +8,7 @@ from understudy.core.clock import Clock
 from understudy.core.page import PageRequest
 from understudy.core.text import ELLIPSIS
 from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of
+from understudy.evolution.remarks import POSTSCRIPT
 from understudy.i18n.catalogue import say
 from understudy.runs.model import Run
 from understudy.runs.offers import (
@@ -23,7 +24,6 @@ from understudy.runs.offers import (
 from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request, RequestKind, RequestState
 
-POSTSCRIPT: Final = "postscript"
 CALL: Final = "call"
 MESSAGE: Final = "message"
 # Under this name an answer keeps the run in which it counts.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.agents.switches import Switches
-from understudy.i18n.catalogue import phrases, say
+from understudy.evolution.answers import words_to_answer
+from understudy.i18n.catalogue import say
 from understudy.i18n.locales import LOCALES, locale_of
 
 SILENT: Final = "NO_REPLY"
@@ -65,8 +66,7 @@ def is_silent(text: str) -> bool:
 def postscript(locale: str | None) -> str:
     """What comes after the reply: a blank line, a rule, and one paragraph in italics."""
     spoken = locale_of(locale)
-    save, skip = (phrases(key)[spoken][0] for key in ("consent.save", "consent.skip"))
-    return RULE + say(spoken, "skill.nudge_postscript", save=save, skip=skip)
+    return RULE + say(spoken, "skill.nudge_postscript", **words_to_answer(spoken))
 
 
 def with_postscript(text: str, locale: str | None) -> str:
