@@ -176,12 +176,20 @@ def test_a_daemon_that_is_killed_takes_its_servers_with_it(clock_house: House) -
     daemon = clock_house.daemon
     start(daemon, "careful")
     start(daemon, "scattered")
+    # The server is ready before what it sent away has become a sleep.
+    wait_for(lambda: is_asleep(children(daemon)), 30, what="a process to be sent away")
     left = children(daemon)
-    assert ["sleep", AWAY] in [process.cmdline() for process in left]
     os.kill(daemon.pid, signal.SIGKILL)
     daemon.wait_for_exit()
 
     wait_for(lambda: not any(map(is_alive, left)), 10, what="the servers to end")
+
+
+def is_asleep(processes: list[psutil.Process]) -> bool:
+    try:
+        return ["sleep", AWAY] in [process.cmdline() for process in processes]
+    except psutil.NoSuchProcess:
+        return False
 
 
 def is_alive(process: psutil.Process) -> bool:
