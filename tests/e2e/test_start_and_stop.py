@@ -111,7 +111,7 @@ def test_a_second_signal_ends_it_at_once(house: House) -> None:
     daemon.signal(signal.SIGTERM)
     wait_for(lambda: daemon.request("GET", "/readyz").status_code == 503, what="draining")
     daemon.signal(signal.SIGTERM)
-    assert daemon.wait_for_exit(timeout=3) != 0
+    assert daemon.wait_for_exit(timeout=12) != 0
     model.release()
     daemon.start()
     assert daemon.wait_for_run(run_id)["status"] == "completed"

@@ -71,7 +71,7 @@ async def test_a_place_is_given_back_when_the_work_fails() -> None:
     except ValueError:
         pass
 
-    async with asyncio.timeout(1), slots:
+    async with asyncio.timeout(20), slots:
         pass
     assert await slots.drain(timeout_s=0.01)
 
@@ -85,5 +85,5 @@ async def test_who_only_waited_for_a_place_and_was_cancelled_takes_none() -> Non
     release.set()
     await first
 
-    async with asyncio.timeout(1), slots:
+    async with asyncio.timeout(20), slots:
         pass

@@ -1,9 +1,8 @@
 """Asking in one's own words to delete a skill or to publish a folder, with as many traps as requests."""
 
-import time
-
 import pytest
 
+from tests.support.effort import takes_under
 from understudy.evolution.named_requests import asks_to_delete, asks_to_publish
 
 SLUG, PATH = "short-lived", "drafts/report"
@@ -95,10 +94,11 @@ def test_odd_names_are_only_names(name: str) -> None:
 
 def test_long_messages_are_read_in_no_time() -> None:
     text = "delete the " * 900 + "skill short-lived " * 500
-    began = time.perf_counter()
-
     assert not asks_to_delete(text, SLUG)
+    spaced = f"delete {SLUG}" + " " * 20_000
     assert not asks_to_publish(text.replace("delete", "publish"), PATH)
+    assert not asks_to_delete(spaced, SLUG)
 
-    assert not asks_to_delete(f"delete {SLUG}" + " " * 20_000, SLUG)
-    assert time.perf_counter() - began < 5
+    assert takes_under(2, lambda: asks_to_delete(text, SLUG))
+    assert takes_under(2, lambda: asks_to_publish(text.replace("delete", "publish"), PATH))
+    assert takes_under(2, lambda: asks_to_delete(spaced, SLUG))
