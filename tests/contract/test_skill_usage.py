@@ -279,6 +279,18 @@ def test_only_so_many_are_summed_up_at_once(units: SqlUnits) -> None:
     assert offered(units, "skl_1") == {1: 5}
 
 
+def test_no_plan_of_postgresql_takes_more_than_was_asked_for(house: House) -> None:
+    if house.engine.dialect.name == "sqlite":
+        pytest.skip("SQLite plans otherwise")
+    tell(house.units, "skl_1", *(f"run_{number}" for number in range(5)))
+
+    with house.units.write() as unit:
+        # What is left is a loop that looks into the choice once for each row.
+        for other in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize"):
+            unit.connection.exec_driver_sql(f"SET LOCAL enable_{other} = off")
+        assert unit.skill_uses.sum_up(limit=2) == 2
+
+
 def test_daemons_that_sum_up_at_once_count_nothing_twice(house: House) -> None:
     if house.engine.dialect.name == "sqlite":
         pytest.skip("one daemon per database")

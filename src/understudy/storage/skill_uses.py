@@ -96,8 +96,11 @@ class SqlSkillUses:
     ) -> Sequence[sa.Row[Any]]:
         """Remove rows, leaving alone those that somebody else is at, and answer them."""
         key = tuple(table.primary_key)
-        taken = self._dialect.locked_if_free(sa.select(*key).where(which).limit(limit))
-        statement = sa.delete(table).where(sa.tuple_(*key).in_(taken)).returning(*table.c)
+        # Chosen once: PostgreSQL may look into a plain subquery again for each row, and each time
+        # find others that are free.
+        taken = self._dialect.locked_if_free(sa.select(*key).where(which).limit(limit)).cte()
+        chosen = sa.tuple_(*key).in_(sa.select(taken))
+        statement = sa.delete(table).where(chosen).returning(*table.c)
         return self._connection.execute(statement).all()
 
     def _add(self, counts: Mapping[tuple[str, int, int], int]) -> None:
