@@ -61,7 +61,9 @@ def _daemon(kind: str, url: str | None, model_url: str, bare_cpu: float, scale: 
     heading(f"The daemon on {kind}")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        with DaemonProcess(home, database_url=url, config=route_config(model_url)) as daemon:
+        with DaemonProcess(
+            home, database_url=url, config=route_config(model_url), by_command_line=True
+        ) as daemon:
             (home / "workspace" / "note.txt").write_text("hello\n")
             _idle(daemon)
             _cpu_per_run(daemon, bare_cpu, runs=3 * scale, is_sqlite=url is None)
@@ -70,7 +72,10 @@ def _daemon(kind: str, url: str | None, model_url: str, bare_cpu: float, scale: 
         with (
             FakeModel() as fake,
             DaemonProcess(
-                home.with_name("latency"), database_url=url, config=route_config(fake.url)
+                home.with_name("latency"),
+                database_url=url,
+                config=route_config(fake.url),
+                by_command_line=True,
             ) as daemon,
         ):
             _latency(daemon, fake, runs=5 * scale)

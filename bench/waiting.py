@@ -30,7 +30,7 @@ def main(*, quick: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder, FakeModel() as fake:
         home = Path(folder) / "home"
         with (
-            DaemonProcess(home, config=route_config(fake.url)) as daemon,
+            DaemonProcess(home, config=route_config(fake.url), by_command_line=True) as daemon,
             daemon.client(timeout=120) as client,
         ):
             _must(client.put("/v1/permissions", json=ASK_FIRST))

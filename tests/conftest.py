@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.support import postgres
+from tests.support import forked, postgres
 from tests.support.environment import without_settings
 from tests.support.network import block_network
 from tests.support.postgres import MakeDatabase
@@ -30,7 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End what the workers shared."""
+    """End what this process started, and what the workers shared."""
+    forked.end_server()
     if not _is_worker(config):
         postgres.end_test_run()
 

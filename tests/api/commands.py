@@ -6,20 +6,15 @@ import subprocess
 from typing import Any
 
 from tests.api.live import Live
-from tests.support.cli import COMMAND
+from tests.support import program
 from tests.support.environment import without_settings
 
 
 def invoke(live: Live, *line: object, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
     """What a command did."""
-    done = subprocess.run(
-        [*COMMAND, "--url", str(live.client.base_url), *map(str, line)],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={**without_settings(os.environ), "TZ": "UTC"},
-        timeout=60,
+    done = program.run(
+        ["--url", str(live.client.base_url), *map(str, line)],
+        {**without_settings(os.environ), "TZ": "UTC"},
     )
     assert done.returncode == exit_code, (line, done.returncode, done.stdout, done.stderr)
     return done

@@ -115,6 +115,7 @@ async def test_servers_start_side_by_side(make_source: MakeSource, tmp_path: Pat
     servers = [replace(rude("meets", str(tmp_path), "4"), name=f"s{at}") for at in range(4)]
     source = make_source(*servers)
 
+    found: list[str] = []
     for _ in range(5):  # on a busy machine they may take more than one try
         found = await names(source)
         if len(found) == len(servers):

@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import House
+from tests.support import program
 from tests.support.cli import Terminal, environment
 from tests.support.environment import without_settings
 
@@ -18,15 +17,12 @@ PNG = b"\x89PNG\r\n\x1a\n picture"
 
 def understudy(house: House, *arguments: str | Path, code: int = 0) -> str:
     """What a command printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "understudy.cli.main", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        env={**without_settings(os.environ), "UNDERSTUDY_URL": house.daemon.url},
-        timeout=60,
+    done = program.run(
+        [*map(str, arguments)],
+        {**without_settings(os.environ), "UNDERSTUDY_URL": house.daemon.url},
     )
     assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
-    return done.stdout.decode(errors="replace").strip()
+    return done.stdout.strip()
 
 
 @pytest.fixture

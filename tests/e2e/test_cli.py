@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import House, routes_to
-from tests.support.cli import COMMAND, Cli, Terminal, environment
+from tests.support import program
+from tests.support.cli import Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
@@ -240,7 +241,7 @@ def test_watching_survives_a_restart_of_the_daemon(tmp_path: Path, model: FakeMo
         run_id = daemon.submit("s", "hello")
         model.wait_for_requests(1)
         watch = subprocess.Popen(
-            [*COMMAND, "runs", "watch", run_id, "--json"],
+            [*program.COMMAND, "runs", "watch", run_id, "--json"],
             stdout=subprocess.PIPE,
             text=True,
             env=environment(daemon),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import House, routes_to
-from tests.support.cli import COMMAND, Cli, Terminal, environment
+from tests.support import program
+from tests.support.cli import Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
@@ -201,7 +202,7 @@ def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
     (request_id,) = run["pending_approval_ids"]
     waiting = [
         subprocess.Popen(
-            [*COMMAND, "runs", verb, run["run_id"]],
+            [*program.COMMAND, "runs", verb, run["run_id"]],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -51,8 +51,14 @@ def test_a_command_that_kills_its_supervisor_does_not_get_away_from_the_daemon(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is hidden from root")
 def test_a_command_cannot_read_the_keys_of_the_daemon(tmp_path: Path, model: FakeModel) -> None:
-    env = {"OPENAI_API_KEY": KEY}
-    with DaemonProcess(tmp_path / "home", config=routes_to(model), env=env) as daemon:
+    # Forked, it would show the environment of whom it was forked from.
+    daemon = DaemonProcess(
+        tmp_path / "home",
+        env={"OPENAI_API_KEY": KEY},
+        config=routes_to(model),
+        by_command_line=True,
+    )
+    with daemon:
         told = answer_of(daemon, model, f"cat /proc/{daemon.pid}/environ")
 
     assert KEY not in told

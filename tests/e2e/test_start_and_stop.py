@@ -46,7 +46,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
 
 
 def test_a_home_belongs_to_one_daemon(tmp_path: Path) -> None:
-    with DaemonProcess(tmp_path / "home") as first:
+    with DaemonProcess(tmp_path / "home", by_command_line=True) as first:
         second = DaemonProcess(first.home)
         assert "another daemon" in refusal(second)
         assert first.get("/v1/status")["ready"] is True
@@ -76,7 +76,7 @@ def test_an_open_bind_needs_a_token(tmp_path: Path) -> None:
 
 
 def test_the_home_is_private(tmp_path: Path) -> None:
-    with DaemonProcess(tmp_path / "deep" / "home") as daemon:
+    with DaemonProcess(tmp_path / "deep" / "home", by_command_line=True) as daemon:
         for name in ("understudy.db", "workspace", "daemon.lock"):
             mode = stat.S_IMODE((daemon.home / name).stat().st_mode)
             assert mode & 0o077 == 0, name

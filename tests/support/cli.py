@@ -4,16 +4,13 @@ import json
 import os
 import pty
 import select
-import signal
 import subprocess
-import sys
 import time
 from typing import Any
 
+from tests.support import program
 from tests.support.daemon import DaemonProcess
 from tests.support.environment import without_settings
-
-COMMAND = [sys.executable, "-m", "understudy.cli.main"]
 
 
 def environment(daemon: DaemonProcess) -> dict[str, str]:
@@ -33,24 +30,12 @@ class Cli:
     def __call__(
         self, *arguments: str, code: int = 0, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*COMMAND, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment,
-            timeout=60,
-        )
+        done = program.run(arguments, self.environment, stdin=stdin)
         assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
         return done
 
     def json(self, *arguments: str, code: int = 0) -> Any:
         return json.loads(self(*arguments, "--json", code=code).stdout)
-
-
-def _hear_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Terminal:
@@ -59,15 +44,8 @@ class Terminal:
     def __init__(self, arguments: list[str], env: dict[str, str]) -> None:
         self.screen = ""
         self._ours, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [*COMMAND, *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**env, "TERM": "xterm", "COLUMNS": "100"},
-            start_new_session=True,
-            # Who is started in the background ignores Ctrl-C, and so would all that it starts.
-            preexec_fn=_hear_interrupts,
+        self.process = program.start(
+            arguments, {**env, "TERM": "xterm", "COLUMNS": "100"}, [theirs, theirs, theirs]
         )
         os.close(theirs)
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
+from tests.support import program
 from tests.support.environment import without_settings
 from tests.support.postgres_server import free_port
 
@@ -33,14 +33,18 @@ class DaemonProcess:
         database_url: str | None = None,
         env: Mapping[str, str] | None = None,
         config: str | None = None,
+        *,
+        by_command_line: bool = False,
     ) -> None:
+        """`by_command_line` is for tests of the start itself, and takes seconds longer."""
         self.home = home
         self.port = free_port()
         self.token: str | None = None
         self._database_url = database_url
         self._env = dict(env or {})
         self._log_file = home.parent / f"{home.name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._by_command_line = by_command_line
+        self._process: program.Process | None = None
         home.mkdir(parents=True, exist_ok=True)
         if config is not None:
             (home / "config.toml").write_text(config, encoding="utf-8")
@@ -76,14 +80,12 @@ class DaemonProcess:
         """Start it and wait until it answers that it is ready."""
         if self.is_running():
             raise DaemonFailed("the daemon is already running")
-        with self._log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=self.environment(),
-                start_new_session=True,
+        with self._log_file.open("ab") as log, Path(os.devnull).open("rb") as nothing:
+            self._process = program.start(
+                self.arguments(),
+                self.environment(),
+                [nothing.fileno(), log.fileno(), log.fileno()],
+                by_command_line=self._by_command_line,
             )
         if wait:
             self.wait_until_ready(timeout)
@@ -91,11 +93,14 @@ class DaemonProcess:
 
     def command(self) -> list[str]:
         """The command line that starts it."""
-        command = [sys.executable, "-m", "understudy.cli.main", "serve"]
-        command += ["--home", str(self.home), "--bind", f"127.0.0.1:{self.port}"]
+        return [*program.COMMAND, *self.arguments()]
+
+    def arguments(self) -> list[str]:
+        """What stands after the program in the command line."""
+        arguments = ["serve", "--home", str(self.home), "--bind", f"127.0.0.1:{self.port}"]
         if self._database_url is not None:
-            command += ["--database-url", self._database_url]
-        return command
+            arguments += ["--database-url", self._database_url]
+        return arguments
 
     def environment(self) -> dict[str, str]:
         """The environment it gets: ours without settings and keys, plus what the test asked for."""

@@ -11,7 +11,12 @@ SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."
 
 
 def warm_up(ground: Ground) -> None:
-    """Let the providers, the scrubber and the scorer make their tables."""
+    """Let the providers, the scrubber and the scorer make what they need."""
     ground.providers.warm()
+    make_tables()
+
+
+def make_tables() -> None:
+    """Let the scrubber and the scorer make their tables."""
     scrub_counted(SAMPLE, pii=True)
     rank("deploy", [Document(id="", fields=(Field(name="", text=SAMPLE),))])
