@@ -2,11 +2,14 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import House
 from tests.support.factories import NOW, make_new_event, make_persona, make_run
+from understudy.core.errors import DatabaseUnavailable
 from understudy.core.page import PageRequest
 from understudy.storage.postgres import START_LOCK, SUGGESTIONS_LOCK
 from understudy.storage.unit import SqlUnits
@@ -37,6 +40,29 @@ def test_a_unit_that_fails_leaves_nothing(units: SqlUnits) -> None:
         session = unit.sessions.get("s1")
     assert session is not None
     assert session.journal_length == 0
+
+
+def lose_the_connection(units: SqlUnits, *, then_look: bool) -> None:
+    with units.write() as unit:
+        unit.personas.add(make_persona())
+        # As somebody does to whom that failure is no reason to stop.
+        with suppress(sa.exc.OperationalError):
+            unit.connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+        if then_look:
+            unit.personas.get("helper")
+
+
+@pytest.mark.parametrize("then_look", [True, False])
+def test_a_unit_that_overlooks_that_its_connection_is_gone_says_so(
+    house: House, *, then_look: bool
+) -> None:
+    if house.engine.dialect.name == "sqlite":
+        pytest.skip("SQLite has no connection to lose")
+    with pytest.raises(DatabaseUnavailable):
+        lose_the_connection(house.units, then_look=then_look)
+
+    with house.units.read() as unit:
+        assert unit.personas.get("helper") is None
 
 
 async def test_a_unit_that_fails_rings_no_bell(house: House) -> None:

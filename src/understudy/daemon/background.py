@@ -132,6 +132,7 @@ class Background:
         # What nobody holds while draining is left for the next start.
         if not self._is_draining():
             self._services.upkeep.put_back_stranded()
+            self._services.upkeep.requeue_given_up()
             self._services.upkeep.wake_left()
 
     def _sweep(self) -> None:

@@ -1,6 +1,6 @@
 """Looking after runs as a whole: at start, now and then, and when the daemon stops."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -49,6 +49,7 @@ class Upkeep:
     # Held while several daemons start at once.
     exclusively: Callable[[], AbstractContextManager[None]]
     _stranded_before: frozenset[str] = field(default_factory=frozenset)
+    _given_up_before: frozenset[str] = field(default_factory=frozenset)
 
     def requeue_lost(self) -> None:
         """Runs and queue are written together; should they ever disagree, no run waits for ever."""
@@ -56,11 +57,24 @@ class Upkeep:
             with self.units.read() as unit:
                 awake = unit.runs.awake()
                 left = unit.runs.left_in_line()
-            for work_id in self.engine.lost(tuple(awake)):
-                # On a connection of the engine's own, so not within our transaction.
-                self.engine.forget([work_id])
-                self._requeue(awake[work_id])
+            self._queue_anew(awake)
             self._wake_first(left)
+
+    def requeue_given_up(self) -> None:
+        """The same for what the engine has given up on two looks in a row, and nobody here holds."""
+        with self.units.read() as unit:
+            awake = unit.runs.awake()
+        given_up = frozenset(self.engine.lost(tuple(awake)))
+        held = self.signals.active()
+        sure = {
+            work_id: awake[work_id]
+            for work_id in given_up & self._given_up_before
+            if awake[work_id] not in held
+        }
+        self._given_up_before = given_up
+        if sure:
+            with self.exclusively():
+                self._queue_anew(sure)
 
     def put_back_stranded(self) -> None:
         """Queue again what nobody has held on two looks in a row, such as after a failed claim."""
@@ -88,6 +102,12 @@ class Upkeep:
         with self.units.read() as unit:
             left = unit.runs.left_in_line()
         self._wake_first(left)
+
+    def _queue_anew(self, awake: Mapping[str, str]) -> None:
+        for work_id in self.engine.lost(tuple(awake)):
+            # On a connection of the engine's own, so not within our transaction.
+            self.engine.forget([work_id])
+            self._requeue(awake[work_id])
 
     def _wake_first(self, session_ids: Sequence[str]) -> None:
         for session_id in session_ids:

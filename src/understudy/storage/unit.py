@@ -295,7 +295,8 @@ def reachable() -> Iterator[None]:
         yield
     except OUR_FAULT:
         raise
-    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as problem:
+    # The last is what a unit hears that goes on although its connection is gone.
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError, sa.exc.PendingRollbackError) as problem:
         raise DatabaseUnavailable(
             "database_unavailable", domain="storage", detail="the database cannot be used now"
         ) from problem
@@ -385,7 +386,7 @@ class SqlUnits:
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
-        """Do something at start that only one daemon may do at a time."""
+        """Do something that only one daemon may do at a time, as at a start."""
         if self.engine.dialect.name == "postgresql":
             with reachable(), hold_lock(self.engine, START_LOCK):
                 yield
