@@ -58,6 +58,14 @@ def _learning(root: Person, made: Made) -> str:
     return str(root.ok("POST", path, {})["learning_id"])
 
 
+def _promoted(root: Person, made: Made) -> str:
+    said = {"scope": SCOPE, "kind": "procedure", "content": f"Step {next(_numbers)} comes first."}
+    candidate = root.ok("POST", "/v1/learning-candidates", said)["candidate_id"]
+    learning = root.ok("POST", f"/v1/learning-candidates/{candidate}/publish", {})["learning_id"]
+    body = {"skill_name": f"promoted-{next(_numbers)}", "instructions": "Do it."}
+    return str(root.ok("POST", f"/v1/learnings/{learning}/promote-skill", body)["skill_name"])
+
+
 def _schedule(root: Person, made: Made) -> str:
     body = {
         "name": f"schedule-{next(_numbers)}",
@@ -91,6 +99,7 @@ MAKERS: Mapping[str, Maker] = {
     "trash_name": _trashed,
     "candidate_id": _candidate,
     "learning_id": _learning,
+    "skill_name": _promoted,
     "schedule_id": _schedule,
     "message_id": _message,
     "agent_id": _always("default"),

@@ -30,7 +30,14 @@ DEFAULT: dict[str, Any] = {
         "rules": [],
     },
     "judge": {"enabled": False, "model": None, "timeout_ms": None},
-    "promotion": {"require_executed_evidence": False},
+    "promotion": {
+        "require_executed_evidence": False,
+        "min_successes": 1,
+        "min_sessions": 1,
+        "require_replay": False,
+        "canary_share_percent": 0,
+        "demote_when_worse": True,
+    },
 }
 RULE = {
     "require_evidence": False,

@@ -84,7 +84,13 @@ def test_the_context_is_what_the_prompt_would_tell(live: Live) -> None:
     ]
     assert {one["slug"] for one in asked["visible_skills"]} == set(shipped_skills())
     assert {one["reason"] for one in asked["visible_skills"]} == {"system"}
-    assert set(asked) == {"session_id", "learning_scopes", "recovered_memory", "visible_skills"}
+    assert set(asked) == {
+        "session_id",
+        "learning_scopes",
+        "recovered_memory",
+        "visible_skills",
+        "visible_skill_count",
+    }
     entry = asked["recovered_memory"]["entries"][0]
     assert set(entry) == {"run_id", "recorded_at_ms", "status", "summary"}
 

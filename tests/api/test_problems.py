@@ -2,6 +2,8 @@
 
 import errno
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from sqlalchemy import exc as sql
@@ -39,6 +41,22 @@ FIELDS = {"type", "title", "status", "detail", "code", "domain", "instance"}
 )
 def test_the_nearest_ancestor_decides_the_status(error: Exception, status: int) -> None:
     assert refusal_of(error).status == status
+
+
+def test_only_who_was_too_late_is_told_of_a_conflict() -> None:
+    """A trigger of the database is nobody's conflict."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(
+            "CREATE TABLE t (a PRIMARY KEY); INSERT INTO t VALUES (1);"
+            "CREATE TRIGGER no BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'boom'); END;"
+        )
+        told = []
+        for statement in ("INSERT INTO t VALUES (1)", "DELETE FROM t"):
+            with pytest.raises(sqlite3.IntegrityError) as problem:
+                database.execute(statement)
+            refusal = refusal_of(sql.IntegrityError(statement, {}, problem.value))
+            told.append((refusal.status, refusal.code))
+    assert told == [(409, "conflict"), (409, "change_refused")]
 
 
 @pytest.mark.parametrize(

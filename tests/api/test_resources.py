@@ -20,6 +20,7 @@ LISTS = (
     "/v1/runtime/revisions",
     "/v1/learning-candidates",
     "/v1/learnings",
+    "/v1/learning-skills",
     "/v1/runtime/learning-policy/revisions",
     "/v1/skills",
     "/v1/skills/trash",

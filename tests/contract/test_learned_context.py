@@ -13,6 +13,7 @@ from tests.support.factories import (
     make_member,
     make_persona,
     make_project,
+    make_session,
 )
 from tests.support.learned import ATLAS, PERSONA, PROJECT, SESSION, SNACK, keep, make_learning
 from tests.support.memories import LEARNED, section_in, system_text, told
@@ -303,6 +304,20 @@ async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counte
             for use in unit.learning_uses.of_learning(f"lrn_{at}", PageRequest()).items
         ]
     assert [use.run_id for use in uses].count(run_id) == 4
+
+
+async def test_what_only_tries_something_out_is_told_and_counts_as_no_use(
+    shop: Workshop, fake: FakeModel
+) -> None:
+    keep(shop.units, ATLAS)
+    with shop.units.write() as unit:
+        unit.sessions.add(make_session("trial", trial_id="trl_1"))
+
+    await shop.run("inspect Atlas", session_id="trial")
+
+    assert told(fake, name=LEARNED) == [ATLAS.learning_id]
+    with shop.units.read() as unit:
+        assert unit.learning_uses.count(ATLAS.learning_id) == 0
 
 
 async def test_what_learnings_take_is_not_there_for_runs(

@@ -12,6 +12,7 @@ from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.deciding import by_policy
+from understudy.learnings.events import Told
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.guard import Guard
 from understudy.learnings.listeners import Listeners
@@ -234,7 +235,7 @@ def test_a_replacement_that_nobody_linked_is_found_and_linked(
 
 
 def test_a_hook_that_refuses_keeps_the_learning_as_it_was(plane: Plane, units: SqlUnits) -> None:
-    def refuse(_unit: LearningUnit, _by: Principal, _learning: Learning) -> None:
+    def refuse(_unit: LearningUnit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
         raise Conflict("skill_busy", domain="skills")
 
     learning = plane.learn(ATLAS)

@@ -39,6 +39,11 @@ from understudy.learnings.model import (
 from understudy.learnings.taint import brings_others_in
 from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import SemanticCapture
+from understudy.rollout.model import EventName, EvidenceKind, Proof
+from understudy.rollout.outcome import Outcome as UseOutcome
+from understudy.rollout.replay_report import JudgedBy
+from understudy.rollout.stages import Stage
+from understudy.rollout.trial import TrialState
 from understudy.runs.model import DeliveryStatus, RunRequest, RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.runs.signals import SignalKind
@@ -95,6 +100,16 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("skills", "origin", SkillOrigin),
     ("skills", "visibility", Visibility),
     ("skills", "status", SkillStatus),
+    ("rollouts", "status", Stage),
+    ("rollout_events", "event", EventName),
+    ("rollout_evidence", "kind", EvidenceKind),
+    ("rollout_evidence", "proof", Proof),
+    ("rollout_outcomes", "stage", Stage),
+    ("rollout_outcomes", "outcome", UseOutcome),
+    ("rollout_snapshots", "status", Stage),
+    ("rollout_replay_cases", "yardstick", JudgedBy),
+    ("rollout_trials", "kind", EvidenceKind),
+    ("rollout_trials", "state", TrialState),
 ]
 MIGRATE = """
 import sys
@@ -317,13 +332,11 @@ def test_candidates_of_earlier_releases_are_kept_and_still_stand_only_once(
     with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).write() as unit:
         assert unit.candidates.get(candidate.candidate_id) == candidate
         assert not unit.candidates.add(replace(candidate, candidate_id="cand_again"))
-        counted = replace(
-            candidate,
-            candidate_id="cand_counted",
-            capture_path=CapturePath.USAGE,
-            source=Source(),
-        )
-        assert unit.candidates.add(counted)
+        for path in (CapturePath.USAGE, CapturePath.ROLLOUT):
+            counted = replace(
+                candidate, candidate_id=f"cand_{path}", capture_path=path, source=Source()
+            )
+            assert unit.candidates.add(counted)
 
 
 def test_versions_of_skills_of_earlier_releases_are_told_of_their_agent(engine: sa.Engine) -> None:

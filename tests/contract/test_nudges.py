@@ -15,6 +15,7 @@ from tests.support.coached import (
     make_coached,
     working,
 )
+from tests.support.factories import make_session
 from tests.support.memories import record_of
 from tests.support.workshop import arrived, die, restarted
 from understudy.evolution.nudges import nudge_text
@@ -116,6 +117,18 @@ async def test_without_the_switch_nothing_is_said(
     coached.fake.rule = working(FOREVER)
 
     done = await coached.run()
+
+    assert coached.sent() == [[]] * 20
+    assert coached.remarks(done.run.run_id) == []
+
+
+@one_database
+async def test_what_only_tries_something_out_is_told_nothing(coached: Coached) -> None:
+    with coached.shop.units.write() as unit:
+        unit.sessions.add(make_session("trial", agent_id=EVOLVING, trial_id="trl_1"))
+    coached.fake.rule = working(FOREVER)
+
+    done = await coached.run("trial")
 
     assert coached.sent() == [[]] * 20
     assert coached.remarks(done.run.run_id) == []

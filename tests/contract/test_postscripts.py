@@ -180,6 +180,7 @@ async def test_where_nobody_can_answer_nobody_is_asked(coached: Coached) -> None
     with coached.shop.units.write() as unit:
         child = make_session("child", agent_id=EVOLVING, parent_session_id=EVOLVING)
         unit.sessions.add(child)
+        unit.sessions.add(make_session("trial", agent_id=EVOLVING, trial_id="trl_1"))
     coached.fake.rule = working(20, at_once=20)
     kinds = (RunKind.SCHEDULED_INPUT, RunKind.MAILBOX_DELIVERY, RunKind.GOAL_CONTINUATION)
 
@@ -187,6 +188,7 @@ async def test_where_nobody_can_answer_nobody_is_asked(coached: Coached) -> None
         assert not await offered(coached, kind=kind)
     assert not await offered(coached, source_kind="heartbeat")
     assert not await offered(coached, "child")
+    assert not await offered(coached, "trial")
     assert await offered(coached)
 
 

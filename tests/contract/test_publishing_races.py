@@ -1,16 +1,14 @@
 """Several who decide at the same time, as on several daemons."""
 
-import threading
-from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import pytest
 
 from tests.support.factories import ALICE
 from tests.support.learned import SESSION
 from tests.support.learning_plane import Plane
-from understudy.core.errors import Conflict, UnderstudyError
+from tests.support.together import together
+from understudy.core.errors import Conflict
 from understudy.learnings.bulk import BulkAction, BulkRequest
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import CandidateState, LearningStatus
@@ -22,27 +20,6 @@ MANY = 6
 @pytest.fixture
 def plane(units: SqlUnits) -> Plane:
     return Plane(units)
-
-
-def together(acts: Sequence[Callable[[], object]]) -> list[Any]:
-    """What each comes to, or the conflict that it met, when all begin at once."""
-    start = threading.Barrier(len(acts))
-    answers: list[Any] = [None] * len(acts)
-
-    def run(index: int) -> None:
-        start.wait()
-        try:
-            answers[index] = acts[index]()
-        except UnderstudyError as problem:
-            answers[index] = problem
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(acts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert not any(thread.is_alive() for thread in threads)
-    return answers
 
 
 def test_one_candidate_published_by_many_at_once_becomes_one_learning(plane: Plane) -> None:

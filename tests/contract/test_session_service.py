@@ -5,10 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.factories import ADMIN, ALICE, make_member, make_run
+from understudy.agents.built_in import BUILT_IN, VERIFICATION_AGENT_ID
 from understudy.agents.model import MAX_CONTEXT_FILE_BYTES, AgentType
 from understudy.agents.service import AgentFields, AgentService
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
 from understudy.core.page import PageRequest
+from understudy.permissions.model import Decision
+from understudy.permissions.rules import read_document
 from understudy.sessions.creation import NewSession
 from understudy.sessions.model import RoutePolicy, SessionStatus
 from understudy.sessions.persona import PersonaFields, PersonaService
@@ -291,12 +294,25 @@ def test_a_project_with_a_session_that_is_not_there_is_not_made(projects: Projec
 # Agents
 
 
-def test_the_built_in_agent_is_made_once_and_stays(agents: AgentService) -> None:
-    agents.ensure_default()
+@pytest.mark.parametrize("agent_id", BUILT_IN)
+def test_the_built_in_agents_are_made_once_and_stay(agents: AgentService, agent_id: str) -> None:
+    agents.ensure_built_in()
+    agents.update(ADMIN, agent_id, AgentFields(display_name="Ours"))
+    agents.ensure_built_in()
 
-    assert agents.get("default").agent_type is AgentType.PREDEFINED
+    agent = agents.get(agent_id)
+    assert (agent.agent_type, agent.display_name) == (AgentType.PREDEFINED, "Ours")
     with pytest.raises(Conflict):
-        agents.delete(ADMIN, "default")
+        agents.delete(ADMIN, agent_id)
+
+
+def test_the_agent_that_carries_out_promoted_skills_changes_none(agents: AgentService) -> None:
+    agents.ensure_built_in()
+
+    rules = read_document(agents.get(VERIFICATION_AGENT_ID).permissions)
+
+    assert {"skill_manage", "publish_skill"} <= {rule.tool for rule in rules}
+    assert {rule.decision for rule in rules} == {Decision.DENY}
 
 
 def test_an_update_merges_and_an_empty_route_clears(agents: AgentService) -> None:

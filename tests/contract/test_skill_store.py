@@ -106,6 +106,15 @@ def test_a_skill_comes_back_as_it_was_kept(units: SqlUnits) -> None:
             assert unit.skills.trashed(other) is None
 
 
+def test_which_of_many_slugs_are_taken_is_told_at_once(units: SqlUnits) -> None:
+    keep(units, make_skill("one"), make_skill("gone", status=SkillStatus.DELETED))
+    some = [*(f"other-{at}" for at in range(1200)), "one", "gone", *ODD_TEXTS.values()]
+
+    with units.read() as unit:
+        assert unit.skills.slugs_among(some) == {"one", "gone"}
+        assert unit.skills.slugs_among([]) == frozenset()
+
+
 def test_whatever_a_skill_says_is_kept_found_and_listed(units: SqlUnits) -> None:
     said = {
         text: make_skill(f"skill-{at}", name=text, tags=(text,), frontmatter={text: text})

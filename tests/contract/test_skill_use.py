@@ -22,6 +22,8 @@ from tests.support.skilled import (
     make_skilled,
 )
 from understudy.core.principal import Principal, Role
+from understudy.permissions.globs import matches
+from understudy.permissions.sidechains import read_session_rules
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
@@ -444,6 +446,28 @@ async def test_a_fork_has_only_the_tools_of_its_skill(skilled: Skilled) -> None:
     results = skilled.shop.results(json.loads(told)["spawn"]["launch_run_id"])
     assert [each["status"] for each in results] == ["ok", "denied", "denied", "ok"]
     assert "the skill weekly-report does not use it" in results[1]["content"]
+
+
+async def test_a_fork_may_use_the_tools_of_servers_that_its_skill_names(skilled: Skilled) -> None:
+    keep_fork(skilled, "allowed_tools: [list_*, srv/read]\n")
+
+    [told] = await skilled.told(
+        use(), child=[call("list_files"), call("read_file", {"path": "x"}), "end"]
+    )
+
+    spawn = json.loads(told)["spawn"]
+    results = skilled.shop.results(spawn["launch_run_id"])
+    assert [each["status"] for each in results] == ["ok", "denied"]
+    with skilled.units.read() as unit:
+        child = unit.sessions.get(spawn["session_id"])
+    assert child is not None
+    named = {"mcp_server_allow": ["srv"], "mcp_tool_allow": ["srv/read"]}
+    assert child.capability_scope == named
+    assert (child.credential_scope or {})["mcp_server_allow"] == ["srv"]
+    assert (child.credential_scope or {})["connector_deny"] == ["*"]
+    denied = [rule.tool for rule in read_session_rules(child.permissions).all]
+    assert "read_file" in denied
+    assert not any(matches(pattern, "srv/read") for pattern in denied)
 
 
 async def test_a_fork_uses_the_route_and_the_model_of_its_skill(skilled: Skilled) -> None:

@@ -166,6 +166,8 @@ def test_what_was_published_is_not_suggested_until_it_is_taken_back(week: Week) 
     [found] = week.candidates
     service = CandidateService(week.units, week.clock)
     learning = service.publish(ALICE, found.candidate_id).learning
+    # How long people had to decide says nothing of how long it holds.
+    assert (found.expires_at_ms, learning.expires_at_ms) == (NOW + KEPT_MS, None)
 
     week.clock.advance(3 * COOLDOWN_MS)
     for _ in range(5):

@@ -12,7 +12,7 @@ from understudy.mailboxes import model as mail
 from understudy.runs import answers, artifact_tool, artifacts, sidechain_tools
 from understudy.runs.ask_user import AskUserParameters
 from understudy.sessions import sidechains, tasks
-from understudy.skills import catalogue_tools, instructions, limits
+from understudy.skills import catalogue_tools, instructions, limits, use_tool
 from understudy.tools import bodies, files, search, shell, text_files, web
 from understudy.tools.base import Tool
 
@@ -88,6 +88,7 @@ def test_the_page_lists_the_tools_in_their_order_with_effect_and_approval() -> N
         ("results of `skill_search`", f"{catalogue_tools.DEFAULT_RESULTS}; the call may"),
         ("results of `skill_search`", f"up to {catalogue_tools.MAX_RESULTS} with `max_results`"),
         ("`params` of `use_skill`", f"{instructions.MAX_ARGUMENT_CHARS:,} characters"),
+        ("`timeout_ms` of `use_skill`", f"{use_tool.WAIT_MS:,}; up to {use_tool.MAX_WAIT_MS:,}"),
         ("the SKILL.md of `skill_manage`", f"{limits.MAX_MANIFEST_BYTES:,} bytes"),
         ("the other files of `publish_skill`", f"{limits.MAX_BUNDLE_BYTES // MIB} MiB"),
         ("the other files of `publish_skill`", f"{limits.MAX_FILES - 1} files"),

@@ -33,7 +33,14 @@ DEFAULT = {
         "rules": [],
     },
     "judge": OFF,
-    "promotion": {"require_executed_evidence": False},
+    "promotion": {
+        "require_executed_evidence": False,
+        "min_successes": 1,
+        "min_sessions": 1,
+        "require_replay": False,
+        "canary_share_percent": 0,
+        "demote_when_worse": True,
+    },
 }
 
 

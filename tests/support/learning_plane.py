@@ -6,12 +6,15 @@ from typing import Any
 from tests.support.factories import ALICE, NOW
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
+from understudy.core.principal import Principal
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.counters import LearningCounters
+from understudy.learnings.events import Told
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, Kind, Learning
+from understudy.learnings.ports import LearningUnit
 from understudy.learnings.publishing import Published
 from understudy.learnings.service import LearningService
 from understudy.learnings.superseding import Replacement, Superseded
@@ -36,13 +39,17 @@ class Plane:
 
     def __post_init__(self) -> None:
         listeners = Listeners(
-            linked=(lambda _unit, _by, learning: self.linked.append(learning.learning_id),),
+            linked=(self._hear,),
             observer=self.counters,
             review=lambda: self.rung.append("reviews"),
         )
         self.candidates = CandidateService(self.units, self.clock, listeners)
         self.learnings = LearningService(self.units, self.clock, listeners)
         self.bulk = BulkService(self.candidates)
+
+    def _hear(self, _unit: LearningUnit, _by: Principal, learning: Learning) -> tuple[Told, ...]:
+        self.linked.append(learning.learning_id)
+        return ()
 
     def propose(self, content: str, **fields: Any) -> Candidate:
         """A candidate as Alice proposes it; a fact of the workspace unless told otherwise."""

@@ -20,7 +20,7 @@ from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_tools import ListSkills, SkillSearch
 from understudy.skills.change_desk import ChangeDesk
 from understudy.skills.events import SkillEvents
-from understudy.skills.fork import Forks
+from understudy.skills.fork import Forks, Worktrees
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.local_roots import Root
 from understudy.skills.local_skills import LocalSkills
@@ -120,6 +120,9 @@ def make_skilled(
     settings: Settings,
     fake: FakeModel,
     roots: tuple[Root, ...] = (),
+    *,
+    make_catalogue: type[Catalogue] = Catalogue,
+    worktrees: Worktrees | None = None,
 ) -> Skilled:
     """A workshop with the built-in agent, and with one that learns skills."""
     switches = {"skill_evolve": True}
@@ -139,7 +142,7 @@ def make_skilled(
         listener=SkillEvents(),
     )
     local = LocalSkills(roots=roots, guard=scan_skill, clock=plain.clock, patience_s=60)
-    catalogue = Catalogue(units, local)
+    catalogue = make_catalogue(units, local)
     roles: dict[str, Role] = {}
     desk = ChangeDesk(
         service=service,
@@ -148,7 +151,7 @@ def make_skilled(
         role_of=lambda context: roles[context.user_id],
     )
     names = ("read_file", "write_file", "list_files", "use_skill", "skill_manage")
-    forks = Forks(sidechains=plain.sidechains, tool_names=lambda: names)
+    forks = Forks(sidechains=plain.sidechains, tool_names=lambda: names, worktrees=worktrees)
     tools = (
         ListSkills(catalogue),
         SkillSearch(catalogue),

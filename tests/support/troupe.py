@@ -66,7 +66,7 @@ class Troupe:
     def signals(self) -> int:
         """How much is still to be done."""
         with self.units.read() as unit:
-            return len(unit.signals.waiting(limit=100))
+            return len(unit.signals.waiting(now_ms=2**62, limit=100))
 
     def grow(self, parent_id: str, *, busy: bool = True) -> str:
         """One more child of a session, as a person would make it."""

@@ -20,6 +20,7 @@ from understudy.agent.offers import tools_of
 from understudy.agent.prompt_files import AgentFiles, PromptFiles
 from understudy.agent.skill_prompt import NoSkills, SkillPrompt
 from understudy.agent.slots import Slots
+from understudy.agent.stand_ins import NoStandIns, StandIns
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
@@ -35,6 +36,7 @@ from understudy.runs.execute import RunExecutor
 from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run
+from understudy.runs.ports import EndingHook
 from understudy.runs.service import RunService
 from understudy.runs.sidechains import SidechainService
 from understudy.runs.stops import StopSignals
@@ -111,6 +113,9 @@ class Workshop:
     prompt_files: PromptFiles = field(default_factory=AgentFiles)
     clock: FrozenClock = field(default_factory=FrozenClock)
     signals: StopSignals = field(default_factory=StopSignals)
+    stand_ins: StandIns = field(default_factory=NoStandIns)
+    # What else hears of the end of a run.
+    ending: tuple[EndingHook, ...] = ()
 
     def __post_init__(self) -> None:
         self.slots = Slots(self.settings.max_active_steps)
@@ -127,7 +132,8 @@ class Workshop:
         )
         self.keeper = Keeper(self.clock, Counters())
         self.capture = self._capture()
-        self.family = Family(self.units, self.clock, self.intake, (self.capture.ended,))
+        hooks = (self.capture.ended, *self.ending)
+        self.family = Family(self.units, self.clock, self.intake, hooks)
         self.runs = RunService(
             self.units,
             self.clock,
@@ -164,6 +170,7 @@ class Workshop:
             memories=Recollector(self.clock, self.keeper),
             skills=self.skills,
             files=self.prompt_files,
+            stand_ins=self.stand_ins,
         )
         return RunExecutor(
             self.units,

@@ -13,6 +13,7 @@ from understudy.core.clock import Clock
 from understudy.core.text import preview
 from understudy.evolution.consent import Call
 from understudy.permissions.model import Decision, Verdict
+from understudy.permissions.outright import is_among
 from understudy.providers.base import ToolCall
 from understudy.runs.approvals import is_word_of, new_approval
 from understudy.runs.model import Run
@@ -34,12 +35,19 @@ class Offer:
 
     registry: ToolRegistry
     names: Collection[str]
+    # Patterns of those that it is never told of, as each call of them would be denied.
+    withheld: Collection[str] = ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names that the model is told."""
+        return tuple(name for name in self.names if not is_among(self.withheld, name))
 
     def find(self, call: ToolCall) -> Tool:
         """The tool that a call is for, or a `ToolError` that lists those there are."""
         name = self.registry.canonical(call.name)
         if name not in self.names:
-            available = ", ".join(self.names) or "none"
+            available = ", ".join(self.told) or "none"
             shown = repr(preview(call.name, NAME_CHARS))
             raise ToolError(
                 f"there is no tool {shown}; available: {available}", code="unknown_tool"

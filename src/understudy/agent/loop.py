@@ -22,9 +22,12 @@ from understudy.agent.recall import mark_start, recall
 from understudy.agent.skill_prompt import SKILLS_KEY, NoSkills, SkillPrompt
 from understudy.agent.slots import Slots
 from understudy.agent.specs import SpecCosts, specs_of
+from understudy.agent.stand_ins import NoStandIns, StandIns
 from understudy.agent.stream import DeltaHub
-from understudy.agent.toolbox import Toolbox
+from understudy.agent.toolbox import WORKDIR_KEY, Toolbox
 from understudy.agent.turn import Turn, piece_of, reply_events
+from understudy.agent.withheld import KEY as WITHHELD_KEY
+from understudy.agent.withheld import withheld_in
 from understudy.agents.model import Agent
 from understudy.core.errors import UnderstudyError
 from understudy.core.tokens import estimate_tokens
@@ -87,6 +90,7 @@ class AgentLoop:
     coach: Coach = field(default_factory=NoCoach)
     consent: ConsentGate = field(default_factory=NoConsent)
     costs: SpecCosts = field(default_factory=SpecCosts)
+    stand_ins: StandIns = field(default_factory=NoStandIns)
 
     def prepare(
         self, unit: RunUnit, run: Run, session: Session, *, input_offset: int
@@ -95,7 +99,9 @@ class AgentLoop:
         self.consent.hear(unit, run, session)
         agent = unit.agents.get(run.agent_id)
         files = self.files.files(unit, run, agent)
-        tools = self.enabled_tools(unit, agent)
+        withheld = withheld_in(agent, session)
+        enabled = self.enabled_tools(unit, agent)
+        tools = Offer(registry=self.registry, names=enabled, withheld=withheld).told
         most = prompt_limit(self._context_window(run))
         skills = self.skills.section(unit, run, session, tools)
         briefing = self.coach.brief(run, session, agent=agent, files=files, tools=tools)
@@ -112,11 +118,13 @@ class AgentLoop:
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
         return {
             "system": render((*sections, *recalled_sections(recalled.sections))),
-            "tools": list(tools),
+            "tools": list(enabled),
+            WITHHELD_KEY: list(withheld),
             "max_steps": min(limit for limit in limits if limit is not None),
             SNAPSHOT_KEY: recalled.report,
             SKILLS_KEY: skills.report,
             EVOLUTION_KEY: briefing.record,
+            WORKDIR_KEY: session.workdir,
             **start.marks,
         }
 
@@ -135,10 +143,20 @@ class AgentLoop:
             return Ending(status=RunStatus.FAILED, error=problem.detail)
 
     async def _offer(self, execution: Execution) -> Offer:
-        """The tools of this run: those fixed at its start, and what other sources have now."""
+        """The tools of this run, or those that stand in for them."""
+        offer = await self._own_offer(execution)
+        if not self.stand_ins.concerns(execution.run):
+            return offer
+        registry = await patiently(self.stand_ins.registry, execution, offer.registry)
+        return replace(offer, registry=registry)
+
+    async def _own_offer(self, execution: Execution) -> Offer:
+        """What was fixed at its start, and what other sources have now."""
         names = tuple(execution.snapshot["tools"])
+        # Snapshots of runs that began under an older version do not say.
+        withheld = tuple(execution.snapshot.get(WITHHELD_KEY, ()))
         if not self.sources:
-            return Offer(registry=self.registry, names=names)
+            return Offer(registry=self.registry, names=names, withheld=withheld)
         session = await patiently(self._session, execution.run.session_id)
         found = [
             tool
@@ -148,6 +166,7 @@ class AgentLoop:
         return Offer(
             registry=self.registry.extended(found),
             names=(*names, *(tool.name for tool in found)),
+            withheld=withheld,
         )
 
     def _session(self, session_id: str) -> Session:
@@ -296,4 +315,5 @@ class AgentLoop:
             tools=() if turn.is_last else specs_of(offer),
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
+            fallback_model=execution.run.route.fallback_model,
         )

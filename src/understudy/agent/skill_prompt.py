@@ -65,16 +65,18 @@ class CatalogueSkills:
             return SkillText(report={"problem": problem.code})
         can_search = SKILL_SEARCH in tools
         listed = inlined(offered, can_search=can_search)
-        _note(cast("SkillUnit", unit), run, listed)
+        if run.trial_id is None:
+            _note(cast("SkillUnit", unit), run, listed)
         return SkillText(
             text=skills_section(offered, can_search=can_search, can_use=True),
             report=_report(offered, listed),
         )
 
     def _offered(self, unit: SkillUnit, run: Run, session: Session) -> tuple[Offered, ...]:
-        return self.catalogue.offered(
+        offered = self.catalogue.offered(
             unit, agent_id=run.agent_id, user_id=run.user_id, session=session
         )
+        return tuple(one for one in offered if one.unusable is None)
 
 
 def _note(unit: SkillUnit, run: Run, listed: Sequence[Offered]) -> None:

@@ -10,9 +10,9 @@ from understudy.tools.registry import ToolRegistry
 
 
 def specs_of(offer: Offer) -> tuple[ToolSpec, ...]:
-    """The tools of an offer that there are."""
+    """The tools of an offer that there are, without those that could not be called."""
     registry = offer.registry
-    return tuple(_spec(registry, name) for name in offer.names if name in registry.names())
+    return tuple(_spec(registry, name) for name in offer.told if name in registry.names())
 
 
 def spec_tokens(tool: ToolSpec) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -21,7 +21,9 @@ from understudy.runs.ports import RunUnit
 from understudy.runs.stops import Stopped
 from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.tools.base import NotYet, ToolContext, ToolError
+from understudy.tools.base import NotYet, ToolContext, ToolError, in_thread
+from understudy.tools.paths import open_directory, parse_path, readable_errors
+from understudy.tools.place import Place
 
 log = structlog.get_logger()
 
@@ -32,6 +34,8 @@ UNKNOWN_OUTCOME: Final = (
 )
 
 
+# In the snapshot of a run: where in the workspace its session works.
+WORKDIR_KEY: Final = "workdir"
 CHANGED: Final = "[the person who allowed this changed the arguments to {arguments}]"
 
 
@@ -51,6 +55,24 @@ class Outcome:
     entry: AuditEntry | None = None
 
 
+class Workdirs(Protocol):
+    """Somebody who has the folders in which sessions work."""
+
+    def ready(self, workspace: Path, workdir: str) -> Place:
+        """The folder, made if it is not there; a `ToolError` when it cannot be used. Blocks."""
+        ...
+
+
+class PlainWorkdirs:
+    """Makes empty folders."""
+
+    def ready(self, workspace: Path, workdir: str) -> Place:
+        """The folder, never reached through a link."""
+        parts = parse_path(workdir).parts
+        with readable_errors(workdir), open_directory(workspace, parts, create=True):
+            return Place(workspace, parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Toolbox:
     """Carries out tool calls for a run."""
@@ -59,6 +81,7 @@ class Toolbox:
     workspace: Path
     slots: Slots
     observer: ToolObserver
+    workdirs: Workdirs = field(default_factory=PlainWorkdirs)
 
     async def run_all(
         self, execution: Execution, step: int, calls: tuple[ToolCall, ...], offer: Offer
@@ -164,23 +187,15 @@ class Toolbox:
                 # Written before the tool runs, so that a crash cannot hide that it was begun;
                 # and not before it may run, or a call that only waited would count as begun.
                 await execution.steps.write([begin])
-            return await self._call(admitted, asked)
+            return await self._call(execution, admitted, asked)
 
-    async def _call(self, admitted: Admitted, asked: Asked) -> Outcome:
+    async def _call(self, execution: Execution, admitted: Admitted, asked: Asked) -> Outcome:
         tool, run, entry = admitted.tool, asked.run, admitted.entry
-        context = ToolContext(
-            session_id=run.session_id,
-            run_id=run.run_id,
-            agent_id=run.agent_id,
-            user_id=run.user_id,
-            call_id=asked.call.call_id,
-            call_key=asked.key,
-            workspace=self.workspace,
-        )
         limit_s: float = getattr(tool, "timeout_s", TIMEOUT_S)
         try:
+            place = await self._place(execution)
             async with asyncio.timeout(limit_s):
-                content = await tool.call(admitted.arguments, context)
+                content = await tool.call(admitted.arguments, _context(asked, place))
         except NotYet:
             raise
         except ToolError as problem:
@@ -193,6 +208,13 @@ class Toolbox:
             content = "the tool failed unexpectedly"
             return Outcome(status="error", content=content, executed=True, entry=entry)
         return Outcome(status="ok", content=content, executed=True, entry=entry)
+
+    async def _place(self, execution: Execution) -> Place:
+        # Snapshots of runs that began under an older version do not say.
+        workdir = execution.snapshot.get(WORKDIR_KEY)
+        if workdir is None:
+            return Place(self.workspace)
+        return await in_thread(self.workdirs.ready, self.workspace, str(workdir))
 
     def _bounded(self, content: str, asked: Asked) -> tuple[str, Artifact | None]:
         """What the model is shown, and the whole where that is only a part of it."""
@@ -208,6 +230,20 @@ class Toolbox:
         return cut(content, artifact.artifact_id), artifact
 
 
+def _context(asked: Asked, place: Place) -> ToolContext:
+    run = asked.run
+    return ToolContext(
+        session_id=run.session_id,
+        run_id=run.run_id,
+        agent_id=run.agent_id,
+        user_id=run.user_id,
+        call_id=asked.call.call_id,
+        call_key=asked.key,
+        workspace=place.path,
+        depth=len(place.below),
+    )
+
+
 def _raise_worst(done: Sequence[BaseException | None]) -> None:
     """Raise what went wrong, if anything; that the run was stopped comes last."""
     problems = [
@@ -220,9 +256,11 @@ def _raise_worst(done: Sequence[BaseException | None]) -> None:
 def _sleep_over(held: Sequence[Held], waiting: Sequence[NotYet]) -> Sleep:
     """What the run asks for before it can go on."""
     requests = [each.request for each in (*held, *waiting) if isinstance(each, Held | Asks)]
+    ends = [each.until_ms for each in waiting if each.until_ms is not None]
     return Sleep(
         requests=tuple(request for request in requests if request is not None),
         entries=tuple(each.entry for each in held if each.entry is not None),
+        until_ms=min(ends, default=None),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.agents.built_in import BUILT_IN
 from understudy.agents.keeping import (
     NewVersion,
     ShownVersion,
@@ -17,7 +18,6 @@ from understudy.agents.keeping import (
     shown_version,
 )
 from understudy.agents.model import (
-    DEFAULT_AGENT_ID,
     DEFAULT_MAX_TOOL_ITERATIONS,
     MAX_TOOL_ITERATIONS,
     Agent,
@@ -61,13 +61,13 @@ class AgentService:
     # Refuses what a person may not write into a file.
     check_content: Callable[[str, str], None] = lambda _, __: None
 
-    def ensure_default(self) -> None:
-        """Make the built-in agent when it is not there yet."""
+    def ensure_built_in(self) -> None:
+        """Make the built-in agents that are not there yet; others of the same name stay."""
+        now = self.clock.now_ms()
         with self.units.write() as unit:
-            if unit.agents.get(DEFAULT_AGENT_ID) is None:
-                unit.agents.add(self._fresh(DEFAULT_AGENT_ID, AgentType.PREDEFINED))
-                now = self.clock.now_ms()
-                unit.audit.add(audit.done(DAEMON, "agents.create", DEFAULT_AGENT_ID, at_ms=now))
+            for agent_id, built_in in BUILT_IN.items():
+                if unit.agents.add(built_in.made(agent_id, at_ms=now)):
+                    unit.audit.add(audit.done(DAEMON, "agents.create", agent_id, at_ms=now))
 
     def create(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
         """A new agent; a taken id is a conflict."""
@@ -108,14 +108,14 @@ class AgentService:
             return changed
 
     def delete(self, principal: Principal, agent_id: str) -> None:
-        """Delete an agent that no session uses; the built-in one stays."""
+        """Delete an agent that no session uses; the built-in ones stay."""
         with self.units.write() as unit:
             agent = require_agent(unit, agent_id)
-            if agent_id == DEFAULT_AGENT_ID or unit.agents.in_use(agent_id):
+            if agent_id in BUILT_IN or unit.agents.in_use(agent_id):
                 raise Conflict(
                     "agent_in_use",
                     domain="agents",
-                    detail="the built-in agent and agents with sessions cannot be deleted",
+                    detail="built-in agents and agents with sessions cannot be deleted",
                 )
             for hear in self.deleted:
                 hear(unit, principal, agent_id)

@@ -32,11 +32,15 @@ COMPUTED: Final = (
     ("approvals", "offer_state_conflict", 409),
     ("learnings", "candidate_state_conflict", 409),
     ("learnings", "learning_state_conflict", 409),
+    ("rollout", "rollout_state_conflict", 409),
+    ("rollouts", "stale_version", 409),
     *(
         ("skills", code, 409)
         for code in ("skill_status_conflict", "skill_visibility_conflict", "stale_version")
     ),
     *(("learnings", code, 400) for code in ("secret_content", "secret_reason")),
+    ("rollout", "rollout_state_conflict", 409),
+    ("rollouts", "stale_version", 409),
     *(("evolution", code, 422) for code in ("agent_file_unsafe", "soul_unsafe")),
     *(
         ("learnings", f"invalid_{what}", 400)

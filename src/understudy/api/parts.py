@@ -30,6 +30,8 @@ from understudy.mcp_client.session_servers import SessionServerService
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.review.service import LearningPolicyService
+from understudy.rollout.service import RolloutService
+from understudy.rollout.trials import TrialService
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.questions import QuestionService
@@ -80,6 +82,8 @@ class AppParts:
     bulk_decisions: BulkService
     learnings: LearningService
     learning_policy: LearningPolicyService
+    rollouts: RolloutService
+    trials: TrialService
     skills: SkillService
     skill_library: SkillLibrary
     skill_catalogue: Catalogue

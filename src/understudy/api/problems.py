@@ -51,6 +51,19 @@ HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     413: {"Connection": "close"},
     503: {"Retry-After": "1"},
 }
+# What drivers call a row that somebody else was quicker with; other refusals are rules of the
+# database, and nobody's conflict.
+RACED: Final = frozenset(
+    {
+        "SQLITE_CONSTRAINT_FOREIGNKEY",
+        "SQLITE_CONSTRAINT_PRIMARYKEY",
+        "SQLITE_CONSTRAINT_ROWID",
+        "SQLITE_CONSTRAINT_UNIQUE",
+        "23503",
+        "23505",
+        "23P01",
+    }
+)
 HTTP_CODES: Final[Mapping[int, str]] = {
     400: "bad_request",
     404: "route_not_found",
@@ -140,8 +153,10 @@ def refusal_of(error: Exception) -> Refusal:
             return _http(error)
         case sql.OperationalError() | sql.InterfaceError() | sql.TimeoutError():
             return _database("database_unavailable", 503, "the database does not answer")
-        case sql.IntegrityError():
+        case sql.IntegrityError() if _is_raced(error):
             return _database("conflict", 409, "somebody else changed this at the same time")
+        case sql.IntegrityError():
+            return _database("change_refused", 409, "the database refused this; nothing changed")
         case sql.DataError():
             return _database("bad_request", 400, "the database cannot store one of the values")
         case OSError() if error.errno in NO_SPACE:
@@ -192,6 +207,11 @@ def _http(error: HTTPException) -> Refusal:
         detail=HTTPStatus(error.status_code).phrase.lower(),
         headers=error.headers or {},
     )
+
+
+def _is_raced(error: sql.IntegrityError) -> bool:
+    told = (getattr(error.orig, name, None) for name in ("sqlite_errorname", "sqlstate"))
+    return any(each in RACED for each in told)
 
 
 def _database(code: str, status: int, detail: str) -> Refusal:

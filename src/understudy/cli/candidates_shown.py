@@ -35,6 +35,7 @@ FOUND: Final = {
     "labels": "said with a label in a request",
     "model": "read out of a run by a model",
     "usage": "counted over the runs of a week",
+    "rollout": "what the daemon did to a promoted skill",
 }
 
 

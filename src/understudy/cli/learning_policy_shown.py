@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         LearningPolicyView,
         ModelChoiceView,
         OutlookView,
+        PromotionView,
         RuleView,
         SemanticCaptureView,
     )
@@ -52,7 +53,9 @@ def policy_pairs(view: "LearningPolicyView") -> Pairs:
         ("active from API", _allowed(publication.allow_api_origin_active_publication)),
         ("active from untrusted", _allowed(publication.allow_untrusted_active_publication)),
         ("judge", _judge(policy.judge)),
-        ("promotion", _promotion(needs=policy.promotion.require_executed_evidence)),
+        ("promotion", _promotion(policy.promotion)),
+        ("canary", _canary(policy.promotion.canary_share_percent)),
+        ("active skills", _demotion(is_on=policy.promotion.demote_when_worse)),
     ]
 
 
@@ -122,8 +125,20 @@ def _allowed(is_allowed: bool) -> str:
     return "allowed" if is_allowed else "made provisional"
 
 
-def _promotion(*, needs: bool) -> str:
-    return "needs executed evidence" if needs else "needs no executed evidence"
+def _promotion(view: "PromotionView") -> str:
+    executed = "executed evidence" if view.require_executed_evidence else "no executed evidence"
+    runs = count(view.min_successes, "verified run")
+    spread = f" in {view.min_sessions} sessions" if view.min_sessions > 1 else ""
+    replay = ", and a replay without a regression" if view.require_replay else ""
+    return f"needs {executed}, {runs}{spread}{replay}"
+
+
+def _canary(share: int) -> str:
+    return f"offered to {share} in 100 sessions" if share else "hidden"
+
+
+def _demotion(*, is_on: bool) -> str:
+    return "taken back when they do worse than they did" if is_on else "stay, however they do"
 
 
 def _line(text: str | None) -> str:

@@ -1,6 +1,7 @@
 """How a command ends and what it leaves on stdout and stderr."""
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from enum import IntEnum
@@ -37,7 +38,26 @@ BY_STATUS: Final[Mapping[int, ExitCode]] = {
     503: ExitCode.UNREACHABLE,
     504: ExitCode.UNREACHABLE,
 }
-# `{understudy}` is how commands for this daemon begin.
+# What was asked for is well formed, and a rule of the daemon says no: in these 400 is no mistake of
+# whoever typed it.
+BY_CODE: Final[Mapping[str, ExitCode]] = dict.fromkeys(
+    (
+        "evidence_not_executed",
+        "evidence_of_a_trial",
+        "fingerprint_mismatch",
+        "invalid_rollout_step",
+        "rollout_not_in_canary",
+        "rollout_not_on_trial",
+        "rollout_not_ready",
+        "rollout_revoked",
+        "rollout_starts_in_draft",
+        "run_not_ended",
+        "source_not_promotable",
+        "verification_failed",
+    ),
+    ExitCode.REFUSED,
+)
+# `{understudy}` is how commands for this daemon begin, `{skill}` the promoted skill that it is about.
 HINTS: Final[Mapping[str, str]] = {
     "unreachable": "start one with `understudy serve`, or name another with --url",
     "unauthorized": "give a token with --token or UNDERSTUDY_TOKEN",
@@ -60,6 +80,11 @@ HINTS: Final[Mapping[str, str]] = {
     "skill_has_grants": "`{understudy} skills grants SKILL` lists them, `skills revoke` ends one",
     "skill_unsafe": "change these lines; `{understudy} skills scan PATH` finds the same in files here",
     "skill_trash_not_found": "see what there is with `{understudy} skills trash`",
+    "rollout_not_found": "see what there is with `{understudy} rollouts list`",
+    "rollout_not_ready": "`{understudy} rollouts trial {skill} --expect TEXT` shows whether it works",
+    "rollout_snapshot_not_found": "`{understudy} rollouts history {skill}` lists what there is",
+    "evidence_not_executed": "`{understudy} rollouts trial {skill} --expect TEXT` executes it",
+    "trial_not_found": "see what there is with `{understudy} rollouts trials {skill}`",
     "session_not_idle": "wait until its runs have ended, or stop them with"
     " `{understudy} sessions interrupt`",
 }
@@ -74,7 +99,10 @@ def exit_code(error: "ClientError") -> ExitCode:
 
     match error:
         case errors.ProblemError():
-            return BY_STATUS.get(error.status, ExitCode.FAILED)
+            by_status = BY_STATUS.get(error.status, ExitCode.FAILED)
+            return BY_CODE.get(error.code, by_status)
+        case errors.NoNextStage():
+            return ExitCode.REFUSED
         case errors.UnreachableError():
             return ExitCode.UNREACHABLE
         case errors.InvalidCall():
@@ -94,6 +122,8 @@ def problem_of(error: "ClientError") -> dict[str, Any]:
             return client_problem("unreachable", "Daemon unreachable", str(error), status=503)
         case errors.InvalidCall():
             return client_problem("invalid_call", "Invalid call", str(error))
+        case errors.NoNextStage():
+            return client_problem("no_next_stage", "No next stage", str(error), status=409)
         case errors.WaitTimeout():
             return client_problem("wait_timeout", "Waited long enough", str(error), status=504)
         case _:
@@ -156,5 +186,11 @@ def problem_lines(problem: Mapping[str, Any], hint_for: str | None = None) -> li
         if words and words != detail:
             lines.append(f"  {field.get('code' if heading else 'pointer', '')}: {words}")
     if hint := HINTS.get(hint_for or str(code)):
-        lines.append(f"  {hint.format(understudy=understudy())}")
+        lines.append(f"  {hint.format(understudy=understudy(), skill=_skill(problem))}")
     return lines
+
+
+def _skill(problem: Mapping[str, Any]) -> str:
+    """The promoted skill that a problem is about, as it is typed; where it names none, that."""
+    name = (problem.get("params") or {}).get("skill_name")
+    return shlex.quote(name) if isinstance(name, str) else "NAME"

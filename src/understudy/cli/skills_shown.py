@@ -158,14 +158,15 @@ def replaced_line(replaced: int, matches: int) -> str:
     return f"  {count(replaced, 'place')} replaced"
 
 
-def _number(version: int | None) -> int | None:
-    """A version for a table; what lies in a folder has none."""
-    return version or None
+def _number(version: int | str | None) -> int | str | None:
+    """A version for a table; what lies in a folder mostly has none."""
+    return visible(version) if isinstance(version, str) else version or None
 
 
 def _version(view: "SkillDetail") -> str:
+    number = view.version if isinstance(view.version, int) else 0
     label = f", called {visible(view.version_label)}" if view.version_label else ""
-    return f"{view.version or 'none kept'}{label} ({view.size} bytes)"
+    return f"{number or 'none kept'}{label} ({view.size} bytes)"
 
 
 def _runs(runtime: "SkillRuntime") -> str:

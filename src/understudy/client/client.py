@@ -21,6 +21,7 @@ from understudy.client.groups.memory import Memory, RunMemories, RunMemoryPolicy
 from understudy.client.groups.permissions import Permissions
 from understudy.client.groups.personas import Personas
 from understudy.client.groups.projects import Projects
+from understudy.client.groups.rollouts import Rollouts
 from understudy.client.groups.runs import Runs
 from understudy.client.groups.runtime import Daemon, Routes, Runtime, Tools
 from understudy.client.groups.schedules import Schedules
@@ -84,6 +85,7 @@ class Client:
         self.candidates = Candidates(self._transport)
         self.learnings = Learnings(self._transport)
         self.learning_policy = LearningPolicy(self._transport)
+        self.rollouts = Rollouts(self._transport)
         self.skills = Skills(self._transport)
         self.skill_grants = SkillGrants(self._transport)
         self.skill_trash = SkillTrash(self._transport)

@@ -8,7 +8,7 @@ T = TypeVar("T")
 BATCH: Final = 500
 
 
-def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+def batches(values: Sequence[T], size: int = BATCH) -> Iterator[Sequence[T]]:
     """The values in order, at most so many together."""
-    for start in range(0, len(values), BATCH):
-        yield values[start : start + BATCH]
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

@@ -97,8 +97,9 @@ class Invalid(UnderstudyError):
         detail: str = "",
         pointer: str | None = None,
         errors: tuple[FieldError, ...] = (),
+        params: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(code, domain=domain, detail=detail)
+        super().__init__(code, domain=domain, detail=detail, params=params)
         if pointer is not None and not errors:
             errors = (FieldError(pointer=pointer, code=code, detail=self.detail),)
         self.errors = errors

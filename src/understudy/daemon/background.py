@@ -18,6 +18,7 @@ from understudy.evolution.suggesting import REST_MS
 from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.mailboxes.deliver import MailWorker
 from understudy.mailboxes.delivery import MailDelivery
+from understudy.rollout.replay_work import ReplayWorker
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.fire import ScheduleWorker
@@ -29,6 +30,10 @@ STRANDED_LOOK_S: Final = 5.0
 EXPIRY_LOOK_S: Final = 1.0
 NEWS_LOOK_S: Final = 1.0
 MEMORY_LOOK_S: Final = 10.0
+TRIALS_LOOK_S: Final = 15.0
+OUTCOMES_LOOK_S: Final = 15.0
+ROLLOUTS_LOOK_S: Final = 60.0
+SOURCES_LOOK_S: Final = 5.0
 CANDIDATES_LOOK_S: Final = 30.0
 LOCAL_SKILLS_LOOK_S: Final = 2.0
 SUGGESTIONS_LOOK_S: Final = 900.0
@@ -81,6 +86,17 @@ class Background:
             "memory": partial(
                 _now_and_then, services.capture.catch_up, MEMORY_LOOK_S, at_once=True
             ),
+            "trials": partial(_now_and_then, services.trials.catch_up, TRIALS_LOOK_S, at_once=True),
+            "replays": self._replaying().run,
+            "outcomes": partial(
+                _now_and_then, services.outcomes.catch_up, OUTCOMES_LOOK_S, at_once=True
+            ),
+            "rollout-sources": partial(
+                _now_and_then, services.expired_sources.look, SOURCES_LOOK_S, at_once=True
+            ),
+            "rollouts": partial(
+                _now_and_then, services.rollout.repair.look, ROLLOUTS_LOOK_S, at_once=True
+            ),
             "candidates": partial(services.learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
             "captures": services.learning.capture_worker(services.metrics).run,
             "reviews": services.learning.review_worker(services.metrics).run,
@@ -102,6 +118,11 @@ class Background:
         if not ground.settings.is_sqlite:
             chores["reaper"] = Reaper(ground.settings.database_url, ground.engine).run
         return chores
+
+    def _replaying(self) -> ReplayWorker:
+        services = self._services
+        model = services.learning.model(services.metrics)
+        return services.rollout.replay_worker(services.trial_runs, model)
 
     def _delivering(self) -> DeliveryWorker:
         return DeliveryWorker(
@@ -146,6 +167,9 @@ class Background:
             )
         self._services.run_memories.sweep()
         self._services.skill_usage.sweep()
+        with ground.units.read() as unit:
+            busy = unit.sessions.workdirs_in_use()
+        self._services.worktrees.sweep(busy, now_ms=now)
 
 
 async def _now_and_then(

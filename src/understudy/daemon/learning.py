@@ -15,7 +15,7 @@ from understudy.learnings.counters import LearningCounters
 from understudy.learnings.expiry import keep_expiring
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.guard import Guard
-from understudy.learnings.listeners import Listeners
+from understudy.learnings.listeners import LinkedHook, Listeners
 from understudy.learnings.ports import LearningUnit
 from understudy.learnings.queue_worker import LOOK_S, QueueWorker
 from understudy.learnings.receipts import TOPIC as CAPTURES
@@ -45,6 +45,7 @@ class LearningPlane:
         ground: Ground,
         runtime: RuntimeService[LearningUnit],
         default_route: Callable[[], str],
+        linked: tuple[LinkedHook, ...] = (),
     ) -> None:
         self._ground = ground
         self._default_route = default_route
@@ -52,7 +53,7 @@ class LearningPlane:
         self.counters = LearningCounters()
         self.prompts = PromptCounters()
         self.listeners = Listeners(
-            observer=self.counters, review=partial(ground.bell.ring, REVIEWS)
+            linked=linked, observer=self.counters, review=partial(ground.bell.ring, REVIEWS)
         )
         self.guard = Guard(ground.settings.secrets)
         self.candidates = CandidateService(units, clock, self.listeners, self.guard)
@@ -73,7 +74,7 @@ class LearningPlane:
         """Reviews candidates as the policy says."""
         ground = self._ground
         judge = Judge(
-            model=self._model(observer),
+            model=self.model(observer),
             clock=ground.clock,
             cleaner=Cleaner(literals=ground.settings.secrets, pii=False),
         )
@@ -98,7 +99,7 @@ class LearningPlane:
         capturing = Capturing(
             units=ground.units,
             clock=ground.clock,
-            extractor=Extractor(self._model(observer)),
+            extractor=Extractor(self.model(observer)),
             settings=capture_in,
             listeners=self.listeners,
         )
@@ -112,6 +113,6 @@ class LearningPlane:
             look_s=CAPTURE_LOOK_S,
         )
 
-    def _model(self, observer: CallObserver) -> StructuredModel:
-        """One for each use, so that judging and extracting never wait for each other."""
+    def model(self, observer: CallObserver) -> StructuredModel:
+        """One for each use, so that none of them waits for another."""
         return StructuredModel(self._ground.providers, self._default_route, observer=observer)

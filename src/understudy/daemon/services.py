@@ -1,6 +1,6 @@
 """The use cases of a daemon: every service, given what it works with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from secrets import randbelow
 from typing import Any
@@ -13,10 +13,13 @@ from understudy.agent.onward import Onward
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
+from understudy.core.principal import Principal
 from understudy.daemon.ground import Ground
 from understudy.daemon.known_tools import KnownTools
 from understudy.daemon.learning import LearningPlane
 from understudy.daemon.mcp import mcp_servers, session_mcp
+from understudy.daemon.rollout import RolloutPlane
+from understudy.daemon.skill_sources import SkillSources
 from understudy.daemon.skills import SkillPlane
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
@@ -40,6 +43,11 @@ from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.review.policy_change import policy_hook as learning_policy_hook
 from understudy.review.worker import TOPIC as REVIEWS
+from understudy.rollout.caveats import Caveats
+from understudy.rollout.checkout import Checkout, head_of
+from understudy.rollout.trial_runs import TrialRuns
+from understudy.rollout.trials import TrialService
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
@@ -73,10 +81,21 @@ class Services:
         maintenance = Maintenance(clock, self.keeper.counters)
         self.runtime = _runtime(ground, maintenance)
         self.run_memories = RunMemoryService(units, clock, self.runtime, self.keeper, maintenance)
-        self.learning = LearningPlane(ground, self.runtime, self.default_route)
+        sources = SkillSources(ground)
+        self.rollout = RolloutPlane(ground, sources)
+        self.learning = LearningPlane(
+            ground, self.runtime, self.default_route, (self.rollout.linked,)
+        )
         self.daemon_rules = DaemonRules(self.runtime)
         self.tokens = _tokens(ground)
-        self.skills = SkillPlane(ground, self.tokens)
+        self.skills = SkillPlane(ground, self.tokens, sources, self.rollout.skills)
+        self.rollouts = self.rollout.service(
+            self.learning.guard,
+            self.learning.listeners,
+            Caveats(tool_names=self._own_tool_names, has_route=ground.route_exists),
+        )
+        self.outcomes = self.rollout.outcomes(self.learning.listeners)
+        self.expired_sources = self.rollout.expired_sources(self.learning.listeners)
         limits = SoulLimits(max_change=settings.soul_change_percent / 100)
         checks = FileChecks(self.learning.guard, limits)
         self.agents = AgentService(
@@ -107,7 +126,29 @@ class Services:
             receipt_for=self.learning.receipts.receipt_for,
             hooks=(self.learning.summaries.kept, self.learning.receipts.kept),
         )
-        self.family = Family(units, clock, self.intake, (self.capture.ended, self.suggester.ended))
+        self.worktrees = Worktrees(settings.workspace, Checkout(self.skills.programs).fill)
+        self.trial_runs = TrialRuns(
+            clock=clock,
+            intake=self.intake,
+            worktrees=self.worktrees,
+            tool_names=self._tool_names,
+            cancel=self._cancel_run,
+            committed=partial(head_of, settings.workspace),
+        )
+        self.trials = TrialService(
+            units=units,
+            maker=self.rollout.maker(self.learning.listeners),
+            runs=self.trial_runs,
+            guard=self.learning.guard,
+        )
+        ending = (
+            self.capture.ended,
+            self.suggester.ended,
+            self.trials.ended,
+            self.rollout.replay_news.ended,
+            self.outcomes.ended,
+        )
+        self.family = Family(units, clock, self.intake, ending)
         self.runs = RunService(
             units, clock, self.intake, ground.signals.request, (self.family.ended,)
         )
@@ -138,6 +179,7 @@ class Services:
         metrics.watch_run_memory(self.keeper.counters.snapshot)
         metrics.watch_session_memory(self.learning.prompts.snapshot)
         metrics.watch_learning(self.learning.counters.snapshot)
+        metrics.watch_rollouts(self.rollout.counters.snapshot)
         return metrics
 
     def _tools(self) -> ToolRegistry:
@@ -159,6 +201,8 @@ class Services:
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,
                 context_files=self.context_files,
+                worktrees=self.worktrees,
+                tool_names=self._tool_names,
             )
         )
 
@@ -186,6 +230,17 @@ class Services:
         """The route of whatever names none."""
         with self._ground.units.read() as unit:
             return self.defaults(unit).route_id
+
+    def _own_tool_names(self) -> Sequence[str]:
+        # Asked for when there are some: tools need services, and these ask which tools there are.
+        return self.tools.names()
+
+    def _tool_names(self) -> Sequence[str]:
+        return [*self._own_tool_names(), *(tool.name for tool in self.mcp.known(None))]
+
+    def _cancel_run(self, principal: Principal, run_id: str) -> object:
+        # Asked for when they are there: runs tell trials of their end.
+        return self.runs.cancel(principal, run_id)
 
     def _check_input(self, tool_name: str, arguments: Mapping[str, Any]) -> None:
         # What a server outside offers is known only while a run is at work; it checks for itself.

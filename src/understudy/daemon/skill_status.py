@@ -8,6 +8,8 @@ from understudy.daemon.health import warning
 from understudy.skills.checks import is_live
 from understudy.skills.local_roots import LocalCatalogue
 from understudy.skills.local_skill import LocalSkill, Warned
+from understudy.skills.model import Skill
+from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.precedence import words
 from understudy.skills.seeding import Refused
@@ -25,6 +27,8 @@ class SkillStatus:
     refused: Callable[[], Sequence[Refused]]
     # Slugs and numbers of versions that are not as they were kept.
     damaged: Callable[[], Sequence[tuple[str, int]]] = tuple
+    # Skills that come before those in folders, and have no rows here.
+    others: OtherSkills = NO_OTHERS
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
         """How many skills there are by status, and how many were not taken; `in_full` names them,
@@ -32,7 +36,8 @@ class SkillStatus:
         local = self.local()
         with self.units.read() as unit:
             counts = unit.skills.counts()
-            warned = (*local.warnings, *_covered(unit, local.skills))
+            others = [shelf.skill for shelf in self.others.shelves(unit)]
+            warned = (*local.warnings, *_covered(unit, local.skills, others))
         damaged = self.damaged()
         return {
             "skills": {str(status): count for status, count in counts.items()},
@@ -51,10 +56,13 @@ class SkillStatus:
         }
 
 
-def _covered(unit: SkillUnit, local: Sequence[LocalSkill]) -> Iterator[Warned]:
-    """Those in folders that give way to a kept one, at least for whoever may use that."""
+def _covered(
+    unit: SkillUnit, local: Sequence[LocalSkill], others: Sequence[Skill]
+) -> Iterator[Warned]:
+    """Those in folders that give way to another one, at least for whoever may use that."""
     offers = unit.skills.open_offers() if local else ()
     taken = {word for offer in offers for word in words(offer.skill.slug, offer.skill.name)}
+    promoted = {word for skill in others for word in words(skill.slug, skill.name)}
     for skill in local:
         kept = unit.skills.by_slug(skill.slug)
         if kept is not None and is_live(kept):
@@ -63,6 +71,9 @@ def _covered(unit: SkillUnit, local: Sequence[LocalSkill]) -> Iterator[Warned]:
         elif not taken.isdisjoint(words(skill.slug, skill.name)):
             detail = "a kept skill has its name and comes first"
             yield Warned(path=skill.path, code="name_kept", detail=detail)
+        elif not promoted.isdisjoint(words(skill.slug, skill.name)):
+            detail = "a promoted skill has its name and comes first"
+            yield Warned(path=skill.path, code="name_promoted", detail=detail)
 
 
 def skill_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

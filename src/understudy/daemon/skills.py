@@ -1,35 +1,29 @@
 """The parts of skill management, given what they work with."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Final
 
 import structlog
 
 from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
 from understudy.daemon.ground import Ground
-from understudy.daemon.skill_bundles import CACHE, DIRECTORY
+from understudy.daemon.skill_sources import ENVIRONMENTS, SkillSources
 from understudy.daemon.skill_status import SkillStatus
 from understudy.runs.ports import require_run
-from understudy.settings import Settings
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.checks import LOCAL
 from understudy.skills.dependency_service import DependencyService
 from understudy.skills.environments import Environments
 from understudy.skills.events import SkillEvents
-from understudy.skills.guarding import ContentGuard
 from understudy.skills.installing import PackageInstaller
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local_records import record_of
-from understudy.skills.local_roots import Root, RootScope, roots_for
-from understudy.skills.local_skills import LocalSkills
 from understudy.skills.model import Skill
+from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import Settled
 from understudy.skills.runtimes import find_runtimes
-from understudy.skills.scanning import scan_skill
 from understudy.skills.seeding import Refused, seed
 from understudy.skills.service import SkillService
 from understudy.storage.skill_bundle_places import LOST
@@ -38,37 +32,32 @@ from understudy.tools.programs import Programs
 
 log = structlog.get_logger()
 
-ENVIRONMENTS: Final = "skills-env"
-
 
 class SkillPlane:
     """One of each."""
 
-    def __init__(self, ground: Ground, tokens: TokenService) -> None:
+    def __init__(
+        self, ground: Ground, tokens: TokenService, sources: SkillSources, promoted: OtherSkills
+    ) -> None:
         self._ground = ground
         self._tokens = tokens
+        self._promoted = promoted
         units, clock, settings = ground.units, ground.clock, ground.settings
         self.events = SkillEvents()
         self.environments = Environments(settings.home / ENVIRONMENTS)
-        self.guard = ContentGuard(allow_acknowledged=settings.guard_allow_acknowledged)
-        self.roots = _roots(settings)
-        self.local = LocalSkills(
-            roots=self.roots,
-            guard=scan_skill,
-            clock=clock,
-            stores=[settings.home / name for name in (DIRECTORY, CACHE, ENVIRONMENTS)],
-        )
+        self.guard, self.local, self.roots = sources.guard, sources.local, sources.roots
         self.service = SkillService(
             units,
             clock,
             guard=self.guard,
             machine_for=self.environments.machine_for,
             listener=self.events,
+            others=promoted,
         )
         checks = BundleChecks()
-        self.library = SkillLibrary(units, clock, self.local, checks)
-        self.catalogue = Catalogue(units, self.local, self.environments.python, checks)
-        self._programs = programs = Programs(settings.environment, ground.children)
+        self.library = SkillLibrary(units, clock, self.local, checks, promoted)
+        self.catalogue = Catalogue(units, self.local, self.environments.python, checks, promoted)
+        self.programs = programs = Programs(settings.environment, ground.children)
         self.dependencies = DependencyService(
             units,
             clock,
@@ -79,7 +68,7 @@ class SkillPlane:
         )
         self._refused: tuple[Refused, ...] = ()
         self.status = SkillStatus(
-            units, self.local.catalogue, lambda: self._refused, checks.damaged
+            units, self.local.catalogue, lambda: self._refused, checks.damaged, promoted
         )
 
     def startup(self) -> None:
@@ -92,7 +81,7 @@ class SkillPlane:
         if settled.set_aside:
             # The database may be another one than yesterday's.
             log.warning("skills.set_aside", versions=settled.set_aside, place=LOST)
-        self._refused = seed(units, self._ground.clock, self.guard).refused
+        self._refused = seed(units, self._ground.clock, self.guard, others=self._promoted).refused
         for slug, why in self._refused:
             log.warning("skills.shipped_refused", slug=slug, reason=why)
 
@@ -100,7 +89,7 @@ class SkillPlane:
         """End what is being installed or scanned, and looks into folders."""
         self.guard.stop()
         self.local.stop()
-        self._programs.stop()
+        self.programs.stop()
 
     def local_record(self, ref: str) -> Skill | None:
         """The record of a skill that lies in a folder, by `local:` and its slug."""
@@ -113,11 +102,3 @@ class SkillPlane:
             now = self._tokens.role_in_runs(unit, context.user_id)
             then = require_run(unit, context.run_id).role
         return now if then.includes(now) else then
-
-
-def _roots(settings: Settings) -> Sequence[Root]:
-    if settings.local_skills:
-        return roots_for(
-            explicit=settings.skill_roots, workspace=settings.workspace, home=settings.user_home
-        )
-    return [Root(path=path, scope=RootScope.EXPLICIT) for path in settings.skill_roots]

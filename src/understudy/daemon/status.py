@@ -11,6 +11,7 @@ from understudy.core.clock import Clock
 from understudy.daemon.health import warning
 from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
+from understudy.daemon.rollout_status import RolloutStatus, rollout_warnings
 from understudy.daemon.skill_status import SkillStatus, skill_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
 from understudy.runs.intake import RuntimeDefaults
@@ -37,6 +38,7 @@ class StatusReport:
     session_memory: Callable[[], Mapping[str, int]]
     learning: Callable[[int], Mapping[str, Any]]
     skills: SkillStatus
+    rollouts: RolloutStatus
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
         """The snapshot as a JSON object; `in_full` with what only an admin is told."""
@@ -47,13 +49,14 @@ class StatusReport:
             last_sequence = unit.journal.last_sequence()
             defaults = self.defaults(unit)
         run_memory, learning = self.run_memory(began), self.learning(began)
-        skills = self.skills(in_full=in_full)
+        skills, rollouts = self.skills(in_full=in_full), self.rollouts(in_full=in_full)
         warnings = [
             *self._route_warnings(),
             *self._mcp_warnings(),
             *memory_warnings(run_memory),
             *learning_warnings(learning),
             *skill_warnings(skills),
+            *rollout_warnings(rollouts),
             *self._disk_warnings(),
         ]
         return {
@@ -77,6 +80,7 @@ class StatusReport:
             **memory_sections(run_memory, self.session_memory()),
             "learning": dict(learning),
             "skills": dict(skills),
+            "rollouts": dict(rollouts),
             "health": {
                 "ok": all(each["severity"] != "error" for each in warnings),
                 "warnings": warnings,

@@ -1,6 +1,6 @@
 """The tools every daemon has, each given the services it works with."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from understudy.core.clock import Clock
@@ -22,7 +22,7 @@ from understudy.sessions.task_tools import Tasks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_tools import ListSkills, SkillSearch
 from understudy.skills.change_desk import ChangeDesk, RoleOf
-from understudy.skills.fork import Forks
+from understudy.skills.fork import Forks, Worktrees
 from understudy.skills.manage_tool import SkillManage
 from understudy.skills.ports import SkillUnit
 from understudy.skills.publish_tool import PublishSkill
@@ -58,11 +58,13 @@ def toolkit(
     skill_catalogue: Catalogue,
     role_of: RoleOf,
     context_files: ContextFiles,
+    worktrees: Worktrees,
+    tool_names: Callable[[], Sequence[str]],
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
     desk = ChangeDesk(service=skills, units=units, clock=clock, role_of=role_of)
-    forks = Forks(sidechains=sidechains, tool_names=lambda: [tool.name for tool in tools])
-    tools: list[Tool] = [
+    forks = Forks(sidechains=sidechains, tool_names=tool_names, worktrees=worktrees)
+    return [
         ReadFile(context_files),
         WriteFile(context_files),
         EditFile(context_files),
@@ -84,4 +86,3 @@ def toolkit(
         SkillManage(desk),
         PublishSkill(desk),
     ]
-    return tools

@@ -45,10 +45,11 @@ class Daemon:
         ground.bell.attach(asyncio.get_running_loop())
         for listener in self._listeners:
             await asyncio.to_thread(listener.start)
-        await asyncio.to_thread(services.agents.ensure_default)
+        await asyncio.to_thread(services.agents.ensure_built_in)
         # Before any run goes on: what it is told of others must be in order.
         await asyncio.to_thread(services.run_memories.startup)
         await asyncio.to_thread(services.skills.startup)
+        await asyncio.to_thread(services.rollout.startup)
         await ground.engine.start(run_executor(ground, services).execute)
         await asyncio.to_thread(services.upkeep.requeue_lost)
         self._background.start()
@@ -111,6 +112,8 @@ class Daemon:
             bulk_decisions=services.learning.bulk_decisions,
             learnings=services.learning.learnings,
             learning_policy=services.learning.policy,
+            rollouts=services.rollouts,
+            trials=services.trials,
             skills=services.skills.service,
             skill_library=services.skills.library,
             skill_catalogue=services.skills.catalogue,
@@ -166,4 +169,5 @@ class Daemon:
             self.services.learning.prompts.snapshot,
             self.services.learning.status,
             self.services.skills.status,
+            self.services.rollout.status,
         )

@@ -22,6 +22,7 @@ from understudy.mcp_client.source import McpToolSource
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_json
 from understudy.retrieval.recollect import Recollector
+from understudy.rollout.stand_ins import RecordedTools
 from understudy.runs.execute import RunExecutor
 
 
@@ -54,7 +55,9 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         units=units,
         providers=ground.providers.get,
         routes=ground.routes,
-        toolbox=Toolbox(doorkeeper, settings.workspace, ground.slots, services.metrics),
+        toolbox=Toolbox(
+            doorkeeper, settings.workspace, ground.slots, services.metrics, services.worktrees
+        ),
         registry=services.tools,
         enabled_tools=partial(tools_of, services.tools),
         captures=Captures(units, clock, partial(_scrub_captured, ground)),
@@ -68,6 +71,7 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         memories=Recollector(clock, services.keeper, services.learning.prompts),
         coach=EvolutionCoach(units, offers),
         consent=consent,
+        stand_ins=RecordedTools(units),
     )
 
 

@@ -46,7 +46,7 @@ class EvolutionCoach:
     ) -> Briefing:
         """What the prompt of a run says; nothing at all where the switches are off."""
         settings = RunSettings(
-            switches=Switches() if agent is None else resolve(agent),
+            switches=_switches(run, agent),
             locale=run.locale,
             is_interactive=is_interactive(run, session),
             soul_version=soul_version_in(files),
@@ -114,6 +114,11 @@ class EvolutionCoach:
     def _look_up(self, run: Run) -> bool:
         with self.units.read() as unit:
             return self.offers.was_declined(unit, run)
+
+
+def _switches(run: Run, agent: Agent | None) -> Switches:
+    """Those of the agent; all off in a run that only tries something out."""
+    return Switches() if agent is None or run.trial_id is not None else resolve(agent)
 
 
 def is_bootstrapping(files: Sequence[ContextFile]) -> bool:

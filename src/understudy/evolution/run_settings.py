@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from understudy.agents.switches import Switches, switches_in
 from understudy.i18n.locales import DEFAULT, locale_of
-from understudy.runs.model import Run, RunKind
+from understudy.runs.model import TRIAL_SOURCE, Run, RunKind
 from understudy.sessions.model import Session
 
 # Under this name it stands in the snapshot of a run.
@@ -17,7 +17,7 @@ ASKED_BY_PEOPLE: Final = frozenset(
     {RunKind.INPUT, RunKind.APPROVAL_RESUME, RunKind.USER_QUESTION_RESUME}
 )
 # Callers that say of themselves that no person sits there.
-UNATTENDED: Final = frozenset({"cron", "heartbeat", "schedule"})
+UNATTENDED: Final = frozenset({"cron", "heartbeat", "schedule", TRIAL_SOURCE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,5 +61,6 @@ def is_interactive(run: Run, session: Session) -> bool:
     return (
         run.kind in ASKED_BY_PEOPLE
         and session.parent_session_id is None
+        and run.trial_id is None
         and run.request.source_kind.strip().casefold() not in UNATTENDED
     )

@@ -20,6 +20,8 @@ _NAME_CHARS: Final = 96
 MIN_CHARS: Final = 6
 MIN_PASSWORD_CHARS: Final = 5
 MIN_PHRASE_WORDS: Final = 3
+MIN_MADE_CHARS: Final = 10
+MIN_MADE_DIGITS: Final = 3
 # The sign, or the words, that assign; not a comparison, an address or a namespace.
 _SIGN: Final = r"(?<![:=!<>~])(?::(?![:=/])|:?=(?![=>~])|=>|->|→|⇒)"
 _SAID: Final = r"(?<=[\w\"'`])(?i:\s(?:(?:(?:is|was|been)\s)?(?:changed|set|reset|updated)\sto|is|was|equals|est|ist|es|là)\s)|是|为|為"
@@ -46,6 +48,8 @@ _VALUE: Final = re.compile(
 _STATEMENT_END: Final = re.compile(
     r"[\s\"'`*)\]}»」”\u2019]{0,8}(?:[.,;!?。]|$|\n|\Z)", re.MULTILINE
 )
+# Something may follow, after a blank.
+_VALUE_END: Final = re.compile(r"[\"'`*)\]}»」”\u2019]{0,8}\s")
 _PHRASE: Final = re.compile(
     r"[\s\"'`“]{0,4}(?P<phrase>[a-z]{2,16}(?:[ -][a-z]{2,16}){1,24})[\"'`”]?[.;,]?\s*(?:\n|\Z)"
 )
@@ -60,8 +64,11 @@ class _Named:
     name: str
     is_password: bool
     is_sign: bool
-    # Where what follows begins.
+    # Where what follows begins, and whether it does so without a blank on either side of the sign.
     at: int = 0
+    is_tight: bool = False
+    # Or with one on each, as code has it and a sentence may have it too.
+    is_spaced: bool = False
 
     @property
     def is_variable(self) -> bool:
@@ -82,7 +89,20 @@ def _names(text: str) -> Iterator[_Named]:
         if nearest >= 0 and cues[nearest] >= first:
             named = _name(text[first : tie.start()], is_sign=tie["sign"] is not None)
             if named:
-                yield replace(named, at=tie.end())
+                is_tight, is_spaced = _is_tight(text, tie), _is_spaced(text, tie)
+                yield replace(named, at=tie.end(), is_tight=is_tight, is_spaced=is_spaced)
+
+
+def _is_tight(text: str, tie: re.Match[str]) -> bool:
+    around = text[tie.start() - 1 : tie.start()] + text[tie.end() : tie.end() + 1]
+    return tie["sign"] is not None and not any(character.isspace() for character in around)
+
+
+def _is_spaced(text: str, tie: re.Match[str]) -> bool:
+    return (
+        tie["sign"] == "="
+        and re.fullmatch(r"\S = \S", text[tie.start() - 2 : tie.end() + 2]) is not None
+    )
 
 
 def _name(before: str, *, is_sign: bool) -> _Named | None:
@@ -116,8 +136,14 @@ def _is_secret(text: str, named: _Named) -> bool:
     if _BY_A_VENDOR.match(value):
         return True
     is_quoted = bool(found["quote"])
-    if _STATEMENT_END.match(text, found.start("value") + len(value)):
-        return _is_telling(value, named, is_quoted=is_quoted)
+    is_telling = _is_telling(value, named, is_quoted=is_quoted)
+    after = found.start("value") + len(value)
+    if _STATEMENT_END.match(text, after):
+        return is_telling
+    # `name=value` is told as such, whatever the sentence around it goes on with.
+    is_apart = named.is_tight or (named.is_spaced and _looks_made(value))
+    if is_apart and _VALUE_END.match(text, after) and is_telling:
+        return True
     return named.is_sign and _is_passphrase(text, named, is_quoted=is_quoted)
 
 
@@ -135,6 +161,12 @@ def _is_telling(value: str, named: _Named, *, is_quoted: bool) -> bool:
     if not named.is_sign or named.is_password:
         return False
     return is_quoted or named.is_variable or (value.isalpha() and not value.istitle())
+
+
+def _looks_made(value: str) -> bool:
+    """Whether it is no word, nor the name of a format such as `base64url`."""
+    digits = sum(character.isdigit() for character in value)
+    return len(value) >= MIN_MADE_CHARS and digits >= MIN_MADE_DIGITS and not value.isdigit()
 
 
 def _is_passphrase(text: str, named: _Named, *, is_quoted: bool) -> bool:

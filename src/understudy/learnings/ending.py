@@ -36,7 +36,7 @@ class Ending:
     now_ms: int
     listeners: Listeners
 
-    def revoke(self, learning: Learning, reason: str | None) -> tuple[Learning, Told]:
+    def revoke(self, learning: Learning, reason: str | None) -> tuple[Learning, tuple[Told, ...]]:
         """Revoke one; answers it, and what is to be told once the unit has done all else."""
         changed = replace(
             learning,
@@ -45,19 +45,24 @@ class Ending:
             revoked_reason=reason,
             revoked_by=self.by.user_id,
         )
+        linked = self._linked(learning, changed)
         ended = self._end(learning, changed)
-        return ended, of_learning(What.LEARNING_REVOKED, ended)
+        return ended, (*linked, of_learning(What.LEARNING_REVOKED, ended))
 
-    def supersede(self, learning: Learning, replacement_id: str) -> Told:
-        """Let another take the place of one."""
+    def supersede(self, learning: Learning, replacement_id: str) -> tuple[Told, ...]:
+        """Let another take the place of one; answers what is to be told."""
         changed = replace(learning, status=LearningStatus.SUPERSEDED, superseded_by=replacement_id)
+        linked = self._linked(learning, changed)
         ended = self._end(learning, changed, note=replacement_id)
-        return of_learning(What.LEARNING_SUPERSEDED, ended)
+        return (*linked, of_learning(What.LEARNING_SUPERSEDED, ended))
+
+    def _linked(self, learning: Learning, changed: Learning) -> tuple[Told, ...]:
+        """Have what hangs on it go first."""
+        LEARNING.check(learning.status, changed.status)
+        hooks = self.listeners.linked
+        return tuple(told for hook in hooks for told in hook(self.unit, self.by, learning))
 
     def _end(self, learning: Learning, changed: Learning, *, note: str | None = None) -> Learning:
-        LEARNING.check(learning.status, changed.status)
-        for hook in self.listeners.linked:
-            hook(self.unit, self.by, learning)
         ended = replace(changed, version=learning.version + 1)
         self.unit.learnings.update(ended, expected_version=learning.version)
         entry = audit.done(

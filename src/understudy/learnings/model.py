@@ -107,6 +107,8 @@ class CapturePath(StrEnum):
     MODEL = "model"
     # By counting what runs do: only a person may make something of it.
     USAGE = "usage"
+    # By watching what a promoted skill does; that too is for a person.
+    ROLLOUT = "rollout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,7 +154,7 @@ class Publication:
         ending = Ending(
             unit=self.unit, by=self.by.principal, now_ms=self.now_ms, listeners=self.listeners
         )
-        self.told.append(ending.supersede(target, learning.learning_id))
+        self.told.extend(ending.supersede(target, learning.learning_id))
 
     def _learning(self, shape: Candidate, wanted: Wanted) -> Learning:
         return Learning(

@@ -74,7 +74,7 @@ class LearningService:
                 return learning
             ending = self._ending(unit, principal)
             revoked, told = ending.revoke(learning, given)
-            tell(unit, (told,), at_ms=ending.now_ms)
+            tell(unit, told, at_ms=ending.now_ms)
             return revoked
 
     def supersede(self, principal: Principal, learning_id: str, wanted: Replacement) -> Superseded:
@@ -162,8 +162,8 @@ def _revoke_all(
     for found in learnings:
         learning = require_learning(ending.unit, found.learning_id, lock=True)
         if learning.status is not LearningStatus.REVOKED:
-            ended, event = ending.revoke(learning, reason)
+            ended, events = ending.revoke(learning, reason)
             revoked.append(ended)
-            told.append(event)
+            told.extend(events)
     tell(ending.unit, told, at_ms=ending.now_ms)
     return tuple(revoked)

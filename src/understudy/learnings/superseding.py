@@ -86,7 +86,7 @@ def supersede(
     there = unit.learnings.replacing([learning_id]).get(learning_id)
     if there is not None:
         if target.status in LIVE:
-            tell(unit, (ending.supersede(target, there.learning_id),), at_ms=now_ms)
+            tell(unit, ending.supersede(target, there.learning_id), at_ms=now_ms)
         return _answer(unit, there, now_ms=now_ms, is_new=False)
     if target.status not in LIVE:
         raise not_live(target)
@@ -98,7 +98,7 @@ def supersede(
     told = ending.supersede(target, learning.learning_id)
     unit.afterwards(partial(listeners.observer.learning_published, PolicyDecision.MANUAL))
     answer = _answer(unit, learning, now_ms=now_ms, is_new=True)
-    tell(unit, (of_learning(What.LEARNING_PUBLISHED, learning), told), at_ms=now_ms)
+    tell(unit, (of_learning(What.LEARNING_PUBLISHED, learning), *told), at_ms=now_ms)
     return answer
 
 

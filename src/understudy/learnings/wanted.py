@@ -1,7 +1,7 @@
 """What whoever publishes a candidate wants to be different from how it was proposed."""
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from understudy.learnings.checks import (
     check_confidence,
@@ -11,11 +11,21 @@ from understudy.learnings.checks import (
     check_scope,
 )
 from understudy.learnings.keys import key_of
-from understudy.learnings.model import Candidate, EvidenceRef, Kind, Sensitivity, Tier
+from understudy.learnings.model import (
+    Candidate,
+    CapturePath,
+    EvidenceRef,
+    Kind,
+    Sensitivity,
+    Tier,
+)
 from understudy.learnings.refusals import daemon_owned, needs_active_tier
 from understudy.sessions.learning_scopes import LearningScope
 
 T = TypeVar("T")
+
+# What the daemon asks people: the end says how long they have, and nothing of what they publish.
+_ASKED: Final = frozenset({CapturePath.USAGE, CapturePath.ROLLOUT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +70,7 @@ def shaped(candidate: Candidate, wanted: Wanted) -> Candidate:
         scope=wanted.scope or candidate.scope,
         sensitivity=wanted.sensitivity or candidate.sensitivity,
         confidence=given_or(wanted.confidence, candidate.confidence),
-        expires_at_ms=given_or(wanted.expires_at_ms, candidate.expires_at_ms),
+        expires_at_ms=given_or(wanted.expires_at_ms, _end(candidate)),
         evidence_refs=given_or(wanted.evidence_refs, candidate.evidence_refs),
     )
 
@@ -73,6 +83,11 @@ def _said(candidate: Candidate, wanted: Wanted, kind: Kind) -> Candidate:
     content = check_content(wanted.content, _guarded(kind))
     key = key_of(content)
     return replace(candidate, content=content, semantic_key=key.semantic, subject_key=key.subject)
+
+
+def _end(candidate: Candidate) -> int | None:
+    """When what is published ends, where nobody says."""
+    return None if candidate.capture_path in _ASKED else candidate.expires_at_ms
 
 
 def given_or(given: T | None, kept: T) -> T:

@@ -60,7 +60,7 @@ class Capture:
     def foresee(self, run: Run, outcome: str) -> None:
         """Scrub what a run is about to leave behind, while nobody waits for a lock."""
         texts = (request_text(run), outcome)
-        if sum(map(len, texts)) < WORTH_CHARS:
+        if run.trial_id is not None or sum(map(len, texts)) < WORTH_CHARS:
             return
         try:
             with self.units.read() as unit:
@@ -115,7 +115,8 @@ class Capture:
         # Held first: a policy that changes meanwhile has removed all that it does not allow.
         unit.run_memory_index.hold()
         policy = policy_in(unit)
-        if not policy.enabled:
+        # What only tries something out is nothing to remember.
+        if not policy.enabled or run.trial_id is not None:
             return True
         made = self._digest(unit, run, policy)
         record = RunMemoryRecord(

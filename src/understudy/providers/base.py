@@ -95,6 +95,8 @@ class ModelRequest:
     # Generation settings a caller may set: temperature, top_p, max_tokens, seed, stop.
     generation: Mapping[str, object] = field(default_factory=dict)
     run_id: str = ""
+    # Tried once when the model cannot answer; None: the one of the route, if it has one.
+    fallback_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

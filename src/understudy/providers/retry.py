@@ -43,7 +43,7 @@ class _Speech:
 
 
 class RetryingProvider:
-    """Tries again what may work later, then once with the route's fallback model."""
+    """Tries again what may work later, then once with the fallback model."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class RetryingProvider:
         self, request: ModelRequest, on_delta: OnDelta, on_send: OnSend | None
     ) -> ModelReply:
         speech = _Speech(on_delta)
-        models = self._models(request.model)
+        models = self._models(request)
         for number, model in enumerate(models, start=1):
             try:
                 return await self._try(replace(request, model=model), speech, on_send)
@@ -94,10 +94,10 @@ class RetryingProvider:
                     await self._sleep(self._wait(number, problem))
         raise AssertionError("a route makes at least one attempt")
 
-    def _models(self, model: str) -> list[str]:
-        fallback = self._route.fallback_model
-        more = [fallback] if fallback and fallback != model else []
-        return [model] * self._route.max_attempts + more
+    def _models(self, request: ModelRequest) -> list[str]:
+        fallback = request.fallback_model or self._route.fallback_model
+        more = [fallback] if fallback and fallback != request.model else []
+        return [request.model] * self._route.max_attempts + more
 
     async def _try(
         self, request: ModelRequest, speech: _Speech, on_send: OnSend | None

@@ -98,7 +98,9 @@ class Recollector:
             LEARNED_CONTEXT, notes, tokens=tokens, mark=self.mark(), omitted=found.omitted
         )
         found = found.within(packed.kept)
-        unit.learning_uses.add(_uses(found.kept, run, now))
+        # What only tries something out is no use of what it happens to be told.
+        if run.trial_id is None:
+            unit.learning_uses.add(_uses(found.kept, run, now))
         return Part(
             report=learned_json(found, packed),
             body=packed.body if packed.kept else "",

@@ -59,6 +59,13 @@ _LIMITS: Final = (
         limited=_PUBLISHING,
     ),
     _Limit(
+        code="rollout",
+        applies=lambda it, _: it.capture_path is CapturePath.ROLLOUT,
+        instead=Action.MANUAL_REVIEW,
+        says="it asks somebody to look at a promoted skill, so a person decides",
+        limited=_PUBLISHING,
+    ),
+    _Limit(
         code="mixed_scripts",
         applies=lambda it, _: has_lookalikes(words(plain(it.content))),
         instead=Action.MANUAL_REVIEW,

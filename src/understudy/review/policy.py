@@ -53,6 +53,15 @@ class PromotionSettings:
     """What a procedure must show before it becomes a skill."""
 
     require_executed_evidence: bool = False
+    # How many runs have to verify it, and in how many sessions.
+    min_successes: int = 1
+    min_sessions: int = 1
+    # Whether recorded runs have to be run again with it, and none may fare worse.
+    require_replay: bool = False
+    # To how many in a hundred sessions a canary is offered; to none it is hidden.
+    canary_share_percent: int = 0
+    # Whether an active skill is taken back that does worse than its baseline.
+    demote_when_worse: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,13 @@ import structlog
 from understudy.core.errors import Invalid
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.model import Mode
-from understudy.review.policy import DEFAULT, SETTING, LearningPolicy
+from understudy.review.policy import (
+    DEFAULT,
+    SETTING,
+    JudgeSettings,
+    LearningPolicy,
+    PromotionSettings,
+)
 from understudy.review.policy_json import policy_digest
 from understudy.review.policy_reading import read_policy
 from understudy.runtime.service import HasRevisions, current_revision
@@ -20,7 +26,9 @@ log = structlog.get_logger()
 
 # What counts where nobody can tell what the operator decided: nothing happens by itself.
 CLOSED: Final = LearningPolicy(
-    mode=Mode.MANUAL_ONLY, capture=CaptureSettings(run_summary_candidates=False)
+    mode=Mode.MANUAL_ONLY,
+    capture=CaptureSettings(run_summary_candidates=False),
+    promotion=PromotionSettings(require_executed_evidence=True, require_replay=True),
 )
 
 
@@ -48,6 +56,16 @@ def policy_in(unit: HasRevisions) -> LearningPolicy:
 def capture_in(unit: HasRevisions) -> CaptureSettings:
     """What is captured under the policy that counts."""
     return policy_in(unit).capture
+
+
+def promotion_in(unit: HasRevisions) -> PromotionSettings:
+    """What a procedure must show under the policy that counts."""
+    return policy_in(unit).promotion
+
+
+def judge_in(unit: HasRevisions) -> JudgeSettings:
+    """Whether and where a model is asked under the policy that counts."""
+    return policy_in(unit).judge
 
 
 def usable_policy(document: Mapping[str, Any]) -> LearningPolicy:

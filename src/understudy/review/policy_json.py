@@ -40,8 +40,12 @@ def policy_json(policy: LearningPolicy) -> dict[str, Any]:
 
 
 def policy_digest(policy: LearningPolicy) -> str:
-    """The same for two policies that say the same, whenever and by whom they were put in force."""
-    canonical = json.dumps(policy_json(policy), sort_keys=True, separators=(",", ":"))
+    """The same for two policies that review the same, whenever and by whom they were put in force."""
+    said = policy_json(policy)
+    # All that reviewing ever knew of promotion: what it asks beside that is none of its business,
+    # and must not have everything reviewed again.
+    said["promotion"] = {name: said["promotion"][name] for name in ("require_executed_evidence",)}
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -42,6 +42,8 @@ MAX_TIMEOUT_MS: Final = 120_000
 MAX_EXPIRY_MS: Final = 100 * 366 * 24 * 3600 * 1000
 MAX_NUMBER: Final = 2**31 - 1
 MAX_STOPS: Final = 16
+# More runs than anybody would wait for.
+MAX_SUCCESSES: Final = 100
 # How many problems are told in words; the list has all of them.
 TOLD: Final = 5
 TOLD_CHARS: Final = 100
@@ -192,6 +194,18 @@ _JUDGE = checked(
     record(JudgeSettings, {"enabled": flag, "model": _MODEL, "timeout_ms": _TIMEOUT}), _check_judge
 )
 
+_PROMOTION = record(
+    PromotionSettings,
+    {
+        "require_executed_evidence": flag,
+        "min_successes": whole(1, MAX_SUCCESSES),
+        "min_sessions": whole(1, MAX_SUCCESSES),
+        "require_replay": flag,
+        "canary_share_percent": whole(0, 100),
+        "demote_when_worse": flag,
+    },
+)
+
 
 def _policy(**given: Any) -> LearningPolicy:
     return LearningPolicy(**{**given, "capture": _capture(given)})
@@ -210,6 +224,6 @@ _POLICY = record(
         "capture": fields({"run_summary_candidates": flag, "semantic_candidates": _SEMANTIC}),
         "publication": _PUBLICATION,
         "judge": _JUDGE,
-        "promotion": record(PromotionSettings, {"require_executed_evidence": flag}),
+        "promotion": _PROMOTION,
     },
 )

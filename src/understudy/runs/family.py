@@ -87,7 +87,7 @@ class Family:
     def catch_up(self) -> int:
         """Do what was written down to be done; tells how much was left over."""
         with self.units.read() as unit:
-            waiting = unit.signals.waiting(limit=BATCH)
+            waiting = unit.signals.waiting(now_ms=self.clock.now_ms(), limit=BATCH)
         return sum(not self._see_to(signal) for signal in waiting)
 
     def _see_to(self, signal: Signal) -> bool:

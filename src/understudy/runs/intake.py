@@ -73,6 +73,8 @@ class RunIntake:
             debug_level=submission.debug_level or defaults.debug_level,
             locale=locale_of(language_of(submission, principal)),
             reply_targets=session.reply_targets if targets is None else targets,
+            skill_fingerprint=submission.skill_fingerprint,
+            trial_id=session.trial_id,
         )
         run = replace(run, deliveries=pending_deliveries(run.reply_targets))
         unit.audit.add(audit.done(principal, "runs.submit", run.run_id, at_ms=now))
@@ -109,7 +111,8 @@ class RunIntake:
             agent_route=agent.route if agent else None,
             default_route=defaults.route_id,
         )
-        return choose_route(wish, self.routes, effective_credential_scope(session))
+        route = choose_route(wish, self.routes, effective_credential_scope(session))
+        return replace(route, fallback_model=submission.fallback_model)
 
 
 def _require_open(unit: RunUnit, session: Session, *, needs_idle: bool) -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from understudy.core.principal import Role
 from understudy.i18n.locales import DEFAULT
 from understudy.sessions.model import ReplyTarget
+
+# Where a run comes from that only tries something out: there is nobody to ask, nothing to remember.
+TRIAL_SOURCE: Final = "trial"
 
 
 class RunKind(StrEnum):
@@ -60,6 +63,8 @@ class Route:
     route_id: str
     model: str
     generation: Mapping[str, Any] = field(default_factory=dict)
+    # Asked in its place whenever that one does not answer.
+    fallback_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +167,10 @@ class Run:
     # The language of what the daemon itself says in it.
     locale: str = DEFAULT
     reply_targets: tuple[ReplyTarget, ...] = ()
+    # Which definition of a promoted skill it carries out, if it does: only the daemon says so.
+    skill_fingerprint: str | None = None
+    # The trial or replay that its session is a part of; None in real life.
+    trial_id: str | None = None
     deliveries: tuple[Delivery, ...] = ()
     error: str | None = None
     usage: Usage = field(default_factory=Usage)

@@ -40,7 +40,13 @@ class Wish:
     # A route and a model of its own, and what it is denied beside all that the run is.
     provider: str | None = None
     model: str | None = None
+    fallback_model: str | None = None
     denied: tuple[Rule, ...] = ()
+    # What it has of the run's credentials; None for what any sidechain has.
+    credential_scope: Mapping[str, object] | None = None
+    # A folder of its own in the workspace, and the definition of a promoted skill that it executes.
+    workdir: str | None = None
+    skill_fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +162,11 @@ class SidechainService:
             self.cancel_run(principal, run_id)
         return run_ids
 
+    def workdir_of(self, session_id: str) -> str | None:
+        """Where in the workspace a session works."""
+        with self.units.read() as unit:
+            return require_session(unit, session_id).workdir
+
     def _open(
         self, unit: RunUnit, principal: Principal, run: Run, session_id: str, wish: Wish
     ) -> Session:
@@ -164,7 +175,9 @@ class SidechainService:
             agent_id=wish.agent_id,
             parent_session_id=run.session_id,
             capability_scope=wish.capability_scope,
+            credential_scope=wish.credential_scope,
             denied=wish.denied,
+            workdir=wish.workdir,
         )
         child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
         if child is None:
@@ -199,6 +212,8 @@ def _submission(run: Run, child: Session, wish: Wish) -> Submission:
         max_tool_iterations=wish.max_tool_iterations,
         debug_level=run.debug_level,
         locale=run.locale,
+        fallback_model=wish.fallback_model,
+        skill_fingerprint=wish.skill_fingerprint,
     )
     named = {} if wish.model is None else {"model": wish.model}
     if wish.provider is not None or child.agent_id != run.agent_id:

@@ -14,7 +14,7 @@ from understudy.sessions.sidechains import HasSidechains
 class SignalKind(StrEnum):
     """What is to be done."""
 
-    LOOK = "look"  # a session: something happened below it
+    LOOK = "look"  # a session: something happened below it, or its run waited long enough
     STOP = "stop"  # a run: the one that it worked for has ended
 
 
@@ -30,10 +30,14 @@ class Signal:
 class SignalStore(Protocol):
     """Signals in the order in which they were given."""
 
-    def add(self, kind: SignalKind, target: str, *, at_ms: int) -> None: ...
+    def add(
+        self, kind: SignalKind, target: str, *, at_ms: int, due_at_ms: int | None = None
+    ) -> None:
+        """Write down what is to be done; with `due_at_ms`, not before then."""
+        ...
 
-    def waiting(self, *, limit: int) -> tuple[Signal, ...]:
-        """The oldest ones."""
+    def waiting(self, *, now_ms: int, limit: int) -> tuple[Signal, ...]:
+        """The oldest ones that are to be done by now."""
         ...
 
     def remove(self, number: int) -> None: ...

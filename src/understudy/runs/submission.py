@@ -21,6 +21,8 @@ from understudy.sessions.model import ReplyTarget
 MAX_KEY_BYTES: Final = 256
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
+# Parts of a request that the keys of earlier versions do not know of.
+LATER: Final = frozenset({"locale", "fallback_model", "skill_fingerprint"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,9 @@ class Submission:
     # The language that the daemon itself speaks in the run; without one, what the caller likes best.
     locale: str | None = None
     accept_language: str | None = None
+    # What only the daemon asks for: a second model, and which definition of a skill is carried out.
+    fallback_model: str | None = None
+    skill_fingerprint: str | None = None
 
 
 def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
@@ -80,11 +85,9 @@ def request_json(submission: Submission) -> dict[str, Any]:
     for item in asked["input_items"]:
         # Noted when an input is taken: no caller says it, and keys of earlier versions know it not.
         item.pop("given_as", None)
-    # A header is no part of the request, and earlier versions knew of no languages.
+    # A header is no part of the request.
     del asked["accept_language"]
-    if asked["locale"] is None:
-        del asked["locale"]
-    return asked
+    return {name: value for name, value in asked.items() if value is not None or name not in LATER}
 
 
 def language_of(submission: Submission, principal: Principal) -> str | None:

@@ -20,7 +20,7 @@ from understudy.runs.requests import (
     shown,
     waiting_status,
 )
-from understudy.runs.signals import leave_word
+from understudy.runs.signals import SignalKind, leave_word
 from understudy.sessions.journal import EventKind, NewEvent
 
 
@@ -31,6 +31,8 @@ class Sleep:
     requests: tuple[Request, ...] = ()
     # What the audit keeps of the decisions that led here.
     entries: tuple[AuditEntry, ...] = ()
+    # When it looks again, even if nothing has happened.
+    until_ms: int | None = None
 
 
 class MustSleep(Exception):
@@ -59,6 +61,8 @@ def fall_asleep(unit: RunUnit, run: Run, sleep: Sleep, *, at_ms: int) -> bool:
     RUN.check(run.status, status)
     asleep = replace(run, status=status, asleep=True, parked=True, updated_at_ms=at_ms)
     unit.runs.update(asleep)
+    if sleep.until_ms is not None:
+        unit.signals.add(SignalKind.LOOK, run.session_id, at_ms=at_ms, due_at_ms=sleep.until_ms)
     if kinds:
         pending = unit.requests.pending([run.run_id]).get(run.run_id, ())
         unit.journal.append(run.session_id, (waiting_event(asleep, pending),), at_ms=at_ms)

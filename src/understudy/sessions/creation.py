@@ -44,8 +44,12 @@ class NewSession:
     persona_id: str | None = None
     capability_scope: FlatScope | None = None
     credential_scope: FlatScope | None = None
-    # What a sidechain is denied beside all that its parent is.
+    # What it is denied for good, beside all that its parent is.
     denied: tuple[Rule, ...] = ()
+    # Where in the workspace it works; a sidechain works where its parent does.
+    workdir: str | None = None
+    # The trial that it is for; a sidechain is for the same as its parent.
+    trial_id: str | None = None
 
     @property
     def capabilities(self) -> Scope | None:
@@ -85,6 +89,8 @@ def new_session(
         capability_scope=None if capabilities is None else capabilities.to_json(),
         credential_scope=None if credentials is None else credentials.to_json(),
         permissions=_inherited_rules(unit, parent, agent_id, wanted.denied),
+        workdir=wanted.workdir or (parent.workdir if parent else None),
+        trial_id=parent.trial_id if parent else wanted.trial_id,
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )
@@ -164,14 +170,15 @@ def _persona(
 def _inherited_rules(
     unit: SessionUnit, parent: Session | None, agent_id: str, denied: tuple[Rule, ...]
 ) -> JsonObject | None:
-    if parent is None:
+    if parent is None and not denied:
         return None
     lost: tuple[Rule, ...] = ()
-    if agent_id != parent.agent_id:
+    if parent is not None and agent_id != parent.agent_id:
         lost = _rules_of_agent(unit, parent.agent_id)
-    # Kept as inherited: whoever changes the rules of the sidechain cannot drop them.
+    # Kept as inherited: whoever changes the rules of the session cannot drop them.
     lost = (*lost, *denied)
-    return rules_for_sidechain(parent.permissions, of_parents_agent=lost).to_json()
+    above = None if parent is None else parent.permissions
+    return rules_for_sidechain(above, of_parents_agent=lost).to_json()
 
 
 def _rules_of_agent(unit: SessionUnit, agent_id: str) -> tuple[Rule, ...]:

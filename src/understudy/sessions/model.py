@@ -66,6 +66,10 @@ class Session:
     permissions: JsonObject | None = None
     route_policy: RoutePolicy | None = None
     reply_targets: tuple[ReplyTarget, ...] = ()
+    # Where in the workspace its tools work and stay, by the names that lead there; None: all of it.
+    workdir: str | None = None
+    # The trial or replay that it is a part of, itself or by a session above it: only the daemon says so.
+    trial_id: str | None = None
     journal_length: int = 0
     version: int = 1
 

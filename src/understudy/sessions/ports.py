@@ -76,6 +76,10 @@ class SessionStore(Protocol):
         """What keeps the session busy."""
         ...
 
+    def workdirs_in_use(self) -> frozenset[str]:
+        """The folders of sessions in which a run has not ended."""
+        ...
+
     def count(self) -> int:
         """How many sessions there are."""
         ...

@@ -45,14 +45,18 @@ def effective_credential_scope(session: Session) -> Scope | None:
 def changed_scope(
     session: Session, had: Flat | None, asked: Scope | None, read: Callable[[Flat], Scope]
 ) -> Flat | None:
-    """The scope of its own that a session gets when asked for; a sidechain's only gets narrower."""
-    if session.parent_session_id is None:
+    """The scope of its own that a session gets when asked for.
+
+    That of a sidechain, and of what tries a skill out, only gets narrower.
+    """
+    if session.parent_session_id is None and session.trial_id is None:
         return None if asked is None else asked.to_json()
     if asked is None and had is not None:
+        what = "a trial" if session.parent_session_id is None else "a sidechain"
         raise Conflict(
             "sidechain_scope_kept",
             domain="sessions",
-            detail="a sidechain keeps the scope it was given; it can be narrowed, not cleared",
+            detail=f"{what} keeps the scope it was given; it can be narrowed, not cleared",
         )
     return None if asked is None else read(had or {}).narrowed_by(asked).to_json()
 

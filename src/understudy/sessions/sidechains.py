@@ -56,6 +56,10 @@ class SidechainStore(Protocol):
         """The session right above a session."""
         ...
 
+    def root_of(self, session_id: str) -> str:
+        """The session above all others that are above a session; itself where none is."""
+        ...
+
     def count_live(self, parent_session_id: str) -> int:
         """How many children of a session have a run that has not ended."""
         ...

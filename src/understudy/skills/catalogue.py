@@ -21,6 +21,7 @@ from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manifest import Manifest, read
 from understudy.skills.model import SkillOrigin
 from understudy.skills.offered import Offered, by_name, permits, skill_gate
+from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
 from understudy.skills.precedence import counting
 from understudy.skills.ranking import rank
@@ -46,6 +47,8 @@ class Loaded:
     settings: RuntimeSettings
     # The Python that sees what was installed for it; None when nothing was.
     python: Path | None = None
+    # Of the definition that was promoted; None for every other skill.
+    fingerprint: str | None = None
 
     @property
     def files(self) -> tuple[BundleFile, ...]:
@@ -62,16 +65,19 @@ class Catalogue:
         local: LocalSkills,
         python_of: Callable[[str], Path | None] = lambda _: None,
         checks: BundleChecks | None = None,
+        others: OtherSkills = NO_OTHERS,
     ) -> None:
         self._units = units
         self._local = local
         self._python_of = python_of
         self._checks = checks or BundleChecks()
         self._kept = KeptOffers(self._checks)
+        self._others = others
 
     def refresh(self) -> None:
         """Look into the folders of the machine if it is time; never while a unit is open."""
         self._local.catalogue()
+        self._others.refresh()
 
     def offered(
         self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
@@ -86,8 +92,16 @@ class Catalogue:
             return ()
         who = {"agent_id": agent_id, "user_id": user_id}
         kept = self._kept.offered(unit, **who)
-        local = counting(unit, self._local.known().values(), kept, **who)
-        return by_name(one for one in (*kept, *map(_from_folder, local)) if _passes(gate, one))
+        others = counting(unit, self._others.offered(unit, session), kept, **who)
+        local = counting(unit, self._local.known().values(), (*kept, *others), **who)
+        found = (*kept, *others, *map(_from_folder, local))
+        return by_name(one for one in found if _passes(gate, one))
+
+    def from_elsewhere(self, unit: SkillUnit, ref: str, session: Session) -> tuple[Offered, ...]:
+        """The promoted skill that is meant in full, also where a kept one of its name comes first."""
+        gate = skill_gate(session)
+        found = (one for one in self._others.offered(unit, session) if one.ref == ref)
+        return () if gate is None else tuple(one for one in found if _passes(gate, one))
 
     def find(self, offered: Sequence[Offered], query: str, limit: int) -> tuple[Offered, ...]:
         """Those of the offered that fit the words of a query, best first."""
@@ -95,6 +109,8 @@ class Catalogue:
 
     def load(self, unit: SkillUnit, one: Offered) -> Loaded:
         """A skill with everything in it; `NotFound` when it is gone or has become unsafe."""
+        if one.origin is SkillOrigin.PROMOTED:
+            return self._others.load(unit, one)
         if one.skill_id is None or one.version is None:
             return self._load_local(one)
         version = unit.skills.version(one.skill_id, one.version)

@@ -107,8 +107,9 @@ def _shown(one: Offered) -> dict[str, Any]:
         "description": preview(one.description, DESCRIPTION_CHARS),
         "when_to_use": preview(one.when_to_use, DESCRIPTION_CHARS),
         "origin": str(one.origin),
-        "version": one.version,
+        "version": one.told_version,
         "context": str(one.context) if one.context != "inline" else None,
         "missing": list(one.missing_deps),
+        "unusable": one.unusable,
     }
     return {name: value for name, value in shown.items() if value}

@@ -10,6 +10,8 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.model import Skill
+from understudy.skills.namesakes import require_own_name
+from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import SkillUnit, SkillUnits
 
 
@@ -29,6 +31,11 @@ class Change:
     author: Author
     at_ms: int
     listener: SkillListener
+    others: OtherSkills = NO_OTHERS
+
+    def require_name(self, slug: str, name: str, before: Skill | None = None) -> None:
+        """Refuse what a skill from elsewhere is called."""
+        require_own_name(self.unit, self.others, slug, name, before)
 
     def save(self, skill: Skill, **fields: Any) -> Skill:
         """Give a skill other values; whoever changes it holds its slug."""
@@ -71,6 +78,7 @@ class Changing:
     units: SkillUnits
     clock: Clock
     listener: SkillListener
+    others: OtherSkills = NO_OTHERS
 
     @contextmanager
     def by(self, author: Author) -> Iterator[Change]:
@@ -80,4 +88,10 @@ class Changing:
 
     def within(self, unit: SkillUnit, author: Author) -> Change:
         """The same as a part of somebody else's transaction."""
-        return Change(unit=unit, author=author, at_ms=self.clock.now_ms(), listener=self.listener)
+        return Change(
+            unit=unit,
+            author=author,
+            at_ms=self.clock.now_ms(),
+            listener=self.listener,
+            others=self.others,
+        )

@@ -7,11 +7,12 @@ from typing import Final
 from understudy.core.principal import Principal, Role
 from understudy.skills import denials
 from understudy.skills.author import Author
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
+from understudy.skills.model import KEPT, Skill, SkillStatus, Visibility
 from understudy.skills.ports import SkillUnit
 from understudy.skills.slug import slug_refused
 
 LOCAL: Final = "local:"
+PROMOTED: Final = "promoted:"
 _ID: Final = re.compile(r"skl_[A-Za-z0-9_-]{1,100}")
 
 
@@ -19,7 +20,7 @@ def is_id(ref: str) -> bool:
     """Whether this is an id, which unlike a slug cannot be guessed; `Invalid` when it is neither."""
     if _ID.fullmatch(ref):
         return True
-    if slug_refused(ref) is not None and not ref.startswith(LOCAL):
+    if slug_refused(ref) is not None and not ref.startswith((LOCAL, PROMOTED)):
         raise denials.bad_ref(ref)
     return False
 
@@ -66,6 +67,8 @@ def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = Fal
     check_author(author)
     if ref.startswith(LOCAL):
         raise denials.is_local(ref)
+    if ref.startswith(PROMOTED):
+        raise denials.is_promoted(ref)
     skill = find(unit, ref)
     if skill is not None and hold:
         unit.skills.hold(skill.slug)
@@ -143,7 +146,7 @@ ACTIONS: Final[Mapping[str, _MayDo]] = {
 
 def actions_of(skill: Skill, principal: Principal) -> tuple[str, ...]:
     """What this caller may do with the skill."""
-    is_kept = skill.origin is not SkillOrigin.LOCAL and is_live(skill)
+    is_kept = skill.origin in KEPT and is_live(skill)
     if not is_kept or not principal.role.includes(Role.OPERATOR):
         return ()
     return tuple(action for action, may in ACTIONS.items() if may(skill, principal))

@@ -69,6 +69,7 @@ def undelete(
         raise trash_missing(name)
     if is_live(now):
         raise denials.slug_in_use(slug)
+    change.require_name(slug, trashed.skill.name)
     unit.skill_bundles.restore(slug, name)
     unit.skills.untrash(name)
     back = replace(

@@ -88,6 +88,24 @@ def is_local(ref: str) -> Rejected:
     )
 
 
+def is_promoted(ref: str) -> Rejected:
+    """A skill that a procedure was promoted to."""
+    return Rejected(
+        "skill_is_promoted",
+        domain="skills",
+        detail=f"{shown(ref)} was promoted from a learning; change it through its rollout",
+    )
+
+
+def promoted_name(name: str) -> Conflict:
+    """A kept skill that could be taken for one that was promoted, or is on its way to be."""
+    return Conflict(
+        "skill_name_promoted",
+        domain="skills",
+        detail=f"{shown(name)} is the name of a promoted skill; choose another name and slug",
+    )
+
+
 def system_slug(slug: str) -> Conflict:
     """A new skill under the name of one that came with the product."""
     return Conflict(

@@ -1,6 +1,6 @@
 """The skills that a person may know of: lists, versions, files, and who may use what."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,22 +12,22 @@ from understudy.skills import denials, refusals
 from understudy.skills.access import Access, Reason, access
 from understudy.skills.archive import write_archive
 from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.checks import LOCAL, find, is_id, is_live, is_owner, knows
+from understudy.skills.checks import is_id, is_live, is_owner
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff, compare
 from understudy.skills.filters import SkillFilter
-from understudy.skills.kept_offers import KeptOffers
-from understudy.skills.local_records import fits, merged, record_of
-from understudy.skills.local_skill import LocalSkill
+from understudy.skills.finding import SkillFinder
+from understudy.skills.local_records import fits, merged
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manifest import read
 from understudy.skills.model import Offer, Skill, SkillStatus, SkillVersion, TrashedSkill
+from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.paths import is_artifact, refused_by, tidy
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
-from understudy.skills.precedence import counting, stands
+from understudy.skills.precedence import stands
 from understudy.skills.runtime_settings import settings_of
-from understudy.skills.shelves import FolderShelf, KeptShelf, Shelf
-from understudy.skills.slug import slug_refused
+from understudy.skills.shelves import KeptShelf, Shelf
+from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sorting import list_key
 from understudy.skills.standard import export
 from understudy.skills.usage import Usage
@@ -42,26 +42,28 @@ class SkillLibrary:
         clock: Clock,
         local: LocalSkills,
         checks: BundleChecks | None = None,
+        others: OtherSkills = NO_OTHERS,
     ) -> None:
         self._units = units
         self._clock = clock
         self._local = local
-        self._checks = checks or BundleChecks()
-        self._kept = KeptOffers(self._checks)
+        self._finder = SkillFinder(local, checks or BundleChecks(), others)
 
     def page(
         self, principal: Principal, request: PageRequest, narrowed: SkillFilter
     ) -> Page[Skill]:
-        """Kept skills and those in folders, by name; deleted ones are only in the trash."""
+        """Kept skills, promoted ones and those in folders, by name; deleted ones are only in the
+        trash."""
         if narrowed.status is SkillStatus.DELETED:
             return Page(items=())
         self._local.catalogue()
         seen_by = None if _is_admin(principal) else principal.user_id
         with self._units.read() as unit:
             rows = unit.skills.page(request, narrowed=replace(narrowed, seen_by=seen_by))
-            found = self._counting(unit, self._local.known().values(), user_id=principal.user_id)
-        local = [record_of(skill) for skill in found]
-        return merged(rows, [skill for skill in local if fits(skill, narrowed)], request)
+            beside = self._finder.beside(
+                unit, self._local.known().values(), user_id=principal.user_id
+            )
+        return merged(rows, [skill for skill in beside if fits(skill, narrowed)], request)
 
     def current(self, principal: Principal, ref: str) -> Skill:
         """The record of a skill."""
@@ -83,9 +85,9 @@ class SkillLibrary:
         )
 
     def versions(self, principal: Principal, ref: str, request: PageRequest) -> Page[SkillVersion]:
-        """The versions of a skill, newest first; one in a folder has none."""
+        """The versions of a skill, newest first; one that is not kept has none."""
         with self._looking(principal, ref) as (unit, shelf):
-            if isinstance(shelf, FolderShelf):
+            if not isinstance(shelf, KeptShelf):
                 return Page(items=())
             return unit.skills.versions(shelf.skill.skill_id, request)
 
@@ -133,11 +135,11 @@ class SkillLibrary:
             bundle, skill = shelf.bundle(version), shelf.skill
         number = skill.version if version is None else version
         facts = {"version": str(number), "digest": bundle.digest} if number else {}
-        files = export(bundle, slug=skill.slug, facts=facts)
+        # The name of a promoted skill need not be one that a folder can have.
+        slug = skill.slug if slug_refused(skill.slug) is None else slugify(skill.slug)
+        files = export(bundle, slug=slug, facts=facts)
         suffix = f"-{number}" if number else ""
-        return Exported(
-            file_name=f"{skill.slug}{suffix}.zip", content=write_archive(files, folder=skill.slug)
-        )
+        return Exported(file_name=f"{slug}{suffix}.zip", content=write_archive(files, folder=slug))
 
     def access(
         self, principal: Principal, ref: str, *, agent_id: str | None, user_id: str | None
@@ -157,16 +159,16 @@ class SkillLibrary:
                 offer = unit.skills.offer(skill.skill_id, **who)
                 if is_id(ref) or stands(unit, skill.slug, **who):
                     return _answer(offer or Offer(skill=skill), asked)
-            # They know of no kept one with this slug: for them it is what lies in a folder.
-            local = self._counting(unit, self._local_of(skill.slug), **who)
-        if local:
-            return _answer(Offer(skill=record_of(local[0])), asked)
+            # They know of no kept one with this slug: for them it is one of the others.
+            beside = self._finder.beside_called(unit, skill.slug, **who)
+        if beside:
+            return _answer(Offer(skill=beside[0]), asked)
         return Answer(access=Access(allowed=False, reason=Reason.NONE), version=None, skill=skill)
 
     def grants(self, principal: Principal, ref: str) -> Grants:
         """To whom a skill is granted; for its owner and admins."""
         with self._looking(principal, ref) as (unit, shelf):
-            if isinstance(shelf, FolderShelf):
+            if not isinstance(shelf, KeptShelf):
                 return Grants(agents=(), users=())
             _require_owner(shelf.skill, principal)
             skill_id = shelf.skill.skill_id
@@ -205,43 +207,16 @@ class SkillLibrary:
         """A unit, and in it the skill that is meant; as a run of `agent_id` if one is named."""
         self._local.catalogue()
         with self._units.read() as unit:
-            yield unit, self._find(unit, principal, ref, agent_id)
-
-    def _find(self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None) -> Shelf:
-        """What is kept under this id or slug, else what lies in a folder under the slug."""
-        if not ref.startswith(LOCAL):
-            kept = find(unit, ref)
-            if kept is not None and knows(unit, kept, principal, agent_id=agent_id):
-                return KeptShelf(unit, kept, self._checks)
-        elif slug_refused(ref.removeprefix(LOCAL)) is not None:
-            raise denials.bad_ref(ref)
-        who = {"agent_id": agent_id or "", "user_id": principal.user_id}
-        local = () if is_id(ref) else self._local_of(ref.removeprefix(LOCAL))
-        opened = [self._local.open(skill.slug) for skill in self._counting(unit, local, **who)]
-        if not opened or opened[0] is None:
-            raise denials.not_found(ref)
-        return FolderShelf(opened[0])
+            yield unit, self._finder.find(unit, principal, ref, agent_id)
 
     def _find_even_deleted(self, unit: SkillUnit, principal: Principal, ref: str) -> Skill:
         try:
-            return self._find(unit, principal, ref, None).skill
+            return self._finder.find(unit, principal, ref, None).skill
         except NotFound:
             gone = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
             if gone is None or is_live(gone) or not is_owner(gone, principal):
                 raise
             return gone
-
-    def _local_of(self, slug: str) -> tuple[LocalSkill, ...]:
-        found = self._local.known().get(slug)
-        return () if found is None else (found,)
-
-    def _counting(
-        self, unit: SkillUnit, local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
-    ) -> tuple[LocalSkill, ...]:
-        """Those of some in folders that stand in the place of no kept one for a user."""
-        some = tuple(local)
-        who = {"agent_id": agent_id, "user_id": user_id}
-        return counting(unit, some, self._kept.offered(unit, **who), **who) if some else ()
 
 
 def _is_admin(principal: Principal) -> bool:

@@ -1,4 +1,4 @@
-"""Skills that lie in folders, as records beside those that are kept."""
+"""Skills without rows of their own, such as those in folders, as records beside the kept ones."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,7 +7,7 @@ from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor
 from understudy.skills.checks import LOCAL
 from understudy.skills.filters import SkillFilter
 from understudy.skills.local_skill import LocalSkill
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
+from understudy.skills.model import KEPT, Skill, SkillOrigin, Visibility
 from understudy.skills.sorting import list_key
 
 # Nobody's: whoever may write into the folder decides.
@@ -36,13 +36,13 @@ def record_of(skill: LocalSkill) -> Skill:
 
 
 def fits(skill: Skill, narrowed: SkillFilter) -> bool:
-    """Whether a list that is narrowed like this shows a local skill."""
+    """Whether a list that is narrowed like this shows such a skill."""
     asked: tuple[tuple[object, object], ...] = (
-        (narrowed.origin, SkillOrigin.LOCAL),
-        (narrowed.visibility, Visibility.PUBLIC),
-        (narrowed.status, SkillStatus.ACTIVE),
-        (narrowed.owner_id, LOCAL_OWNER),
-        (narrowed.enabled, True),
+        (narrowed.origin, skill.origin),
+        (narrowed.visibility, skill.visibility),
+        (narrowed.status, skill.status),
+        (narrowed.owner_id, skill.owner_id),
+        (narrowed.enabled, skill.enabled),
     )
     if any(wanted is not None and wanted != has for wanted, has in asked):
         return False
@@ -51,12 +51,12 @@ def fits(skill: Skill, narrowed: SkillFilter) -> bool:
     return any(sought in word.casefold() for word in words)
 
 
-def merged(rows: Page[Skill], local: Iterable[Skill], request: PageRequest) -> Page[Skill]:
-    """A page of rows with the local skills that belong between them."""
+def merged(rows: Page[Skill], others: Iterable[Skill], request: PageRequest) -> Page[Skill]:
+    """A page of rows with the skills that belong between them and have none."""
     last = None if rows.next_cursor is None else decode_cursor(rows.next_cursor)
     between = [
         skill
-        for skill in local
+        for skill in others
         if (request.after is None or _place(skill) > request.after)
         and (last is None or _place(skill) <= last)
     ]
@@ -68,7 +68,7 @@ def merged(rows: Page[Skill], local: Iterable[Skill], request: PageRequest) -> P
 
 
 def _place(skill: Skill) -> tuple[str, str]:
-    """Where it stands in a list: a local one right behind the kept one of the same name and slug."""
+    """Where it stands in a list: right behind the kept one of the same name and slug."""
     name, slug = list_key(skill)
     # No slug has a blank, and nothing sorts before one that a slug has.
-    return (name, f"{slug} ") if skill.origin is SkillOrigin.LOCAL else (name, slug)
+    return (name, slug) if skill.origin in KEPT else (name, f"{slug} ")

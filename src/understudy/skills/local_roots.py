@@ -77,16 +77,21 @@ def _load(path: Path, root: Path, scope: str) -> Loaded:
 
 
 def find_local(
-    roots: Iterable[Root], *, load: Load = _load, stores: Sequence[Path] = ()
+    roots: Iterable[Root],
+    *,
+    load: Load = _load,
+    stores: Sequence[Path] = (),
+    mounts: Sequence[Path] = (),
 ) -> LocalCatalogue:
     """Every skill under the roots; of two with one name the first wins.
 
-    A root that touches one of the stores, where not everybody's skills lie, is passed over.
+    A root that touches one of the stores, where not everybody's skills lie, is passed over. So is
+    every folder in one of the mounts, whose skills come into the catalogue on another way.
     """
     skills: dict[str, LocalSkill] = {}
     warnings: list[Warned] = []
     for root in roots:
-        walk = _Walk(root, stores)
+        walk = _Walk(root, stores, tuple(Path(os.path.realpath(each)) for each in mounts))
         for file in walk.manifests():
             loaded = load(file, walk.top, root.scope)
             warnings.extend(loaded.warnings)
@@ -106,6 +111,7 @@ class _Walk:
 
     root: Root
     stores: Sequence[Path] = ()
+    mounts: Sequence[Path] = ()
     top: Path = field(init=False)
     warnings: list[Warned] = field(default_factory=list)
     _left: int = MAX_ENTRIES
@@ -173,6 +179,8 @@ class _Walk:
 
     def _new(self, path: Path) -> Iterator[Path]:
         real = Path(os.path.realpath(path))
+        if any(real.is_relative_to(each) for each in self.mounts):
+            return
         try:
             status = real.stat()
         except OSError:
@@ -206,6 +214,8 @@ class _Walk:
     @property
     def touches_store(self) -> bool:
         """Whether it is, holds or lies in a place where the daemon keeps skills, by any name."""
+        if any(is_within(self.top, each) for each in self.mounts):
+            return True
         return any(
             is_within(self.top, store) or is_within(store, self.top)
             for store in map(Path, map(os.path.realpath, self.stores))

@@ -60,11 +60,14 @@ class LocalSkills:
         guard: Guard,
         clock: Clock,
         stores: Sequence[Path] = (),
+        mounts: Sequence[Path] = (),
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._roots = tuple(roots)
         # Where the daemon keeps skills itself: these are never taken for folders of anybody's.
         self._stores = tuple(stores)
+        # Where the files of promoted skills lie: who has them on offer knows them better.
+        self._mounts = tuple(mounts)
         self._reader = LocalReader(guard)
         self._clock = clock
         self._patience_s = patience_s
@@ -150,7 +153,7 @@ class LocalSkills:
             budget = budgets.setdefault(root, Budget())
             return self._bounded(seen, budget, path, root=root, scope=scope)
 
-        found = find_local(self._roots, load=load, stores=self._stores)
+        found = find_local(self._roots, load=load, stores=self._stores, mounts=self._mounts)
         by_slug: dict[str, LocalSkill] = {}
         warnings = list(found.warnings)
         for skill in found.skills:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from understudy.skills.runtime_settings import SkillContext
 
@@ -30,6 +31,10 @@ class SkillOrigin(StrEnum):
     MANAGED = "managed"
     PROMOTED = "promoted"
     LOCAL = "local"
+
+
+# Those that have rows and versions of their own; all others only look like them.
+KEPT: Final = frozenset({SkillOrigin.SYSTEM, SkillOrigin.MANAGED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,20 +24,30 @@ class Offered:
     name: str
     description: str
     origin: SkillOrigin
-    # The version that would be used: the one that the agent is pinned to, else the current one.
+    # The version that would be used: the one that the agent is pinned to, else the current one;
+    # None where none are kept.
     version: int | None
     digest: str
-    # None for one that only lies in a folder.
+    # None for one that lies in a folder or was promoted.
     skill_id: str | None
     reason: Reason
     when_to_use: str = ""
     context: SkillContext = SkillContext.INLINE
     missing_deps: tuple[str, ...] = ()
+    # Why nobody can use it now, though it is on offer: a code.
+    unusable: str | None = None
+    # What a promoted one calls its version, in its SKILL.md.
+    version_label: str | None = None
+
+    @property
+    def told_version(self) -> int | str | None:
+        """The version as whoever asks is told it."""
+        return self.version_label if self.version is None else self.version
 
     @property
     def ref(self) -> str:
         """By what people find it again."""
-        return self.skill_id or f"local:{self.slug}"
+        return self.skill_id or f"{self.origin}:{self.slug}"
 
 
 def listing(one: Offered, *, run_id: str, at_ms: int) -> Listing:

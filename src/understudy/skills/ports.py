@@ -1,6 +1,6 @@
 """What skills need from outside: rows, grants, bundles, and the units that hold them."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -40,6 +40,10 @@ class SkillStore(Protocol):
         ends. What was read before may have changed by then."""
         ...
 
+    def hold_name(self, name: str) -> None:
+        """Let nobody else give a skill this name until the unit ends; slugs are held before."""
+        ...
+
     def hold_all(self) -> None:
         """The same for every slug at once; only by a unit that holds none."""
         ...
@@ -51,6 +55,10 @@ class SkillStore(Protocol):
     def get(self, skill_id: str) -> Skill | None: ...
 
     def by_slug(self, slug: str) -> Skill | None: ...
+
+    def slugs_among(self, slugs: Collection[str]) -> Collection[str]:
+        """Those of some slugs that a skill has, deleted or not; quick, however many they are."""
+        ...
 
     def add(self, skill: Skill) -> bool:
         """Keep a new skill; False when the slug is taken."""

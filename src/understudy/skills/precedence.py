@@ -1,39 +1,57 @@
-"""Which skills in folders count for whom: none takes the place of one that is kept.
+"""Which skills count for whom: none takes the place of one that comes before it.
+
+Those that are kept come first, then those that were promoted, and those in folders last.
 
 What nobody looked at does not replace what somebody did.
 """
 
 from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.core.principal import Principal, Role
 from understudy.skills.checks import is_live, knows
-from understudy.skills.local_skill import LocalSkill
-from understudy.skills.offered import Offered, folded
+from understudy.skills.offered import folded
 from understudy.skills.ports import SkillUnit
+
+
+class Named(Protocol):
+    """Something that a skill can be taken for."""
+
+    @property
+    def slug(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+S = TypeVar("S", bound=Named)
 
 
 def counting(
     unit: SkillUnit,
-    local: Iterable[LocalSkill],
-    kept: Iterable[Offered],
+    later: Iterable[S],
+    before: Iterable[Named],
     *,
     agent_id: str,
     user_id: str,
-) -> tuple[LocalSkill, ...]:
-    """Those in folders that an agent may use for a user, beside the kept ones that it may use.
+) -> tuple[S, ...]:
+    """Those of some skills that an agent may use for a user, beside those that come before them.
 
     One that is kept and cannot be used now, because it is switched off for one, keeps its slug.
     """
-    some = tuple(local)
+    some = tuple(later)
     if not some:
         return ()
-    taken = {word for one in kept for word in words(one.slug, one.name)}
+    taken = {word for one in before for word in words(one.slug, one.name)}
+    free = [skill for skill in some if taken.isdisjoint(words(skill.slug, skill.name))]
+    # Asked once for all of them: there may be thousands, and mostly none of their slugs is kept.
+    kept = unit.skills.slugs_among([skill.slug for skill in free])
     return tuple(
         skill
-        for skill in some
-        if taken.isdisjoint(words(skill.slug, skill.name))
-        and not stands(unit, skill.slug, agent_id=agent_id, user_id=user_id)
+        for skill in free
+        if skill.slug not in kept
+        or not stands(unit, skill.slug, agent_id=agent_id, user_id=user_id)
     )
 
 

@@ -43,13 +43,13 @@ class PublishSkill:
         """What there is now, and what to do next."""
 
         def publish(author: Author) -> str:
-            return self._publish(author, context.workspace, arguments.path)
+            return self._publish(author, context, arguments.path)
 
         return await self._desk.make(context, "skills.publish", arguments.path, publish)
 
-    def _publish(self, author: Author, workspace: Path, given: str) -> str:
-        path = folder_in(workspace, given)
-        with readable_errors(path), open_directory(workspace, path.parts) as folder:
+    def _publish(self, author: Author, context: ToolContext, given: str) -> str:
+        path = folder_in(context.workspace, given)
+        with readable_errors(path), open_directory(context.place, path.parts) as folder:
             bundle, left_out = read_open_folder(folder, str(path))
         kept = self._desk.service.keep(author, bundle, action="skills.publish")
         return published(kept, files=len(bundle), left_out=left_out)

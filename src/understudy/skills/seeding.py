@@ -18,6 +18,8 @@ from understudy.skills.dependencies import find_requirements
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.manifest import described, parse, read
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
+from understudy.skills.namesakes import require_own_name
+from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import SkillUnit, SkillUnits, next_number
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.shipped import shipped_skills
@@ -58,6 +60,7 @@ def seed(
     clock: Clock,
     guard: ContentGuard,
     skills: Mapping[str, Bundle] | None = None,
+    others: OtherSkills = NO_OTHERS,
 ) -> SeedReport:
     """Add what is new and make a version of what changed; somebody's own skill is left alone.
 
@@ -67,7 +70,7 @@ def seed(
     refused: list[Refused] = []
     for slug, bundle in (shipped_skills() if skills is None else skills).items():
         try:
-            done[_seed_one(units, clock, guard, slug, bundle)].append(slug)
+            done[_seed_one(units, clock, guard, slug, bundle, others)].append(slug)
         except UnderstudyError as cause:
             refused.append(Refused(slug, cause.detail))
     return SeedReport(
@@ -79,7 +82,12 @@ def seed(
 
 
 def _seed_one(
-    units: SkillUnits, clock: Clock, guard: ContentGuard, slug: str, bundle: Bundle
+    units: SkillUnits,
+    clock: Clock,
+    guard: ContentGuard,
+    slug: str,
+    bundle: Bundle,
+    others: OtherSkills,
 ) -> _Step:
     with units.read() as unit:
         step = _step(unit, unit.skills.by_slug(slug), bundle)
@@ -90,6 +98,8 @@ def _seed_one(
         unit.skills.hold(slug)
         before = unit.skills.by_slug(slug)
         step = _step(unit, before, bundle)
+        if step is _Step.ADD:
+            require_own_name(unit, others, slug, shipped.name)
         if step is not _Step.KEEP:
             _put(unit, shipped, bundle, before)
     return step

@@ -13,6 +13,7 @@ from understudy.skills.change import Change, Changing, SkillListener
 from understudy.skills.drafting import Drafting, bundle_of
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, TrashedSkill
+from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.patching import Patch, check_patch
 from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.renewing import Renewal, Renewing, patching, restoring
@@ -36,8 +37,9 @@ class SkillService:
         guard: ContentGuard,
         machine_for: Callable[[str], Machine],
         listener: SkillListener,
+        others: OtherSkills = NO_OTHERS,
     ) -> None:
-        changing = Changing(units=units, clock=clock, listener=listener)
+        changing = Changing(units=units, clock=clock, listener=listener, others=others)
         self._units = units
         self._guard = guard
         self._changing = changing

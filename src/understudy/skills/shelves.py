@@ -1,6 +1,6 @@
-"""Where a skill stands: among those that are kept, or in a folder of the machine."""
+"""Where a skill stands: among those that are kept, or anywhere else, as it is there now."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -71,21 +71,19 @@ class KeptShelf:
 
 
 @dataclass(frozen=True, slots=True)
-class FolderShelf:
-    """A skill in a folder, as it lies there now; it has no versions."""
+class LooseShelf:
+    """A skill that has no versions, as it is now."""
 
-    opened: Opened
-
-    @property
-    def skill(self) -> Skill:
-        """Its record."""
-        return record_of(self.opened.skill)
+    skill: Skill
+    contents: Bundle = field(repr=False)
+    # Where its files lie, if they do.
+    place: Path | None = None
 
     def bundle(self, number: int | None) -> Bundle:
         """All of its files."""
         if number is not None:
-            raise denials.version_not_found(self.opened.skill.slug, number)
-        return self.opened.bundle
+            raise denials.version_not_found(self.skill.slug, number)
+        return self.contents
 
     def files(self, number: int | None) -> tuple[BundleFile, ...]:
         """Its files by path."""
@@ -97,7 +95,12 @@ class FolderShelf:
 
     def folder(self) -> Path | None:
         """Where it lies."""
-        return self.opened.skill.folder
+        return self.place
+
+
+def folder_shelf(opened: Opened) -> LooseShelf:
+    """A skill in a folder, as it lies there now."""
+    return LooseShelf(record_of(opened.skill), opened.bundle, opened.skill.folder)
 
 
 def _files(bundle: Bundle) -> tuple[BundleFile, ...]:

@@ -92,6 +92,7 @@ def update(change: Change, skill: Skill, changes: Changes) -> Skill:
         values["visibility"] = _visibility(change, skill, changes.visibility)
     if all(getattr(skill, name) == value for name, value in values.items()):
         return skill
+    change.require_name(skill.slug, values.get("name", skill.name), skill)
     changed = change.save(skill, **values)
     change.record("skills.update", changed, ", ".join(values))
     return changed

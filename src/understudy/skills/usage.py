@@ -15,7 +15,7 @@ OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
     RunStatus.INTERRUPTED: "abandoned",
     RunStatus.CANCELLED: "abandoned",
 }
-# Of a skill that lies in a folder.
+# Of a skill that lies in a folder or was promoted.
 NO_VERSION: Final = 0
 DAY_MS: Final = 24 * 3600 * 1000
 
@@ -24,7 +24,7 @@ DAY_MS: Final = 24 * 3600 * 1000
 class Listing:
     """That a run was told of a version of a skill."""
 
-    # The id, or for one in a folder `local:` and its slug.
+    # The id; for one in a folder `local:` and its slug, for a promoted one `promoted:` and its name.
     ref: str
     version: int
     run_id: str

@@ -1,11 +1,11 @@
 """The tool by which an agent uses a skill: it gets the instructions, or has them carried out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
@@ -13,8 +13,10 @@ from understudy.runs.tool_work import told
 from understudy.sessions.ports import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
+from understudy.skills.checks import PROMOTED
 from understudy.skills.fork import Forks
 from understudy.skills.instructions import file_text, rendered
+from understudy.skills.model import SkillOrigin
 from understudy.skills.offered import Offered, listing, named
 from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.refusals import shown
@@ -25,6 +27,13 @@ from understudy.tools.parameters import Parameters
 
 SIMILAR = 3
 MOST_NAMED = 20
+WAIT_MS = 60_000
+MAX_WAIT_MS = 120_000
+
+
+def _given_or(default: object) -> Callable[[object], object]:
+    """Some models send null for whatever they leave out."""
+    return lambda given: default if given is None else given
 
 
 class UseSkillParameters(Parameters):
@@ -36,6 +45,15 @@ class UseSkillParameters(Parameters):
     )
     file: str = Field(
         default="", max_length=1_000, description="One of its files, to read only that."
+    )
+    wait: Annotated[bool, BeforeValidator(_given_or(True))] = Field(
+        default=True, description="For a skill marked fork: false answers once it has begun."
+    )
+    timeout_ms: Annotated[int, BeforeValidator(_given_or(WAIT_MS))] = Field(
+        default=WAIT_MS,
+        ge=0,
+        le=MAX_WAIT_MS,
+        description="How long to wait for a fork; it goes on when the time is over.",
     )
 
 
@@ -76,7 +94,8 @@ class UseSkill:
                 return instructions
         elif use is None:
             await told(self._note_begun, arguments.name, context)
-        return await told(self._outcome, context, spawn)
+        until_ms = spawn.created_at_ms + arguments.timeout_ms if arguments.wait else None
+        return await told(self._outcome, context, spawn, until_ms)
 
     def _before(self, context: ToolContext) -> tuple[Spawn | None, Use | None]:
         """What this very call did before, if it is made again."""
@@ -87,7 +106,7 @@ class UseSkill:
         """The skill that is meant; for a call that is made again, in the version that it got."""
         self._catalogue.refresh()
         with self._units.read() as unit:
-            offered = self._offered(unit, context)
+            offered = self._offered(unit, context, name.strip())
             meant = named(offered, name) if use is None else _used_before(offered, use)
             if not meant:
                 raise ToolError(_unknown(name, self._catalogue.find(offered, name, SIMILAR)))
@@ -101,12 +120,12 @@ class UseSkill:
         with suppress(ToolError, NotFound, DamagedRecord):
             self._note(self._load(name, context), context)
 
-    def _offered(self, unit: SkillUnit, context: ToolContext) -> tuple[Offered, ...]:
+    def _offered(self, unit: SkillUnit, context: ToolContext, ref: str) -> tuple[Offered, ...]:
+        session = require_session(unit, context.session_id)
+        if ref.startswith(PROMOTED):
+            return self._catalogue.from_elsewhere(unit, ref, session)
         return self._catalogue.offered(
-            unit,
-            agent_id=context.agent_id,
-            user_id=context.user_id,
-            session=require_session(unit, context.session_id),
+            unit, agent_id=context.agent_id, user_id=context.user_id, session=session
         )
 
     def _note(self, loaded: Loaded, context: ToolContext) -> None:
@@ -122,17 +141,23 @@ class UseSkill:
             session_id=context.session_id,
             run_id=context.run_id,
             at_ms=self._clock.now_ms(),
+            fingerprint=loaded.fingerprint,
+            version_label=one.version_label,
         )
         # One that was found by a search was on no list, and was on offer all the same.
         listed = listing(one, run_id=use.run_id, at_ms=use.at_ms)
         with self._units.write() as unit:
             unit.skill_uses.add(use)
-            unit.skill_uses.list_for([listed])
+            # To what only tries something out nothing is offered in earnest.
+            if require_session(unit, use.session_id).trial_id is None:
+                unit.skill_uses.list_for([listed])
 
-    def _outcome(self, context: ToolContext, spawn: Spawn) -> str:
+    def _outcome(self, context: ToolContext, spawn: Spawn, until_ms: int | None) -> str:
         with self._units.read() as unit:
             use = unit.skill_uses.get(context.call_digest)
-        return self._forks.outcome(context, spawn, use)
+        # The time runs from when the sidechain began, however often the daemon was started since.
+        is_patient = until_ms is not None and self._clock.now_ms() < until_ms
+        return self._forks.outcome(context, spawn, use, until_ms=until_ms if is_patient else None)
 
 
 def _used_before(offered: Sequence[Offered], use: Use) -> tuple[Offered, ...]:
@@ -141,6 +166,7 @@ def _used_before(offered: Sequence[Offered], use: Use) -> tuple[Offered, ...]:
         replace(one, version=use.version, digest=use.digest)
         for one in offered
         if (one.skill_id, one.slug) == (use.skill_id, use.slug)
+        and (one.origin is SkillOrigin.PROMOTED) == (use.fingerprint is not None)
     )
 
 

@@ -68,6 +68,7 @@ def keep(change: Change, draft: Draft, before: Skill | None, how: Putting) -> Ke
         how = replace(how, grant_to=None)
     number = next_number(change.unit, draft.slug)
     skill = _row(change, draft, before, number, how)
+    change.require_name(skill.slug, skill.name, before if before and is_live(before) else None)
     version = _version(change, skill, how)
     put(change.unit, skill, version, draft.bundle, before)
     if how.grant_to is not None:

@@ -59,7 +59,7 @@ def names_in(folder: int) -> list[str]:
 
 def place(folder: int, name: str, files: Mapping[str, bytes]) -> None:
     """Have these files under a new name, complete or not at all."""
-    staged = f".tmp-{secrets.token_hex(8)}"
+    staged = unfinished()
     try:
         with made(staged, within=folder) as top:
             _write_all(top, files)
@@ -74,19 +74,46 @@ def place(folder: int, name: str, files: Mapping[str, bytes]) -> None:
 
 def remove(folder: int, name: str) -> None:
     """Remove a version; it loses its name first, so nobody takes what is left of it for whole."""
-    going = f".tmp-{secrets.token_hex(8)}"
+    going = unfinished()
     with suppress(FileNotFoundError):
         os.rename(name, going, src_dir_fd=folder, dst_dir_fd=folder)
         drop(folder, going)
 
 
 def drop(folder: int, name: str) -> None:
-    """Remove what never got its name, or lost it; a link goes, and not what it leads to."""
-    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if stat.S_ISDIR(status.st_mode):
-        shutil.rmtree(name, dir_fd=folder)
-    else:
-        os.unlink(name, dir_fd=folder)
+    """Remove what never got its name, or lost it; a link goes, and not what it leads to.
+
+    What lies within is lifted out, level by level: however deep it is, one folder is open.
+    """
+    going = [name]
+    while going:
+        name = going.pop()
+        if _is_folder(name, within=folder):
+            with opened(name, within=folder) as here:
+                going += _emptied(here, folder)
+            os.rmdir(name, dir_fd=folder)
+        else:
+            os.unlink(name, dir_fd=folder)
+
+
+def _emptied(here: int, top: int) -> Iterator[str]:
+    """Have nothing in a folder; those within it by the names that they have at the top now."""
+    for name in names_in(here):
+        if _is_folder(name, within=here):
+            lifted = unfinished()
+            os.rename(name, lifted, src_dir_fd=here, dst_dir_fd=top)
+            yield lifted
+        else:
+            os.unlink(name, dir_fd=here)
+
+
+def _is_folder(name: str, *, within: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
+
+
+def unfinished() -> str:
+    """A new name for what is not yet there, or not any more."""
+    return f".tmp-{secrets.token_hex(8)}"
 
 
 def drop_if_empty(folder: int, name: str) -> None:

@@ -64,6 +64,8 @@ class SqlRuns:
             "accepted_offset": run.accepted_offset,
             "submitted_at_ms": run.submitted_at_ms,
             "brings_others_in": brings_others_in(run),
+            "skill_fingerprint": run.skill_fingerprint,
+            "trial_id": run.trial_id,
             "wanted": _wanted(run),
             **_changing(run),
         }
@@ -344,6 +346,8 @@ def _run(row: Any) -> Run:
         # Runs that came in under an older version have none.
         locale=locale_of(wanted.get("locale")),
         reply_targets=tuple(ReplyTarget(**target) for target in wanted["reply_targets"]),
+        skill_fingerprint=row.skill_fingerprint,
+        trial_id=row.trial_id,
         error=state["error"],
         usage=Usage(**state["usage"]),
         deliveries=tuple(Delivery(**delivery) for delivery in state["deliveries"]),

@@ -99,6 +99,10 @@ class SqlSessions:
             pending_mail=self._connection.execute(undelivered_in(session_id)).scalar_one(),
         )
 
+    def workdirs_in_use(self) -> frozenset[str]:
+        """The folders of sessions in which a run has not ended."""
+        return frozenset(self._connection.execute(_WORKDIRS_IN_USE).scalars())
+
     def count(self) -> int:
         """How many sessions there are."""
         return self._connection.execute(
@@ -142,6 +146,8 @@ def _row(session: Session) -> dict[str, Any]:
         "permissions": session.permissions,
         "route_policy": asdict(session.route_policy) if session.route_policy else None,
         "reply_targets": [asdict(target) for target in session.reply_targets],
+        "workdir": session.workdir,
+        "trial_id": session.trial_id,
         "journal_length": session.journal_length,
         "version": session.version,
         "created_at_ms": session.created_at_ms,
@@ -158,6 +164,11 @@ _OF_PERSONA = (
 )
 _PERSONAS = sa.select(sessions.c.session_id, sessions.c.persona_id).where(
     sessions.c.session_id.in_(sa.bindparam("wanted", expanding=True))
+)
+_WORKDIRS_IN_USE = (
+    sa.select(sessions.c.workdir)
+    .join(runs, runs.c.session_id == sessions.c.session_id)
+    .where(runs.c.finished_at_ms.is_(None), sessions.c.workdir.is_not(None))
 )
 # Asked before every tool call, so it is put together only once.
 _SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
@@ -183,6 +194,8 @@ def _session(row: Any) -> Session:
         permissions=optional_object(row.permissions),
         route_policy=None if row.route_policy is None else RoutePolicy(**row.route_policy),
         reply_targets=tuple(ReplyTarget(**target) for target in row.reply_targets),
+        workdir=row.workdir,
+        trial_id=row.trial_id,
         journal_length=row.journal_length,
         version=row.version,
         created_at_ms=row.created_at_ms,

@@ -66,6 +66,11 @@ class SqlSidechains:
         """The session right above a session."""
         return self._connection.execute(_PARENT, {"child": session_id}).scalar()
 
+    def root_of(self, session_id: str) -> str:
+        """The session above all others that are above a session; itself where none is."""
+        found = self._connection.execute(_ROOT, {"below": session_id}).scalar()
+        return session_id if found is None else str(found)
+
     def count_live(self, parent_session_id: str) -> int:
         """How many children of a session have a run that has not ended."""
         query = (
@@ -155,14 +160,22 @@ class SqlSignals:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def add(self, kind: SignalKind, target: str, *, at_ms: int) -> None:
-        """Write down what is to be done."""
-        values = {"kind": str(kind), "target": target, "created_at_ms": at_ms}
+    def add(
+        self, kind: SignalKind, target: str, *, at_ms: int, due_at_ms: int | None = None
+    ) -> None:
+        """Write down what is to be done; with `due_at_ms`, not before then."""
+        values = {
+            "kind": str(kind),
+            "target": target,
+            "created_at_ms": at_ms,
+            "due_at_ms": due_at_ms,
+        }
         self._connection.execute(sa.insert(signals).values(values))
 
-    def waiting(self, *, limit: int) -> tuple[Signal, ...]:
-        """The oldest ones."""
-        query = sa.select(signals).order_by(signals.c.number).limit(limit)
+    def waiting(self, *, now_ms: int, limit: int) -> tuple[Signal, ...]:
+        """The oldest ones that are to be done by now."""
+        is_due = sa.or_(signals.c.due_at_ms.is_(None), signals.c.due_at_ms <= now_ms)
+        query = sa.select(signals).where(is_due).order_by(signals.c.number).limit(limit)
         return tuple(
             Signal(number=row.number, kind=SignalKind(row.kind), target=row.target)
             for row in self._connection.execute(query)
@@ -196,6 +209,21 @@ def _depth_query() -> sa.Select[Any]:
 
 
 _DEPTH = _depth_query()
+
+
+def _root_query() -> sa.Select[Any]:
+    columns = (sessions.c.session_id, sessions.c.parent_session_id)
+    above = (
+        sa.select(*columns)
+        .where(sessions.c.session_id == sa.bindparam("below"))
+        .cte("family", recursive=True)
+    )
+    higher = sa.select(*columns).where(sessions.c.session_id == above.c.parent_session_id)
+    every = above.union(higher)
+    return sa.select(every.c.session_id).where(every.c.parent_session_id.is_(None))
+
+
+_ROOT = _root_query()
 
 
 def _spawn(row: Any) -> Spawn:

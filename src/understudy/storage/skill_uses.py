@@ -9,7 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.runs.model import RunStatus
-from understudy.skills.checks import LOCAL
+from understudy.skills.checks import LOCAL, PROMOTED
 from understudy.skills.usage import (
     NO_VERSION,
     Listing,
@@ -84,7 +84,7 @@ class SqlSkillUses:
         query = (
             sa.select(uses.c.run_id)
             .join(runs, runs.c.run_id == uses.c.run_id)
-            .where(_is(ref), _version == version, uses.c.at_ms >= day_begin(since_ms))
+            .where(_is(ref), _version == version, uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
             .group_by(uses.c.run_id, runs.c.status)
             .order_by(has_succeeded, sa.func.max(uses.c.at_ms).desc(), uses.c.run_id)
             .limit(limit)
@@ -132,16 +132,25 @@ class SqlSkillUses:
         return totals(offered, found)
 
 
+# What only tries something out is no use of what it happens to take up.
+_IN_EARNEST: Final = runs.c.trial_id.is_(None)
 _ONE: Final = sa.select(*(uses.c[each.name] for each in fields(Use))).where(
     uses.c.use_id == sa.bindparam("use")
 )
 _COUNTS: Final = (
     sa.select(uses.c.version, sa.func.count())
-    .where(uses.c.skill_id == sa.bindparam("skill"))
+    .outerjoin(runs, runs.c.run_id == uses.c.run_id)
+    .where(uses.c.skill_id == sa.bindparam("skill"), _IN_EARNEST)
     .group_by(uses.c.version)
 )
-# How a skill is called that may only lie in a folder.
-_REF: Final = sa.func.coalesce(uses.c.skill_id, sa.literal_column(f"'{LOCAL}'") + uses.c.slug)
+# What stands before the slug of a skill that has no row.
+_PREFIX: Final = sa.case(
+    (uses.c.fingerprint.is_(None), sa.literal_column(f"'{LOCAL}'")),
+    else_=sa.literal_column(f"'{PROMOTED}'"),
+)
+_REF: Final = sa.func.coalesce(uses.c.skill_id, _PREFIX.concat(uses.c.slug))
+_IN_FOLDER: Final = sa.and_(uses.c.skill_id.is_(None), uses.c.fingerprint.is_(None))
+_IS_PROMOTED: Final = sa.and_(uses.c.skill_id.is_(None), uses.c.fingerprint.is_not(None))
 _version: Final = sa.func.coalesce(uses.c.version, sa.literal_column(str(NO_VERSION)))
 # What was counted together, as it is so long ago.
 BEFORE_THAT: Final = 0
@@ -171,7 +180,7 @@ _USED: Final = (
         sa.func.max(uses.c.at_ms).label("last_at_ms"),
     )
     .join(runs, runs.c.run_id == uses.c.run_id)
-    .where(uses.c.at_ms >= sa.bindparam("since_ms"))
+    .where(uses.c.at_ms >= sa.bindparam("since_ms"), _IN_EARNEST)
     .group_by(_REF, _version, runs.c.status)
 )
 
@@ -199,5 +208,7 @@ def _used_by(ref: str) -> sa.Select[Any]:
 def _is(ref: str) -> sa.ColumnElement[bool]:
     """The uses of one skill, so that the index of skills is of use."""
     if ref.startswith(LOCAL):
-        return sa.and_(uses.c.skill_id.is_(None), uses.c.slug == ref.removeprefix(LOCAL))
+        return sa.and_(_IN_FOLDER, uses.c.slug == ref.removeprefix(LOCAL))
+    if ref.startswith(PROMOTED):
+        return sa.and_(_IS_PROMOTED, uses.c.slug == ref.removeprefix(PROMOTED))
     return uses.c.skill_id == ref

@@ -1,10 +1,11 @@
 """The skill store: skills, their versions, and what deletions left."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.batches import batches
 from understudy.core.errors import Unavailable
 from understudy.core.page import Page, PageRequest
 from understudy.skills.filters import SkillFilter
@@ -59,6 +60,11 @@ class SqlSkills:
         """Let nobody else change the skill of this slug until the unit ends."""
         self._dialect.lock_slug(self._connection, slug)
 
+    def hold_name(self, name: str) -> None:
+        """Let nobody else give a skill this name until the unit ends; slugs are held before."""
+        # No slug has such a sign.
+        self._dialect.lock_slug(self._connection, f"name:{name}")
+
     def hold_all(self) -> None:
         """Let nobody else change any skill until the unit ends."""
         self._dialect.lock_skills(self._connection)
@@ -81,6 +87,16 @@ class SqlSkills:
     def by_slug(self, slug: str) -> Skill | None:
         """The skill of a slug, deleted or not."""
         return self._one(_BY_SLUG, slug=slug)
+
+    def slugs_among(self, slugs: Collection[str]) -> frozenset[str]:
+        """Those of some slugs that a skill has, deleted or not."""
+        # Nothing is called what cannot be printed, and no database takes it.
+        asked = tuple(filter(str.isprintable, slugs))
+        return frozenset(
+            slug
+            for some in batches(asked)
+            for slug in self._connection.scalars(_SLUGS_AMONG, {"slugs": list(some)})
+        )
 
     def add(self, skill: Skill) -> bool:
         """Keep a new skill; False when the slug is taken."""
@@ -231,6 +247,9 @@ _MOST_VERSIONS: Final = 2**31 - 1
 _COUNTS: Final = sa.select(skills.c.status, sa.func.count()).group_by(skills.c.status)
 _BY_ID: Final = sa.select(*COLUMNS).where(skills.c.skill_id == sa.bindparam("skill"))
 _BY_SLUG: Final = sa.select(*COLUMNS).where(skills.c.slug == sa.bindparam("slug"))
+_SLUGS_AMONG: Final = sa.select(skills.c.slug).where(
+    skills.c.slug.in_(sa.bindparam("slugs", expanding=True))
+)
 
 
 def _who(agent_id: str, user_id: str) -> dict[str, str]:

@@ -109,6 +109,8 @@ _RUNS: Final = (
         runs.c.status == str(RunStatus.COMPLETED),
         # What is done in a sidechain is a part of what somebody else does.
         sessions.c.parent_session_id.is_(None),
+        # What only tries something out is nobody's habit.
+        runs.c.trial_id.is_(None),
         ~_USED_A_SKILL,
         _CALLED_TOOLS,
     )

@@ -19,6 +19,7 @@ from understudy.storage.artifacts import SqlArtifacts
 from understudy.storage.assets import SqlAssets
 from understudy.storage.audit import SqlAudit
 from understudy.storage.blobs import SqlBlobs
+from understudy.storage.canary_secret import SqlCanarySecret
 from understudy.storage.candidates import SqlCandidates
 from understudy.storage.debug import SqlDebug
 from understudy.storage.deliveries import SqlDeliveries, SqlWebhookSecret
@@ -35,9 +36,14 @@ from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
 from understudy.storage.projects import SqlProjects
 from understudy.storage.proposals import SqlProposals
 from understudy.storage.receipts import SqlReceipts, SqlResponses
+from understudy.storage.replay_cases import SqlReplayCases
 from understudy.storage.requests import SqlRequests
 from understudy.storage.reviews import SqlReviews
 from understudy.storage.revisions import SqlRevisions
+from understudy.storage.rollout_outcomes import SqlOutcomes
+from understudy.storage.rollout_sources import SqlRolloutSources
+from understudy.storage.rollout_trials import SqlTrials
+from understudy.storage.rollouts import SqlRollouts
 from understudy.storage.run_memory_index import SqlRunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.runs import SqlRuns
@@ -204,6 +210,30 @@ class SqlUnit:
     @cached_property
     def skill_uses(self) -> SqlSkillUses:
         return SqlSkillUses(self.connection, self._dialect)
+
+    @cached_property
+    def rollouts(self) -> SqlRollouts:
+        return SqlRollouts(self.connection, self._dialect)
+
+    @cached_property
+    def rollout_trials(self) -> SqlTrials:
+        return SqlTrials(self.connection, self._dialect)
+
+    @cached_property
+    def replay_cases(self) -> SqlReplayCases:
+        return SqlReplayCases(self.connection)
+
+    @cached_property
+    def rollout_outcomes(self) -> SqlOutcomes:
+        return SqlOutcomes(self.connection)
+
+    @cached_property
+    def rollout_sources(self) -> SqlRolloutSources:
+        return SqlRolloutSources(self.connection)
+
+    @cached_property
+    def canary_secret(self) -> SqlCanarySecret:
+        return SqlCanarySecret(self.connection)
 
     @cached_property
     def suggestions(self) -> SqlSuggestions:

@@ -55,8 +55,10 @@ SESSION_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
         "Learnings that were left out of a prompt for want of room.",
     ),
 }
-# What the learning plane counts, and the label that it counts by; none for a single number.
-LEARNING: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
+# What is counted, and the label that it is counted by; none for a single number.
+Labelled = Mapping[str, tuple[str, str, tuple[str, ...]]]
+# What the learning plane counts.
+LEARNING: Final[Labelled] = {
     "candidates_total": (
         "understudy_learning_candidates_total",
         "Candidates that were proposed, by how they were found.",
@@ -76,6 +78,25 @@ LEARNING: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
         "understudy_learning_publications_total",
         "Learnings that were published, by who decided.",
         ("decision",),
+    ),
+}
+
+# What rollouts of promoted skills count.
+ROLLOUT: Final[Labelled] = {
+    "events_total": (
+        "understudy_rollout_events_total",
+        "What happened to promoted skills.",
+        ("event",),
+    ),
+    "evidence_total": (
+        "understudy_rollout_evidence_total",
+        "Runs that were accepted as evidence, by kind, proof and outcome.",
+        ("evidence",),
+    ),
+    "uses_total": (
+        "understudy_rollout_uses_total",
+        "Runs that used a promoted skill and have ended, by the stage it was in then and outcome.",
+        ("use",),
     ),
 }
 
@@ -176,7 +197,11 @@ class Metrics:
 
     def watch_learning(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
         """Show what the learning plane counts, read when somebody asks."""
-        self._registry.register(LearningCollector(snapshot))
+        self._registry.register(LabelledCollector(snapshot, LEARNING))
+
+    def watch_rollouts(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
+        """Show what rollouts count, read when somebody asks."""
+        self._registry.register(LabelledCollector(snapshot, ROLLOUT))
 
     def render(self) -> bytes:
         """Everything in the text format of Prometheus."""
@@ -199,15 +224,16 @@ class SumsCollector(Collector):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LearningCollector(Collector):
-    """The counters of the learning plane, which are kept elsewhere."""
+class LabelledCollector(Collector):
+    """Counters by a label that are kept elsewhere, such as those of the learning plane."""
 
     snapshot: Callable[[], Mapping[str, Mapping[str, int]]]
+    named: Labelled
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         """Each of them as it stands."""
         counted = self.snapshot()
-        for name, (metric, said, labels) in LEARNING.items():
+        for name, (metric, said, labels) in self.named.items():
             family = CounterMetricFamily(metric, said, labels=labels)
             for value, count in counted[name].items():
                 family.add_metric([value] if labels else [], count)

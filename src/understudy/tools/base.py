@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from pydantic import BaseModel
 
 from understudy.core.errors import UnderstudyError
+from understudy.tools.place import Place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,12 +50,13 @@ class NotYet(Exception):
     """The call cannot be answered yet: the run sleeps, and the call is made again when it wakes.
 
     A tool that raises this is of effect `read` or `idempotent`, and tells by `call_key` that it
-    was called before.
+    was called before. With `until_ms` the run wakes by then, whatever happened.
     """
 
-    def __init__(self, waits_for: WaitsFor) -> None:
+    def __init__(self, waits_for: WaitsFor, *, until_ms: int | None = None) -> None:
         super().__init__(str(waits_for))
         self.waits_for = waits_for
+        self.until_ms = until_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,17 @@ class ToolContext:
     call_id: str
     # Names this call among all calls of all runs; models hand out the same call ids again.
     call_key: str
+    # The folder that the session works in; nothing beside it is touched.
     workspace: Path
+    # How many of the last names of that folder are the daemon's own choice, not the operator's.
+    depth: int = 0
+
+    @property
+    def place(self) -> Place:
+        """The folder as it is opened: what the daemon chose is never reached through a link."""
+        if not self.depth:
+            return Place(self.workspace)
+        return Place(self.workspace.parents[self.depth - 1], self.workspace.parts[-self.depth :])
 
     @property
     def call_digest(self) -> str:

@@ -4,7 +4,6 @@ import os
 import stat
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import BaseModel, Field
 
@@ -19,6 +18,7 @@ from understudy.tools.paths import (
     parse_path,
     readable_errors,
 )
+from understudy.tools.place import Place
 from understudy.tools.text_files import (
     MAX_WRITE_BYTES,
     check_size,
@@ -69,18 +69,18 @@ class EditFile:
         name = self._context_files.named(wanted.path, context.workspace)
         if name is None:
             path = parse_path(wanted.path)
-            return self._edit_on_disk(context.workspace, path, _Edit.wanted(wanted))
+            return self._edit_on_disk(context.place, path, _Edit.wanted(wanted))
         edit = _Edit.wanted(wanted)
         return self._context_files.edit(
             name, lambda text: decode(edit.made_in(text.encode())[0]), context
         )
 
-    def _edit_on_disk(self, workspace: Path, path: WorkspacePath, edit: "_Edit") -> str:
+    def _edit_on_disk(self, place: Place, path: WorkspacePath, edit: "_Edit") -> str:
         name = path.name
         with (
             self._one_at_a_time,
             readable_errors(path),
-            open_directory(workspace, path.folder) as folder,
+            open_directory(place, path.folder) as folder,
         ):
             content, before = _read_whole(folder, name)
             edited, count = edit.made_in(content)

@@ -5,7 +5,6 @@ import itertools
 import os
 import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import BinaryIO, Final
 
 from pydantic import BaseModel, Field
@@ -22,6 +21,7 @@ from understudy.tools.paths import (
     parse_path,
     readable_errors,
 )
+from understudy.tools.place import Place
 from understudy.tools.text_files import decode, encode, replace, size_of
 
 MAX_READ_BYTES: Final = 256 * 1024
@@ -77,7 +77,7 @@ class ReadFile:
         kept = None if name is None else self._context_files.read(name, context)
         if kept is None:
             # Nobody's instructions: whatever lies there under such a name is a file like others.
-            return _read(context.workspace, parse_path(wanted.path), wanted)
+            return _read(context.place, parse_path(wanted.path), wanted)
         with io.BytesIO(kept.encode()) as stream:
             return _lines(stream, wanted)
 
@@ -107,7 +107,7 @@ class WriteFile:
             encode(wanted.content)
             return self._context_files.write(name, wanted.content, context)
         path = parse_path(wanted.path)
-        return _write(context.workspace, path, encode(wanted.content))
+        return _write(context.place, path, encode(wanted.content))
 
 
 class ListFiles:
@@ -125,14 +125,14 @@ class ListFiles:
     async def call(self, arguments: ListFilesParameters, context: ToolContext) -> str:
         """One entry a line, and a note where something was left out."""
         path = parse_path(arguments.path)
-        return await in_thread(_list, context.workspace, path, arguments.recursive)
+        return await in_thread(_list, context.place, path, arguments.recursive)
 
 
-def _read(workspace: Path, path: WorkspacePath, wanted: ReadFileParameters) -> str:
+def _read(place: Place, path: WorkspacePath, wanted: ReadFileParameters) -> str:
     name = path.name
     with (
         readable_errors(path),
-        open_directory(workspace, path.folder) as folder,
+        open_directory(place, path.folder) as folder,
         os.fdopen(open_regular(folder, name), "rb") as stream,
     ):
         return _lines(stream, wanted)
@@ -190,18 +190,18 @@ def _cut_text(lines: list[bytes], offset: int) -> str:
     return f"{text}[cut: lines {offset} to {following - 1} shown; read on with offset={following}]"
 
 
-def _write(workspace: Path, path: WorkspacePath, content: bytes) -> str:
+def _write(place: Place, path: WorkspacePath, content: bytes) -> str:
     name = path.name
-    with readable_errors(path), open_directory(workspace, path.folder, create=True) as folder:
+    with readable_errors(path), open_directory(place, path.folder, create=True) as folder:
         before = check_replaceable(folder, name)
         mode = stat.S_IMODE(before.st_mode) & 0o777 if before else None
         replace(folder, name, content, mode=mode)
     return f"{'replaced' if before else 'created'} {path} ({size_of(content)})"
 
 
-def _list(workspace: Path, path: WorkspacePath, recursive: bool) -> str:
+def _list(place: Place, path: WorkspacePath, recursive: bool) -> str:
     listing = _Listing(depth_limit=MAX_LIST_DEPTH if recursive else 1)
-    with readable_errors(path), open_directory(workspace, path.parts) as folder:
+    with readable_errors(path), open_directory(place, path.parts) as folder:
         listing.add(folder, prefix="", depth=1)
     return listing.text()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy.tools.base import ToolError
+from understudy.tools.place import Place
 
 MAX_PATH_BYTES: Final = 1024
 MAX_NAME_BYTES: Final = 255
@@ -194,9 +195,11 @@ def readable_errors(path: object) -> Iterator[None]:
 
 
 @contextmanager
-def open_directory(workspace: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
+def open_directory(
+    workspace: Path | Place, parts: Sequence[str], *, create: bool = False
+) -> Iterator[int]:
     """A descriptor of a directory below the workspace; `create` makes the missing ones."""
-    descriptor = _open_workspace(workspace)
+    descriptor = _open_place(workspace if isinstance(workspace, Place) else Place(workspace))
     try:
         for part in parts:
             child = open_child_directory(descriptor, part, create=create)
@@ -207,12 +210,18 @@ def open_directory(workspace: Path, parts: Sequence[str], *, create: bool = Fals
         os.close(descriptor)
 
 
-def _open_workspace(workspace: Path) -> int:
-    # The workspace is the operator's own choice, so it alone may be reached through a link.
+def _open_place(place: Place) -> int:
     try:
-        return os.open(workspace, _DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+        descriptor = os.open(place.root, _DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
+        for name in place.below:
+            try:
+                child = open_child_directory(descriptor, name)
+            finally:
+                os.close(descriptor)
+            descriptor = child
     except OSError as problem:
         raise ToolError("the workspace cannot be opened", code="workspace_missing") from problem
+    return descriptor
 
 
 def open_child_directory(parent: int, name: str, *, create: bool = False) -> int:

@@ -22,6 +22,7 @@ MAX_FLOOD_BYTES: Final = 16 * 1024 * 1024
 ANSWER_WITHIN_S: Final = 8.0
 LEAVE_WITHIN_S: Final = 15.0
 LOOK_EVERY_S: Final = 0.2
+NO_MORE: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,14 @@ class Programs:
         """Where programs are looked for."""
         return self._passed_on["PATH"]
 
-    def run(self, argv: Sequence[str], *, folder: Path, timeout_s: float) -> Ended:
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        folder: Path,
+        timeout_s: float,
+        environment: Mapping[str, str] = NO_MORE,
+    ) -> Ended:
         """Run a program in a folder, which is its home too; `argv` begins with a whole path."""
         if self._stopped.is_set():
             return Ended(reason="stopped")
@@ -62,7 +70,12 @@ class Programs:
                 *own_program(shell_supervisor),
                 stderr=subprocess.DEVNULL,
                 cwd=folder,
-                env={**self._passed_on, "HOME": str(folder), "TMPDIR": str(folder)},
+                env={
+                    **self._passed_on,
+                    "HOME": str(folder),
+                    "TMPDIR": str(folder),
+                    **environment,
+                },
             )
         except OSError:
             return Ended(reason="not_started")

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, Field
@@ -22,6 +21,7 @@ from understudy.tools.paths import (
     readable_errors,
 )
 from understudy.tools.patterns import compile_glob, compile_pattern
+from understudy.tools.place import WORKTREES, Place
 
 MAX_MATCHES: Final = 200
 MAX_LINE_CHARS: Final = 300
@@ -34,7 +34,7 @@ MAX_SECONDS: Final = 20.0
 WINDOW_BYTES: Final = 64 * 1024
 BINARY_LOOK_BYTES: Final = 8 * 1024
 # Large, and not what anybody here wrote; who names one as the path does search it.
-SKIPPED_NAMES: Final = frozenset({".git", ".hg", ".venv", "__pycache__", "node_modules"})
+SKIPPED_NAMES: Final = frozenset({".git", ".hg", ".venv", "__pycache__", "node_modules", WORKTREES})
 
 
 class SearchFilesParameters(Parameters):
@@ -80,15 +80,15 @@ class SearchFiles:
             by_name=glob is not None and "/" not in glob,
             deadline=time.monotonic() + MAX_SECONDS,
         )
-        return await in_thread(_run, search, context.workspace, path)
+        return await in_thread(_run, search, context.place, path)
 
 
 class _Enough(Exception):
     """A limit is reached: what was found so far is the answer."""
 
 
-def _run(search: "_Search", workspace: Path, path: WorkspacePath) -> str:
-    with readable_errors(path), open_directory(workspace, path.folder) as folder:
+def _run(search: "_Search", place: Place, path: WorkspacePath) -> str:
+    with readable_errors(path), open_directory(place, path.folder) as folder:
         try:
             _begin(search, folder, path)
         except _Enough as limit:

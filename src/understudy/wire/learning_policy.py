@@ -74,6 +74,11 @@ class PromotionView(View):
     """What a procedure must show before it becomes a skill."""
 
     require_executed_evidence: bool
+    min_successes: int
+    min_sessions: int
+    require_replay: bool
+    canary_share_percent: int
+    demote_when_worse: bool
 
 
 class LearningPolicyFields(View):
@@ -197,6 +202,7 @@ class LearningPolicyDryRunView(View):
 
 _FLAG: Final[JsonObject] = {"type": "boolean", "default": False}
 _TEXT: Final[JsonObject] = {"type": ["string", "null"]}
+_SUCCESSES: Final[JsonObject] = {"type": "integer", "minimum": 1, "maximum": 100, "default": 1}
 _TIMEOUT: Final[JsonObject] = {"type": ["integer", "null"], "minimum": 0, "default": None}
 _MODEL: Final[JsonObject] = {
     "anyOf": [
@@ -255,7 +261,16 @@ _FIELDS: Final[JsonObject] = {
         }
     ),
     "judge": closed({"enabled": _FLAG, "model": _MODEL, "timeout_ms": _TIMEOUT}),
-    "promotion": closed({"require_executed_evidence": _FLAG}),
+    "promotion": closed(
+        {
+            "require_executed_evidence": _FLAG,
+            "min_successes": _SUCCESSES,
+            "min_sessions": _SUCCESSES,
+            "require_replay": _FLAG,
+            "canary_share_percent": {"type": "integer", "minimum": 0, "maximum": 100, "default": 0},
+            "demote_when_worse": {"type": "boolean", "default": True},
+        }
+    ),
 }
 SetLearningPolicy: TypeAlias = Annotated[
     Any, WithJsonSchema(policy_schema("SetLearningPolicy", _FIELDS))

@@ -15,7 +15,7 @@ PolicyDecision: TypeAlias = Literal["manual", "automatic", "escalated"]
 Verification: TypeAlias = Literal["unverified", "pending", "verified", "failed"]
 Mode: TypeAlias = Literal["manual_only", "shadow", "enabled"]
 Action: TypeAlias = Literal["manual_review", "reject", "publish_provisional", "publish_active"]
-CapturePath: TypeAlias = Literal["api", "run_summary", "labels", "model", "usage"]
+CapturePath: TypeAlias = Literal["api", "run_summary", "labels", "model", "usage", "rollout"]
 BulkAction: TypeAlias = Literal["publish", "reject"]
 
 

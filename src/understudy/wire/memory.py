@@ -106,7 +106,9 @@ class MemoryContextView(View):
     learning_scopes: list[LearningScopeView]
     learned_context: Omitted[LearnedContextView] = None
     recovered_memory: Omitted[RecoveredMemoryView] = None
+    # The first of them by name, and how many there are.
     visible_skills: list[OfferedSkill]
+    visible_skill_count: int
 
 
 class SearchResultView(View):

@@ -138,6 +138,10 @@ class RunView(View):
     deliveries: list[DeliveryView] = Field(default_factory=list)
     error: Omitted[str] = None
     usage: UsageView = Field(default_factory=UsageView)
+    # Which definition of a promoted skill it carries out, if it does.
+    skill_fingerprint: Omitted[str] = None
+    # The trial or replay that its session is a part of.
+    trial_id: Omitted[str] = None
     actions: list[str] = Field(default_factory=list)
 
 

@@ -120,6 +120,10 @@ class SessionView(View):
     thread_id: Omitted[str] = None
     parent_session_id: Omitted[str] = None
     ended_reason: Omitted[str] = None
+    # Where in the workspace it works and stays; without one, in all of it.
+    workdir: Omitted[str] = None
+    # The trial or replay that it is a part of, itself or by a session above it.
+    trial_id: Omitted[str] = None
     route_policy: Omitted[RoutePolicyView] = None
     capability_scope: Omitted[ScopeLists] = None
     effective_capability_scope: Omitted[ScopeLists] = None

@@ -26,7 +26,9 @@ class SkillView(View):
     visibility: Visibility
     status: Status
     enabled: bool
-    version: int
+    # The number of the version that counts. A promoted or local skill has none that are kept: what
+    # its SKILL.md calls it, or null.
+    version: int | str | None
     is_system: bool
     tags: list[str]
     missing_deps: list[str]
@@ -89,6 +91,9 @@ class SkillDetail(SkillView):
     compatibility: Omitted[str] = None
     # Where its files lie on the daemon's machine; only an admin is told.
     path: Omitted[str] = None
+    # Its SKILL.md, and of a promoted skill the folder that all of them lie in.
+    skill_path: Omitted[str] = None
+    skill_root: Omitted[str] = None
 
 
 class OfferedSkill(View):
@@ -102,8 +107,11 @@ class OfferedSkill(View):
     context: Context
     reason: Reason
     missing_deps: list[str]
+    # Why nobody can use it now, where that is so.
+    unusable: Omitted[str] = None
     id: Omitted[str] = None
-    version: Omitted[int] = None
+    # As in `SkillView`.
+    version: int | str | None
     when_to_use: Omitted[str] = None
 
 

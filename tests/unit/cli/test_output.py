@@ -1,10 +1,13 @@
 """How commands end: one exit code for each kind of refusal."""
 
 import json
+import re
 
 import pytest
 
+from understudy.api.error_reference import errors_markdown
 from understudy.cli.output import (
+    BY_CODE,
     BY_STATUS,
     ExitCode,
     error_lines,
@@ -35,12 +38,34 @@ def test_every_status_that_the_client_tells_apart_has_an_exit_code() -> None:
         (errors.InvalidCall("no"), ExitCode.USAGE),
         (errors.AnswerError("what"), ExitCode.FAILED),
         (errors.WaitTimeout("long"), ExitCode.FAILED),
+        (errors.NoNextStage("it is active"), ExitCode.REFUSED),
     ],
 )
 def test_what_never_reached_an_answer_has_an_exit_code(
     error: errors.ClientError, code: ExitCode
 ) -> None:
     assert exit_code(error) == code
+
+
+@pytest.mark.parametrize("code", BY_CODE)
+def test_a_rule_of_the_daemon_refuses_what_was_typed_well(code: str) -> None:
+    told = {"status": 400, "code": code, "domain": "rollout", "detail": "not now"}
+    assert exit_code(errors.problem_of(400, json.dumps(told).encode())) == ExitCode.REFUSED
+
+
+def test_only_codes_that_there_are_have_an_exit_code_of_their_own() -> None:
+    known = set(re.findall(r"\| `rollout` \| `(\w+)` \| 400 \|", errors_markdown()))
+    assert known >= BY_CODE.keys()
+
+
+def test_a_hint_names_the_skill_that_a_problem_is_about() -> None:
+    problem = {"code": "rollout_not_ready", "domain": "rollout", "detail": "verified: no"}
+
+    named = problem_lines({**problem, "params": {"skill_name": "team:notes"}})
+    unnamed = problem_lines(problem)
+
+    assert "rollouts trial team:notes --expect TEXT" in named[-1]
+    assert "rollouts trial NAME --expect TEXT" in unnamed[-1]
 
 
 def test_with_json_the_problem_is_printed_as_it_came(capsys: pytest.CaptureFixture[str]) -> None:

@@ -219,7 +219,14 @@ def test_the_policy_is_read_replaced_tried_and_rolled_back() -> None:
             "rules": [],
         },
         "judge": {"enabled": False, "model": None, "timeout_ms": None},
-        "promotion": {"require_executed_evidence": False},
+        "promotion": {
+            "require_executed_evidence": False,
+            "min_successes": 1,
+            "min_sessions": 1,
+            "require_replay": False,
+            "canary_share_percent": 0,
+            "demote_when_worse": True,
+        },
     }
     view = {"policy": policy, "revision": 2, "updated_at_ms": 1}
     counts = {"manual_review": 1, "reject": 0, "publish_provisional": 0, "publish_active": 0}

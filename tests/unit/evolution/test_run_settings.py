@@ -52,4 +52,5 @@ def test_a_sidechain_and_a_caller_without_a_person_are_not() -> None:
 
     assert not is_interactive(make_run(), make_session(parent_session_id="above"))
     assert not is_interactive(beat, make_session())
+    assert not is_interactive(make_run(trial_id="trl_1"), make_session())
     assert is_interactive(make_run(), make_session())

@@ -16,7 +16,14 @@ def test_everything_is_counted_by_its_kind_and_nothing_is_missing() -> None:
     counters.learning_published(PolicyDecision.MANUAL)
 
     assert counters.snapshot() == {
-        "candidates_total": {"api": 0, "run_summary": 0, "labels": 2, "model": 0, "usage": 0},
+        "candidates_total": {
+            "api": 0,
+            "run_summary": 0,
+            "labels": 2,
+            "model": 0,
+            "usage": 0,
+            "rollout": 0,
+        },
         "reviews_total": {
             "manual_review": 0,
             "reject": 1,

@@ -31,6 +31,10 @@ ASSIGNMENTS = (
     f"le mot de passe est {WORDS}", f"mot de passe : {WORDS}", f"mật khẩu là {WORDS}", f"密码是{WORDS}", f"密码：{WORDS}",
     f"Passwort: {WORDS}", f"The admin password was changed to {WORDS}", "Passphrase: correct " + "horse battery staple",
     "session_secret='keyboard " + "cat'", f"client_secret: '{WORDS[:6]}-{WORDS[6:]}'", f"export API_KEY={WORDS}",
+    # in the middle of a sentence
+    f"use api_key={ALNUM} now", f"set password={WORDS} before you go", f'use api_key="{ALNUM}" now', f"(api_key={ALNUM}) is old",
+    f"call api_key:{ALNUM} first", "passphrase=our " + "horse battery staple",
+    f"use api_key = {ALNUM} now", f"set API_KEY = {ALNUM} before the call",
 )  # fmt: skip
 MARKED = (
     "Access token is <redacted>.", "Write to <redacted:email> first", "Auth header was [REDACTED].", "api key = ***",
@@ -58,6 +62,10 @@ TOLD = (
     f"Le mot de passe est simple: c'est {MIXED}",
 )  # fmt: skip
 HARMLESS = (
+    # an equals sign with a blank on each side, in a sentence
+    "The token = whatever the vendor sends", "password = required for login", "api_key = None by default", "max_tokens = 4096 is enough",
+    "token = next(tokens) in the loop", "token = base64url of the header", "the api_key = sha256 of the body", "token = sha256sum of the file",
+    "api_key = read_from_vault before each call", "access_token = response.json() after login", "api_key = 1234567890 is the ticket",
     # the words of the trade
     "Token budget is 1000.", "Pat prefers concise reports.", "The client secretariat prefers written updates.",
     "The private roadmap is still draft.", "Authentication strategy is still undecided.", "Cookie preference: oatmeal",
@@ -77,6 +85,9 @@ HARMLESS = (
     "The password store is new. It is k8s-based", "The access token is a JWT; it is signed with RS256", "Sign-in is at 09:30",
     "The credentials are user:pass pairs", "The login is admin:reader roles only", "The pw field is required", "The mountain pass is 2100m high",
     "Options A B C D are open", "Use 1Password as the password manager", "The API key rotates; that is OPS-1234",
+    # in the middle of a sentence
+    "Use password=args.password if given", "Run with --password=prompt to be asked", "token=get_token() is called",
+    "pass --token=TOKEN to it", "Set MAX_TOKENS=2048 for it", "client_secret=your-secret here", "password = string or null",
     # said elsewhere
     "密码策略：每90天更换", "密码：必填", "访问令牌是短期的", "Mật khẩu phải có ít nhất 12 ký tự", "Khóa chính là user_id",
     "le mot de passe est obligatoire", "La clé est le dialogue",

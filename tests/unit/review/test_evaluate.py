@@ -326,12 +326,13 @@ def test_nothing_doubtful_ever_becomes_active(candidate: Candidate, rules: list[
     assert not (is_doubtful and said.action is Action.PUBLISH_ACTIVE)
 
 
+@pytest.mark.parametrize("path", [CapturePath.USAGE, CapturePath.ROLLOUT])
 @pytest.mark.parametrize("action", ["publish_active", "publish_provisional"])
-def test_no_rule_publishes_what_was_suggested_from_counting(action: str) -> None:
-    counted = replace(found(), capture_path=CapturePath.USAGE)
+def test_no_rule_publishes_what_was_suggested_from_counting(action: str, path: CapturePath) -> None:
+    counted = replace(found(), capture_path=path)
 
     said = judged(counted, policy(rule(action)))
 
     assert said.action is Action.MANUAL_REVIEW
-    assert [it.code for it in said.trace.adjustments] == ["usage"]
+    assert [it.code for it in said.trace.adjustments] == [str(path)]
     assert judged(counted, policy(rule("reject"))).action is Action.REJECT

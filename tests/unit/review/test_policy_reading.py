@@ -131,6 +131,26 @@ WRONG: dict[str, tuple[Any, str]] = {
         "/judge/model/generation/top_k",
     ),
     "an unknown field of promotion": ({"promotion": {"x": True}}, "/promotion/x"),
+    "no run to verify": ({"promotion": {"min_successes": 0}}, "/promotion/min_successes"),
+    "too many runs": ({"promotion": {"min_successes": 101}}, "/promotion/min_successes"),
+    "no session": ({"promotion": {"min_sessions": 0}}, "/promotion/min_sessions"),
+    "half a session": ({"promotion": {"min_sessions": 1.5}}, "/promotion/min_sessions"),
+    "a replay that is a word": (
+        {"promotion": {"require_replay": "yes"}},
+        "/promotion/require_replay",
+    ),
+    "a share above all": (
+        {"promotion": {"canary_share_percent": 101}},
+        "/promotion/canary_share_percent",
+    ),
+    "a share below none": (
+        {"promotion": {"canary_share_percent": -1}},
+        "/promotion/canary_share_percent",
+    ),
+    "a demotion that is a number": (
+        {"promotion": {"demote_when_worse": 1}},
+        "/promotion/demote_when_worse",
+    ),
 }
 
 
@@ -195,7 +215,14 @@ def test_what_is_left_out_takes_its_documented_default() -> None:
             "rules": [],
         },
         "judge": {"enabled": False, "model": None, "timeout_ms": None},
-        "promotion": {"require_executed_evidence": False},
+        "promotion": {
+            "require_executed_evidence": False,
+            "min_successes": 1,
+            "min_sessions": 1,
+            "require_replay": False,
+            "canary_share_percent": 0,
+            "demote_when_worse": True,
+        },
     }
 
 
@@ -273,6 +300,16 @@ def test_two_policies_have_the_same_digest_only_if_they_are_the_same(
     one: LearningPolicy, other: LearningPolicy
 ) -> None:
     assert (policy_digest(one) == policy_digest(other)) is (one == other)
+
+
+def test_what_is_asked_of_skills_has_no_candidate_reviewed_again() -> None:
+    stricter = read_policy({"promotion": {"min_successes": 3, "demote_when_worse": False}})
+
+    assert stricter != DEFAULT
+    assert policy_digest(stricter) == policy_digest(DEFAULT)
+    # What candidates were reviewed under before there was more to promotion than this.
+    executed = read_policy({"promotion": {"require_executed_evidence": True}})
+    assert policy_digest(executed) != policy_digest(DEFAULT)
 
 
 JSON = st.recursive(

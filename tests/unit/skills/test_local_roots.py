@@ -195,6 +195,29 @@ def test_no_root_touches_a_place_where_the_daemon_keeps_skills(tmp_path: Path, r
     assert codes(found) == ["store_root"]
 
 
+def test_what_lies_in_a_mount_is_passed_over_and_everything_beside_it_is_not(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path / "mounted" / "lrn_1")
+    put(tmp_path / "mine")
+    (tmp_path / "linked").symlink_to(tmp_path / "mounted")
+    (tmp_path / "one").symlink_to(tmp_path / "mounted" / "lrn_1")
+    root = Root(path=tmp_path, scope=RootScope.EXPLICIT)
+
+    found = find_local([root], mounts=[tmp_path / "mounted"])
+
+    assert (names(found), codes(found)) == (["mine"], [])
+
+
+def test_a_root_in_a_mount_is_none(tmp_path: Path) -> None:
+    put(tmp_path / "mounted" / "lrn_1")
+    root = Root(path=tmp_path / "mounted" / "lrn_1", scope=RootScope.EXPLICIT)
+
+    found = find_local([root], mounts=[tmp_path / "mounted"])
+
+    assert (names(found), codes(found)) == ([], ["store_root"])
+
+
 def test_a_folder_beside_a_store_is_a_root(tmp_path: Path) -> None:
     put(tmp_path / "store-of-mine" / "mine")
 

@@ -41,13 +41,16 @@ def persona(scope: Mapping[str, list[str]]) -> PersonaSnapshot:
 def test_a_skill_is_found_by_slug_id_and_name_and_the_slug_comes_first() -> None:
     one = offered("weekly-report", "Weekly report")
     other = offered("other", "weekly-report")
-    local = offered("notes", skill_id=None)
+    local = offered("notes", skill_id=None, origin=SkillOrigin.LOCAL)
+    promoted = offered("learning:notes", skill_id=None, origin=SkillOrigin.PROMOTED)
 
     assert named([other, one], "weekly-report") == (one,)
     assert named([other, one], "skl_weekly-report") == (one,)
     assert named([other, one], " Weekly report ") == (one,)
     assert named([other, one], "WEEKLY REPORT") == (one,)
-    assert named([local], "local:notes") == (local,)
+    assert named([local, promoted], "local:notes") == (local,)
+    assert named([local, promoted], "learning:notes") == (promoted,)
+    assert named([local, promoted], "promoted:learning:notes") == (promoted,)
     assert named([other, one], "weekly") == ()
     assert named([], "weekly-report") == ()
 

@@ -11,7 +11,7 @@ from understudy.agents.switches import hidden_tools
 from understudy.core.tokens import estimate_tokens
 from understudy.permissions.model import Decision
 from understudy.skills.change_desk import CHANGE_TIMEOUT_S
-from understudy.skills.fork import denied_by
+from understudy.skills.fork_tools import ForkTools, tools_for, tools_for_promoted
 from understudy.skills.manage_tool import SkillManage, SkillManageParameters
 from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.runtime_settings import RuntimeSettings
@@ -105,16 +105,61 @@ def test_an_agent_that_is_gone_has_no_switched_tool() -> None:
 
 
 def test_a_skill_that_names_no_tools_denies_none() -> None:
-    assert denied_by(RuntimeSettings(), "aa", ["shell"]) == ()
+    assert tools_for(RuntimeSettings(), "aa", ["shell"]) == ForkTools()
 
 
 def test_a_skill_is_kept_to_the_tools_that_it_names() -> None:
     settings = RuntimeSettings(allowed_tools=("shell", "tasks"), blocked_tools=("tasks", "x" * 201))
 
-    rules = denied_by(settings, "aa", ["shell", "tasks", "fetch_url", "use_skill"])
+    tools = tools_for(settings, "aa", ["shell", "tasks", "fetch_url", "use_skill"])
 
-    assert [rule.tool for rule in rules] == ["tasks", "fetch_url", "*/*"]
-    assert {rule.decision for rule in rules} == {Decision.DENY}
+    assert [rule.tool for rule in tools.denied] == ["tasks", "fetch_url", "*/*"]
+    assert {rule.decision for rule in tools.denied} == {Decision.DENY}
+    assert (tools.capabilities, tools.credentials) == ({}, None)
+
+
+KNOWN = ("list_files", "list_skills", "shell", "use_skill", "srv/read", "srv/write", "web/get")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "outside"),
+    [
+        (["list_*"], ["shell", "*/*"], None),
+        (["*"], [], ["srv/read", "srv/write", "web/get"]),
+        (
+            ["shell", "srv/read"],
+            ["list_files", "list_skills", "srv/write", "web/get"],
+            ["srv/read"],
+        ),
+        (["srv/*"], ["list_files", "list_skills", "shell", "web/get"], ["srv/read", "srv/write"]),
+        (["*/read"], ["list_files", "list_skills", "shell", "srv/write", "web/get"], ["srv/read"]),
+        (["new/tool"], [*KNOWN[:3], *KNOWN[4:]], ["new/tool"]),
+        (["gone/*"], [*KNOWN[:3], "*/*"], None),
+    ],
+)
+def test_patterns_and_tools_of_servers_allow_what_fits_them(
+    allowed: list[str], denied: list[str], outside: list[str] | None
+) -> None:
+    tools = tools_for(RuntimeSettings(allowed_tools=tuple(allowed)), "aa", KNOWN)
+
+    assert [rule.tool for rule in tools.denied] == denied
+    assert tools.capabilities.get("mcp_tool_allow") == outside
+    servers = outside and sorted({name.partition("/")[0] for name in outside})
+    assert tools.capabilities.get("mcp_server_allow") == servers
+    assert (tools.credentials or {}).get("mcp_server_allow") == servers
+
+
+def test_a_promoted_skill_uses_others_only_where_it_says_so_and_never_itself() -> None:
+    narrow = RuntimeSettings(allowed_tools=("shell",))
+    wide = RuntimeSettings(allowed_tools=("shell", "use_*"))
+
+    denied = [
+        {rule.tool for rule in tools_for_promoted(settings, "aa", KNOWN).denied}
+        for settings in (narrow, wide)
+    ]
+
+    assert ["use_skill" in each for each in denied] == [True, False]
+    assert tools_for_promoted(narrow, "aa", KNOWN).capabilities == {"skill_deny": ["aa"]}
 
 
 def test_every_tool_that_changes_skills_has_the_time_that_the_guard_takes() -> None:

@@ -41,7 +41,7 @@ def test_an_entry_has_name_description_location_and_the_id_of_the_record() -> No
 
 
 def test_one_in_a_folder_has_no_version() -> None:
-    [entry] = listed(told(offered("notes", skill_id=None, version=None)))
+    [entry] = listed(told(offered("notes", skill_id=None, version=None, origin=SkillOrigin.LOCAL)))
 
     assert entry.attrib == {"id": "local:notes"}
 

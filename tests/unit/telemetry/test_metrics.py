@@ -64,6 +64,12 @@ def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> No
         "judge_failures_total": {"": 3},
         "publications_total": {"manual": 1},
     }
+    promoted = {
+        "events_total": {"promote": 2},
+        "evidence_total": {"canary_executed_failure": 1},
+        "uses_total": {"active_failed": 4},
+    }
+    metrics.watch_rollouts(lambda: promoted)
     metrics.watch_session_memory(lambda: omitted)
     metrics.watch_learning(lambda: learned)
     omitted["prompt_limit_omitted_total"] = 6
@@ -75,6 +81,9 @@ def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> No
         'understudy_learning_reviews_total{action="manual_review"} 0.0',
         "understudy_learning_judge_failures_total 3.0",
         'understudy_learning_publications_total{decision="manual"} 1.0',
+        'understudy_rollout_events_total{event="promote"} 2.0',
+        'understudy_rollout_evidence_total{evidence="canary_executed_failure"} 1.0',
+        'understudy_rollout_uses_total{use="active_failed"} 4.0',
     } <= rendered(metrics)
 
 

@@ -1,6 +1,7 @@
 """What is remembered, as the wire shows it."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from understudy.api.views.skills import offered_view
 from understudy.core.scope import Scope
@@ -33,6 +34,9 @@ from understudy.wire.memory import (
     SearchResultView,
 )
 
+# How many skills are shown, by name; `/v1/sessions/{id}/skills` has them all.
+MAX_SKILLS: Final = 200
+
 
 def context_view(context: MemoryContext) -> MemoryContextView:
     """What the next run would be given."""
@@ -53,7 +57,8 @@ def context_view(context: MemoryContext) -> MemoryContextView:
         )
         if kept
         else None,
-        visible_skills=[offered_view(one) for one in context.skills],
+        visible_skills=[offered_view(one) for one in context.skills[:MAX_SKILLS]],
+        visible_skill_count=len(context.skills),
     )
 
 

@@ -50,6 +50,8 @@ def run_view(detail: RunDetail, reader: Principal) -> RunView:
         deliveries=[delivery_view(delivery) for delivery in shown_deliveries(run, detail.sent)],
         error=None if run.error is None else str(run.error),
         usage=UsageView(**{name: count(value) for name, value in asdict(run.usage).items()}),
+        skill_fingerprint=run.skill_fingerprint,
+        trial_id=run.trial_id,
         actions=[] if run.status in TERMINAL else ["cancel"],
     )
 

@@ -49,6 +49,8 @@ def session_view(
         thread_id=session.thread_id,
         parent_session_id=session.parent_session_id,
         ended_reason=session.ended_reason,
+        workdir=session.workdir,
+        trial_id=session.trial_id,
         route_policy=_route_policy(session),
         capability_scope=_lists(session.capability_scope),
         effective_capability_scope=_scope(effective_capability_scope(session)),

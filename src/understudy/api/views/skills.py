@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -12,7 +13,16 @@ from understudy.core.principal import Principal
 from understudy.skills.checks import actions_of
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff
-from understudy.skills.model import AgentGrant, Skill, SkillVersion, TrashedSkill, UserGrant
+from understudy.skills.limits import MANIFEST
+from understudy.skills.model import (
+    KEPT,
+    AgentGrant,
+    Skill,
+    SkillOrigin,
+    SkillVersion,
+    TrashedSkill,
+    UserGrant,
+)
 from understudy.skills.next_steps import next_steps
 from understudy.skills.offered import Offered
 from understudy.skills.ports import BundleFile
@@ -61,7 +71,16 @@ def detail_view(detail: Detail, caller: Principal) -> wire.SkillDetail:
         license=said.license or None,
         compatibility=said.compatibility or None,
         path=detail.path,
+        **_places(detail),
     )
+
+
+def _places(detail: Detail) -> dict[str, Any]:
+    if detail.path is None:
+        return {}
+    folder = Path(detail.path)
+    root = {"skill_root": str(folder.parent)} if detail.skill.origin is SkillOrigin.PROMOTED else {}
+    return {"skill_path": str(folder / MANIFEST), **root}
 
 
 def offered_view(offered: Offered) -> wire.OfferedSkill:
@@ -75,8 +94,9 @@ def offered_view(offered: Offered) -> wire.OfferedSkill:
         context=offered.context.value,
         reason=offered.reason.value,
         missing_deps=list(offered.missing_deps),
+        unusable=offered.unusable,
         id=offered.skill_id,
-        version=offered.version,
+        version=offered.told_version,
         when_to_use=offered.when_to_use or None,
     )
 
@@ -219,7 +239,7 @@ def _fields(skill: Skill, caller: Principal) -> dict[str, Any]:
         "visibility": skill.visibility.value,
         "status": skill.status.value,
         "enabled": skill.enabled,
-        "version": skill.version,
+        "version": _version(skill),
         "is_system": skill.is_system,
         "tags": list(skill.tags),
         "missing_deps": list(skill.missing_deps),
@@ -230,3 +250,8 @@ def _fields(skill: Skill, caller: Principal) -> dict[str, Any]:
         "updated_at_ms": skill.updated_at_ms,
         "actions": list(actions_of(skill, caller)),
     }
+
+
+def _version(skill: Skill) -> int | str | None:
+    is_kept = skill.origin in KEPT
+    return skill.version if is_kept else skill.frontmatter.get("version") or None

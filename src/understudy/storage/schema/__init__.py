@@ -16,6 +16,17 @@ from understudy.storage.schema.learnings import (
 from understudy.storage.schema.mailboxes import messages
 from understudy.storage.schema.mcp import session_mcp_servers
 from understudy.storage.schema.metadata import metadata
+from understudy.storage.schema.rollouts import (
+    canary_secret,
+    rollout_definitions,
+    rollout_events,
+    rollout_evidence,
+    rollout_outcomes,
+    rollout_replay_cases,
+    rollout_snapshots,
+    rollout_trials,
+    rollouts,
+)
 from understudy.storage.schema.run_memories import (
     run_memories,
     run_memory_backlog,
@@ -60,6 +71,7 @@ __all__ = [
     "asset_references",
     "assets",
     "audit",
+    "canary_secret",
     "capture_jobs",
     "debug_requests",
     "deliveries",
@@ -79,6 +91,14 @@ __all__ = [
     "requests",
     "responses",
     "review_jobs",
+    "rollout_definitions",
+    "rollout_events",
+    "rollout_evidence",
+    "rollout_outcomes",
+    "rollout_replay_cases",
+    "rollout_snapshots",
+    "rollout_trials",
+    "rollouts",
     "run_memories",
     "run_memory_backlog",
     "run_memory_bodies",

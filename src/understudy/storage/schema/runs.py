@@ -8,6 +8,7 @@ from understudy.storage.schema.metadata import metadata, one_of
 
 # Written out, as a database knows what an index is for only from the words of a query.
 BRINGS_OTHERS_IN = sa.text("brings_others_in")
+EXECUTES_A_SKILL = sa.text("skill_fingerprint IS NOT NULL")
 
 runs = sa.Table(
     "runs",
@@ -30,6 +31,10 @@ runs = sa.Table(
     sa.Column("finished_at_ms", Ms),
     # Whether what was asked holds more than its user's words.
     sa.Column("brings_others_in", sa.Boolean, nullable=False, server_default=sa.false()),
+    # The definition of a promoted skill that the run executes, if it does.
+    sa.Column("skill_fingerprint", sa.Text),
+    # That of its session: what only tries something out is told from the rest without a look there.
+    sa.Column("trial_id", sa.Text),
     # What was asked for; never changes.
     sa.Column("wanted", Json, nullable=False),
     # What the prompt is built from; set once, when the run starts.
@@ -55,6 +60,14 @@ runs = sa.Table(
         "accepted_offset",
         sqlite_where=BRINGS_OTHERS_IN,
         postgresql_where=BRINGS_OTHERS_IN,
+    ),
+    sa.Index(
+        "ix_runs_skill_fingerprint",
+        "skill_fingerprint",
+        "submitted_at_ms",
+        "run_id",
+        sqlite_where=EXECUTES_A_SKILL,
+        postgresql_where=EXECUTES_A_SKILL,
     ),
 )
 

@@ -23,6 +23,10 @@ sessions = sa.Table(
     sa.Column("permissions", Json),
     sa.Column("route_policy", Json),
     sa.Column("reply_targets", Json, nullable=False),
+    # Where its tools work, relative to the workspace; null for the workspace itself.
+    sa.Column("workdir", sa.Text),
+    # The trial that it is a part of, itself or by a session above it.
+    sa.Column("trial_id", sa.Text),
     sa.Column("journal_length", sa.Integer, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),

@@ -25,6 +25,8 @@ signals = sa.Table(
     # A session or a run, by its kind.
     sa.Column("target", sa.Text, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
+    # Not before then; null: at once.
+    sa.Column("due_at_ms", Ms),
     one_of("kind", SignalKind),
     sqlite_autoincrement=True,
 )

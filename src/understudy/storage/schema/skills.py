@@ -8,6 +8,7 @@ from understudy.storage.schema.metadata import metadata, one_of
 
 # Written out, as a database knows what an index is for only from the words of a query.
 MADE_BY_RUNS = sa.text("agent_id IS NOT NULL")
+OF_PROMOTED = sa.text("fingerprint IS NOT NULL")
 
 skills = sa.Table(
     "skills",
@@ -110,13 +111,23 @@ skill_uses = sa.Table(
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
+    # Of the definition of a promoted skill, which has no row here and no versions.
+    sa.Column("fingerprint", sa.Text),
+    sa.Column("version_label", sa.Text),
     sa.Index("ix_skill_uses_skill", "skill_id", "version"),
     sa.Index("ix_skill_uses_run", "run_id"),
     sa.Index("ix_skill_uses_newest", "at_ms"),
+    sa.Index(
+        "ix_skill_uses_promoted",
+        "at_ms",
+        "run_id",
+        sqlite_where=OF_PROMOTED,
+        postgresql_where=OF_PROMOTED,
+    ),
 )
 
-# Which runs were told of which skill: of its id, or of `local:` and its slug, whose version is 0.
-# Once a run has ended they are summed up, so there are never many of them.
+# Which runs were told of which skill: of its id, or of `local:` or `promoted:` and its slug, whose
+# version is 0. Once a run has ended they are summed up, so there are never many of them.
 skill_listings = sa.Table(
     "skill_listings",
     metadata,

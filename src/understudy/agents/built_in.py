@@ -1,0 +1,49 @@
+"""The agents that every daemon has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType
+from understudy.permissions.model import Decision, Rule
+from understudy.permissions.rules import write_document
+
+VERIFICATION_AGENT_ID: Final = "verification"
+_TEACHES: Final = "whoever carries a promoted skill out changes none"
+_REACHES_OUT: Final = "whoever carries a promoted skill out works by itself, in a folder of its own"
+# What the one who carries out promoted skills never does, and why; in a trial nobody does it.
+NOT_OF_VERIFICATION: Final[Mapping[str, str]] = {
+    "skill_manage": _TEACHES,
+    "publish_skill": _TEACHES,
+    "spawn_sidechain": _REACHES_OUT,
+    "send_mail": _REACHES_OUT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltIn:
+    """An agent as it is first made; operators change it as they like."""
+
+    display_name: str
+    denied: Mapping[str, str] = field(default_factory=dict)
+
+    def made(self, agent_id: str, *, at_ms: int) -> Agent:
+        """The agent."""
+        rules = [
+            Rule(tool=tool, decision=Decision.DENY, reason=reason)
+            for tool, reason in self.denied.items()
+        ]
+        return Agent(
+            agent_id=agent_id,
+            display_name=self.display_name,
+            agent_type=AgentType.PREDEFINED,
+            permissions=write_document(rules) if rules else {},
+            created_at_ms=at_ms,
+            updated_at_ms=at_ms,
+        )
+
+
+BUILT_IN: Final[Mapping[str, BuiltIn]] = {
+    DEFAULT_AGENT_ID: BuiltIn(display_name=DEFAULT_AGENT_ID),
+    VERIFICATION_AGENT_ID: BuiltIn(display_name=VERIFICATION_AGENT_ID, denied=NOT_OF_VERIFICATION),
+}

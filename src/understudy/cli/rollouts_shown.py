@@ -1,0 +1,233 @@
+"""Rollouts as people read them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from understudy.cli import screen
+from understudy.cli.output import note
+from understudy.cli.screen import visible
+
+if TYPE_CHECKING:
+    from understudy.wire.rollouts import (
+        LifecycleEventView,
+        RolloutEvidence,
+        RolloutSummary,
+        RolloutView,
+        SnapshotView,
+        TallyView,
+        TrialView,
+    )
+    from understudy.wire.skills import SkillRuntime
+
+Rows = list[tuple[object, ...]]
+COLUMNS: Final = ("skill", "stage", "verified", "canary", "fingerprint", "changed", "description")
+EVENT_COLUMNS: Final = ("when", "event", "stage", "by", "run", "about")
+HISTORY_COLUMNS: Final = ("revision", "until", "stage", "fingerprint", "learning", "description")
+TRIAL_COLUMNS: Final = ("trial", "kind", "state", "fingerprint", "run", "started", "why")
+HELD: Final = "held: "
+MOST_EVIDENCE: Final = 20
+
+
+def short(fingerprint: str) -> str:
+    """As much of a fingerprint as people need to recognise it."""
+    return fingerprint[:12]
+
+
+def rows(rollouts: Iterable["RolloutSummary"]) -> Rows:
+    """Rollouts for a table."""
+    return [
+        (
+            each.skill_name,
+            _stage(each),
+            each.successful_run_count,
+            f"{each.canary_success_count}/{each.canary_success_count + each.canary_failure_count}",
+            short(each.definition_fingerprint),
+            screen.ago(each.updated_at_ms),
+            visible(each.description),
+        )
+        for each in rollouts
+    ]
+
+
+def _stage(view: "RolloutSummary") -> str:
+    if view.is_demoted:
+        return f"{view.status} (demoted)"
+    return f"{view.status} (held)" if view.held_reason is not None else view.status
+
+
+def pairs(view: "RolloutView") -> list[tuple[str, object]]:
+    """Everything about a rollout but what it tells an agent to do."""
+    return [
+        ("skill", view.skill_name),
+        ("stage", _stage(view)),
+        ("held because", visible(view.held_reason or "")),
+        ("next", next_words(view)),
+        ("description", visible(view.description)),
+        ("when to use", visible(view.when_to_use or "")),
+        ("version", visible(view.version or "")),
+        ("learning", view.source_learning_id),
+        ("runs with", _runtime(view.runtime)),
+        ("warnings", [visible(each.message) for each in view.warnings]),
+        ("fingerprint", view.definition_fingerprint),
+        ("verified", _verified(view)),
+        ("canary", _canary(view)),
+        ("carried out by", _executed(view)),
+        ("offered to", f"{view.uses.offered_percent} % of sessions"),
+        ("uses in force", _uses(view)),
+        ("evidence", _evidence_lines(view)),
+        ("promoted", f"{screen.ago(view.promoted_at_ms)} by {view.promoted_by}"),
+        ("changed", f"{screen.ago(view.updated_at_ms)}, revision {view.revision}"),
+        ("revoked", screen.ago(view.revoked_at_ms) if view.revoked_at_ms else None),
+        ("reason", visible(view.revoked_reason or "")),
+        ("files", view.skill_path if view.status == "active" else None),
+    ]
+
+
+def next_words(view: "RolloutView") -> str | None:
+    """Where it goes next, and what is missing for it."""
+    if view.next is None:
+        return None
+    if not view.next.missing:
+        return f"{view.next.status}: nothing is missing"
+    return f"{view.next.status}: " + "; ".join(each.detail for each in view.next.missing)
+
+
+def tell(view: "RolloutView") -> None:
+    """Say in short where a rollout stands after a change."""
+    note(f"{view.skill_name} is {_stage(view)}, fingerprint {short(view.definition_fingerprint)}")
+    if view.held_reason is not None:
+        note(f"  {HELD}{visible(view.held_reason)}")
+    elif view.next is not None:
+        note(f"  next is {next_words(view)}")
+    for each in view.warnings:
+        note(f"  warning: {visible(each.message)}")
+
+
+def event_rows(events: Iterable["LifecycleEventView"]) -> Rows:
+    """What happened, for a table."""
+    return [
+        (
+            screen.ago(each.recorded_at_ms),
+            each.event,
+            _step(each),
+            each.actor,
+            each.run_id,
+            visible(each.reason or "") or _outcome(each),
+        )
+        for each in events
+    ]
+
+
+def _step(event: "LifecycleEventView") -> str:
+    if event.from_status in (None, event.to_status):
+        return event.to_status
+    return f"{event.from_status} → {event.to_status}"
+
+
+def _outcome(event: "LifecycleEventView") -> str | None:
+    if event.rollout_kind is None:
+        return None
+    return f"{event.rollout_kind} {'succeeded' if event.success else 'failed'}"
+
+
+def history_rows(snapshots: Iterable["SnapshotView"]) -> Rows:
+    """How it was before, for a table."""
+    return [
+        (
+            each.number,
+            screen.ago(each.recorded_at_ms),
+            each.status,
+            short(each.definition_fingerprint),
+            each.source_learning_id,
+            visible(each.description),
+        )
+        for each in snapshots
+    ]
+
+
+def trial_rows(trials: Iterable["TrialView"]) -> Rows:
+    """Trials for a table."""
+    return [
+        (
+            each.trial_id,
+            "replay" if each.cases else each.kind,
+            each.state,
+            short(each.definition_fingerprint),
+            each.run_id,
+            screen.ago(each.created_at_ms),
+            visible(each.reason or ""),
+        )
+        for each in trials
+    ]
+
+
+def trial_pairs(view: "TrialView") -> list[tuple[str, object]]:
+    """Everything about a trial."""
+    return [
+        ("trial", view.trial_id),
+        ("skill", view.skill_name),
+        ("kind", "replay" if view.cases else view.kind),
+        ("state", view.state),
+        ("why", visible(view.reason or "")),
+        ("expected", visible(view.expected_output_contains or "")),
+        ("fingerprint", view.definition_fingerprint),
+        ("run", view.run_id),
+        ("session", view.session_id),
+        ("started", f"{screen.ago(view.created_at_ms)} by {view.actor}"),
+        ("took", screen.lasted(view.created_at_ms, view.ended_at_ms) if view.ended_at_ms else None),
+        ("cases", len(view.cases) or None),
+    ]
+
+
+def _verified(view: "RolloutSummary") -> str:
+    runs = screen.count(view.successful_run_count, "run")
+    return f"{runs} in {screen.count(view.distinct_session_count, 'session')}"
+
+
+def _executed(view: "RolloutSummary") -> str | None:
+    """How many of all runs that speak of it, in the canary or before, really used it."""
+    canary = view.canary_success_count + view.canary_failure_count
+    every = view.successful_run_count + canary
+    return f"{view.executed_run_count} of {screen.count(every, 'run')}" if every else None
+
+
+def _canary(view: "RolloutSummary") -> str:
+    return f"{view.canary_success_count} succeeded, {view.canary_failure_count} failed"
+
+
+def _uses(view: "RolloutView") -> str | None:
+    counts = view.uses.active
+    if not counts.succeeded + counts.failed + counts.abandoned:
+        return None
+    ended = f"{counts.succeeded} succeeded, {counts.failed} failed, {counts.abandoned} abandoned"
+    return f"{ended}; lately {_rate(view.uses.recent)}, baseline {_rate(view.uses.baseline)}"
+
+
+def _rate(tally: "TallyView") -> str:
+    return f"{tally.successes} of {tally.tries}"
+
+
+def _evidence_lines(view: "RolloutView") -> list[str]:
+    """The newest runs, oldest first, and how many there are before them."""
+    total = view.successful_run_count + view.canary_success_count + view.canary_failure_count
+    newest = [_evidence(each) for each in view.evidence_refs[-MOST_EVIDENCE:]]
+    earlier = total - len(newest)
+    return [f"{screen.count(earlier, 'earlier run')}, then", *newest] if earlier > 0 else newest
+
+
+def _evidence(each: "RolloutEvidence") -> str:
+    how = "succeeded" if each.success else "failed"
+    return f"{each.run_id} ({each.kind} {how}, {each.proof})"
+
+
+def _runtime(runtime: "SkillRuntime") -> str:
+    said = {
+        "profile": runtime.agent_profile,
+        "allowed": " ".join(runtime.allowed_tools),
+        "blocked": " ".join(runtime.blocked_tools),
+        "provider": runtime.provider,
+        "model": runtime.model,
+        "fallback": runtime.fallback_model,
+    }
+    parts = (f"{name} {visible(value)}" for name, value in said.items() if value)
+    return ", ".join([runtime.context, *parts])

@@ -1,0 +1,122 @@
+"""The parts of rollouts, given what they work with."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+
+from understudy.core.errors import UnderstudyError
+from understudy.daemon.ground import Ground
+from understudy.daemon.rollout_status import RolloutStatus
+from understudy.daemon.skill_sources import SkillSources
+from understudy.learnings.guard import Guard
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.memory.texts import Cleaner
+from understudy.providers.asking import AsksModel
+from understudy.review.policy_in_force import judge_in, promotion_in
+from understudy.rollout.canary_secret import make_secret
+from understudy.rollout.caveats import Caveats
+from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.expiring import ExpiredSources
+from understudy.rollout.keeping import MountKeeper
+from understudy.rollout.linked import LinkedRollouts
+from understudy.rollout.mounting import Mounting
+from understudy.rollout.observer import RolloutCounters
+from understudy.rollout.offered import CHOSEN, Chooses, PromotedSkills
+from understudy.rollout.outcomes import Outcomes
+from understudy.rollout.repair import Repair
+from understudy.rollout.replay_judge import ReplayJudge
+from understudy.rollout.replay_work import ReplayNews, ReplayWorker
+from understudy.rollout.replaying import Replaying
+from understudy.rollout.service import RolloutService
+from understudy.rollout.shadows import Shadows
+from understudy.rollout.sharing import CanaryShare
+from understudy.rollout.stages import Stage
+from understudy.rollout.taken import CatalogueNames
+from understudy.rollout.trial_runs import TrialRuns
+
+log = structlog.get_logger()
+
+# Who is offered a promoted skill by its stage; nobody in any other.
+OFFERED: Final[Mapping[Stage, Chooses]] = {
+    **CHOSEN,
+    Stage.CANARY: CanaryShare(policy_of=promotion_in),
+}
+
+
+class RolloutPlane:
+    """One of each; the learning plane hears of it before there are services."""
+
+    def __init__(self, ground: Ground, sources: SkillSources) -> None:
+        self._ground = ground
+        self._local = sources.local
+        self.counters = RolloutCounters()
+        self._keeper = MountKeeper(
+            sources.mounts, Shadows(sources.local.known, ground.settings.workspace)
+        )
+        self.mounts = Mounting(units=ground.units, keeper=self._keeper, guard=sources.guard)
+        self.repair = Repair(ground.units, self._keeper)
+        self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=ground.clock)
+        # Takes a promoted skill back together with its learning.
+        self.linked = LinkedRollouts(maker=self.maker(NO_LISTENERS))
+        self.replay_news = ReplayNews(ground.bell)
+        self.status = RolloutStatus(
+            ground.units,
+            self._keeper,
+            lambda: self.repair.unreadable,
+            self.counters.snapshot,
+            ground.clock,
+        )
+
+    def maker(self, listeners: Listeners) -> ChangeMaker:
+        """Who changes rollouts, with these who hear what people are asked."""
+        return ChangeMaker(
+            clock=self._ground.clock,
+            mounts=self.mounts,
+            observer=self.counters,
+            listeners=listeners,
+        )
+
+    def service(self, guard: Guard, listeners: Listeners, caveats: Caveats) -> RolloutService:
+        """What people do with rollouts."""
+        return RolloutService(
+            units=self._ground.units,
+            maker=self.maker(listeners),
+            policy_of=promotion_in,
+            is_taken=CatalogueNames(self._keeper.shadows),
+            guard=guard,
+            caveats=caveats,
+        )
+
+    def outcomes(self, listeners: Listeners) -> Outcomes:
+        """What counts the uses of promoted skills, and takes back what does worse than it did."""
+        return Outcomes(
+            units=self._ground.units, maker=self.maker(listeners), policy_of=promotion_in
+        )
+
+    def expired_sources(self, listeners: Listeners) -> ExpiredSources:
+        """What takes back the skills whose learnings are past their time."""
+        return ExpiredSources(units=self._ground.units, maker=self.maker(listeners))
+
+    def replay_worker(self, runs: TrialRuns, model: AsksModel) -> ReplayWorker:
+        """What runs recorded runs again, and compares."""
+        units, clock = self._ground.units, self._ground.clock
+        cleaner = Cleaner(literals=self._ground.settings.secrets, pii=False)
+        return ReplayWorker(
+            units=units,
+            clock=clock,
+            replaying=Replaying(units=units, clock=clock, runs=runs),
+            judge=ReplayJudge(model=model, cleaner=cleaner),
+            rules_of=judge_in,
+            bell=self._ground.bell,
+        )
+
+    def startup(self) -> None:
+        """Have every file of a promoted skill as the records say; no start fails over one."""
+        # What lies in folders of the machine may have the name of a promoted skill.
+        self._local.catalogue()
+        try:
+            make_secret(self._ground.units, self._ground.clock)
+            self.repair.startup()
+        except UnderstudyError as problem:
+            log.warning("rollout.not_repaired", code=problem.code)

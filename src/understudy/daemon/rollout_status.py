@@ -1,0 +1,152 @@
+"""What `/v1/status` tells of promoted skills, and what of them deserves a look."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from understudy.core.clock import Clock
+from understudy.daemon.health import warning
+from understudy.rollout.caveats import day_of
+from understudy.rollout.keeping import MountKeeper, Trouble, TroubleCode
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import RolloutUnits
+
+# A disk that fails is told in a few lines.
+MAX_SHOWN: Final = 20
+# What is said of each trouble, and what to do.
+WORDS: Final[Mapping[TroubleCode, tuple[str, str]]] = {
+    TroubleCode.UNMOUNTED: (
+        "the promoted skill {name} is active, but its files cannot be kept, so nobody can use it",
+        "see that the daemon may write to `skills/procedural` in its home, then restart",
+    ),
+    TroubleCode.SHADOWED: (
+        "the promoted skill {name} is not mounted: a skill in a folder of this machine has its name",
+        "rename or move the other skill, or revoke this one",
+    ),
+    TroubleCode.DRIFTED: (
+        "somebody changed the files of the promoted skill {name}, so nobody can use it",
+        "look who did, then restart: the files are written anew from the record",
+    ),
+    TroubleCode.LEFT: (
+        "files in `skills/procedural` that belong to no active skill cannot be removed: {name}",
+        "remove them by hand; no agent is offered what they say",
+    ),
+}
+
+
+HELD: Final = "rollout_held"
+DEMOTED: Final = "rollout_demoted"
+ENDING: Final = "rollout_source_ends"
+DAY_MS: Final = 24 * 3600 * 1000
+DEMOTED_SHOWN_MS: Final = 7 * DAY_MS
+# Time enough to learn the procedure anew.
+ENDING_SHOWN_MS: Final = 3 * DAY_MS
+# What is said of rollouts that somebody is to look at, and what to do.
+FLAGS: Final[Mapping[str, tuple[str, str]]] = {
+    HELD: (
+        "the promoted skill {name} is held in stage {status}",
+        "`understudy rollouts show {name}` says why; then mend, release or revoke it",
+    ),
+    DEMOTED: (
+        "the promoted skill {name} was taken back: it did worse than its baseline",
+        "promote a mended draft of {name}, or `understudy rollouts rollback {name}`",
+    ),
+    ENDING: (
+        "the promoted skill {name} is taken back on {ends}: its learning ends then",
+        "if the procedure still holds, publish it anew; {name} can come from that one once it is revoked",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutStatus:
+    """Takes a snapshot of rollouts when it is called."""
+
+    units: RolloutUnits
+    keeper: MountKeeper
+    # How many active records could not be read at the last look.
+    unreadable: Callable[[], int]
+    counted: Callable[[], Mapping[str, Mapping[str, int]]]
+    clock: Clock
+
+    def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
+        """How many there are by stage, and what is wrong with files; `in_full` tells of places of
+        the machine as well."""
+        self.keeper.glance()
+        with self.units.read() as unit:
+            stages = unit.rollouts.counts()
+            flagged = unit.rollouts.flagged(limit=MAX_SHOWN)
+            until = self.clock.now_ms() + ENDING_SHOWN_MS
+            ending = unit.rollout_sources.ending(until_ms=until, limit=MAX_SHOWN)
+        return {
+            "stages": {str(stage): count for stage, count in stages.items()},
+            "mounted": self.keeper.mounted(),
+            "unreadable": self.unreadable(),
+            "flagged": [
+                *(_flagged(it) for it in flagged if self._is_news(it)),
+                *({"code": ENDING, "name": name, "ends_at_ms": ends} for name, ends in ending),
+            ],
+            "troubles": [_shown(it, in_full=in_full) for it in self.keeper.troubles()],
+            "metrics": {name: dict(counts) for name, counts in self.counted().items()},
+        }
+
+    def _is_news(self, rollout: Rollout) -> bool:
+        """Whoever leaves a demoted one as it is need not hear of it for ever."""
+        since = self.clock.now_ms() - DEMOTED_SHOWN_MS
+        return not rollout.is_demoted or (rollout.revoked_at_ms or 0) >= since
+
+
+def _shown(trouble: Trouble, *, in_full: bool) -> dict[str, Any]:
+    shown = {"code": str(trouble.code), "name": trouble.name}
+    return {**shown, "detail": trouble.detail} if in_full else shown
+
+
+def _flagged(rollout: Rollout) -> dict[str, Any]:
+    code = DEMOTED if rollout.is_demoted else HELD
+    return {"code": code, "name": rollout.skill_name, "status": str(rollout.status)}
+
+
+def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a person should know of."""
+    if rollouts["unreadable"]:
+        yield warning(
+            "error",
+            TroubleCode.UNMOUNTED,
+            f"records of active promoted skills that cannot be read: {rollouts['unreadable']}",
+            action="bring back the database from a backup, or revoke and promote them again",
+        )
+    troubles = rollouts["troubles"]
+    for each in troubles[:MAX_SHOWN]:
+        yield _warning(each)
+    if len(troubles) > MAX_SHOWN:
+        yield warning(
+            "error",
+            TroubleCode.UNMOUNTED,
+            f"promoted skills whose files are not in order, beside these: {len(troubles) - MAX_SHOWN}",
+            action="`rollouts.troubles` of `understudy status --json` names them all",
+        )
+    yield from (_flag(each) for each in rollouts["flagged"])
+
+
+def _warning(trouble: Mapping[str, Any]) -> dict[str, Any]:
+    message, action = WORDS[TroubleCode(trouble["code"])]
+    detail = f" ({trouble['detail']})" if trouble.get("detail") else ""
+    return warning(
+        "error",
+        trouble["code"],
+        message.format(name=trouble["name"]) + detail,
+        related_id=trouble["name"],
+        action=action,
+    )
+
+
+def _flag(flagged: Mapping[str, Any]) -> dict[str, Any]:
+    message, action = FLAGS[flagged["code"]]
+    name, ends = flagged["name"], day_of(flagged.get("ends_at_ms", 0))
+    return warning(
+        "info",
+        flagged["code"],
+        message.format(name=name, status=flagged.get("status"), ends=ends),
+        related_id=name,
+        action=action.format(name=name),
+    )

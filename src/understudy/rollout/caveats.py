@@ -1,0 +1,93 @@
+"""What of a definition will not do here what it says: told with the record, and never refused.
+
+Tools and routes come and go with the daemon's settings, so it is looked at whenever it is shown.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from understudy.permissions.globs import WILDCARDS, matches
+from understudy.rollout.model import Definition, Rollout
+from understudy.rollout.source_ends import HasSources
+from understudy.skills.fork_tools import SLASH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caveat:
+    """One thing that deserves a look, and where in the record it is."""
+
+    code: str
+    message: str
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caveats:
+    """Holds definitions against what this daemon has; without it, nothing is missing."""
+
+    tool_names: Callable[[], Collection[str]] | None = None
+    has_route: Callable[[str], bool] = field(default=lambda _: True)
+
+    def __call__(self, definition: Definition) -> tuple[Caveat, ...]:
+        """Everything that stands against it."""
+        return (
+            *self._unknown_tools(definition),
+            *_both(definition),
+            *self._unknown_route(definition),
+        )
+
+    def _unknown_tools(self, definition: Definition) -> Iterator[Caveat]:
+        if self.tool_names is None:
+            return
+        known = self.tool_names()
+        runtime = definition.runtime
+        for part in ("allowed_tools", "blocked_tools"):
+            for at, name in enumerate(getattr(runtime, part)):
+                # Servers outside are not always up, and a pattern may fit what comes later.
+                is_plain = SLASH not in name and not any(sign in name for sign in WILDCARDS)
+                if is_plain and name not in known:
+                    yield Caveat(
+                        code="unknown_tool",
+                        message=f"this daemon has no tool {name}",
+                        pointer=f"/{part}/{at}",
+                    )
+
+    def _unknown_route(self, definition: Definition) -> Iterator[Caveat]:
+        route = definition.runtime.provider
+        if route is not None and not self.has_route(route):
+            message = f"this daemon has no route {route}; no use of the skill can begin"
+            yield Caveat(code="unknown_route", message=message, pointer="/provider")
+
+
+NO_CAVEATS = Caveats()
+
+
+def source_caveats(unit: HasSources, rollout: Rollout) -> tuple[Caveat, ...]:
+    """That a skill in whatever stage will be taken back one day, where its learning has an end."""
+    if not rollout.is_live:
+        return ()
+    ends_at_ms = unit.rollout_sources.end_of(rollout.source_learning_id)
+    if ends_at_ms is None:
+        return ()
+    message = f"its learning ends on {day_of(ends_at_ms)}, and the skill is taken back then"
+    return (Caveat(code="source_ends", message=message, pointer="/source_learning_id"),)
+
+
+def day_of(at_ms: int) -> str:
+    """A time as people read it; what is beyond all calendars is at their end."""
+    try:
+        return f"{datetime.fromtimestamp(at_ms / 1000, tz=UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "9999-12-31"
+
+
+def _both(definition: Definition) -> Iterator[Caveat]:
+    runtime = definition.runtime
+    for at, name in enumerate(runtime.allowed_tools):
+        if any(matches(pattern, name) for pattern in runtime.blocked_tools):
+            yield Caveat(
+                code="tool_allowed_and_blocked",
+                message=f"{name} is allowed and blocked; what is blocked is never used",
+                pointer=f"/allowed_tools/{at}",
+            )

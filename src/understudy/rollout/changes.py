@@ -1,0 +1,130 @@
+"""Changing the record of a rollout: all that belongs to a change, in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+from understudy.core.audit import AuditEntry
+from understudy.core.clock import Clock
+from understudy.core.request import current_request_id
+from understudy.learnings.events import Told, tell
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.making import NewCandidate
+from understudy.rollout.asking import asked_about, put_before_people
+from understudy.rollout.model import EventName, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.observer import NOBODY, Observer
+from understudy.rollout.ports import Mounts, NoMounts, RolloutUnit
+from understudy.rollout.telling import told_of
+
+RESOURCE: Final = "rollouts"
+# What the audit calls it.
+ACTIONS: Final[Mapping[EventName, str]] = {
+    EventName.PROMOTE: "rollouts.promote",
+    EventName.ROLLOUT_RESULT: "rollouts.result",
+    EventName.REVOKE: "rollouts.revoke",
+    EventName.ROLLBACK: "rollouts.rollback",
+    EventName.HOLD: "rollouts.hold",
+    EventName.RELEASE: "rollouts.release",
+    EventName.DEMOTE: "rollouts.demote",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """Changes rollouts whose rows one unit holds, for one person or for the daemon."""
+
+    unit: RolloutUnit
+    actor: str
+    now_ms: int
+    mounts: Mounts = field(default_factory=NoMounts)
+    observer: Observer = NOBODY
+    listeners: Listeners = NO_LISTENERS
+    # What people are asked, and what sessions are told, once the unit has done all else.
+    asked: list[NewCandidate] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+
+    def begin(self, rollout: Rollout) -> bool:
+        """Keep a new rollout; False when its name is taken, or its learning has a live one."""
+        if not self.unit.rollouts.add(rollout):
+            return False
+        self.note(EventName.PROMOTE, None, rollout)
+        return True
+
+    def change(self, before: Rollout, after: Rollout, event: EventName, **about: Any) -> Rollout:
+        """Replace a rollout, and keep how it was."""
+        self.unit.rollouts.add_snapshot(
+            Snapshot(
+                skill_name=before.skill_name,
+                number=before.revision,
+                record=before,
+                recorded_at_ms=self.now_ms,
+            )
+        )
+        changed = replace(after, revision=before.revision + 1, updated_at_ms=self.now_ms)
+        if after.status is not before.status:
+            changed = replace(changed, stage_began_at_ms=self.now_ms)
+        self.unit.rollouts.update(changed, expected_revision=before.revision)
+        self.note(event, before, changed, **about)
+        return changed
+
+    def note(self, event: EventName, before: Rollout | None, after: Rollout, **about: Any) -> None:
+        """Write down what happened, and have all hear of it who are to."""
+        happened = LifecycleEvent(
+            skill_name=after.skill_name,
+            event=event,
+            recorded_at_ms=self.now_ms,
+            actor=self.actor,
+            from_status=None if before is None else before.status,
+            to_status=after.status,
+            definition_fingerprint=after.fingerprint,
+            **about,
+        )
+        self.unit.rollouts.add_event(happened)
+        self.unit.audit.add(self._entry(event, after))
+        self.mounts.after(self.unit, after)
+        self.unit.afterwards(partial(self.observer.happened, event))
+        self.told.append(told_of(self.unit, after, happened))
+
+    def ask(
+        self, rollout: Rollout, event: EventName, reason: str, *, run_ids: Sequence[str] = ()
+    ) -> None:
+        """Have people look at what the daemon did of itself to a rollout."""
+        self.asked.append(asked_about(rollout, event, reason, run_ids))
+
+    def tell(self) -> None:
+        """Tell people and the sessions concerned; the last thing that a unit does."""
+        put_before_people(self.unit, self.asked, self.listeners, now_ms=self.now_ms)
+        tell(self.unit, self.told, at_ms=self.now_ms)
+
+    def _entry(self, event: EventName, rollout: Rollout) -> AuditEntry:
+        return AuditEntry(
+            at_ms=self.now_ms,
+            actor=self.actor,
+            action=ACTIONS[event],
+            resource=RESOURCE,
+            resource_id=rollout.skill_name,
+            version=rollout.revision,
+            request_id=current_request_id.get(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeMaker:
+    """Who changes rollouts, with all that has to hear of a change; the same for everybody."""
+
+    clock: Clock
+    mounts: Mounts = field(default_factory=NoMounts)
+    observer: Observer = NOBODY
+    listeners: Listeners = NO_LISTENERS
+
+    def within(self, unit: RolloutUnit, actor: str) -> Changes:
+        """Changes in one unit, at this moment."""
+        return Changes(
+            unit=unit,
+            actor=actor,
+            now_ms=self.clock.now_ms(),
+            mounts=self.mounts,
+            observer=self.observer,
+            listeners=self.listeners,
+        )

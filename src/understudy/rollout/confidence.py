@@ -1,0 +1,60 @@
+"""How sure a few successes make us: Wilson's interval, and whether one rate is below another."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+# Two-sided, 95 %.
+Z_95: Final = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many of a number of tries succeeded."""
+
+    successes: int
+    tries: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.successes <= self.tries:
+            raise ValueError(f"{self.successes} of {self.tries} is no tally")
+
+    @property
+    def rate(self) -> float | None:
+        """The share that succeeded; None where nothing was tried."""
+        return self.successes / self.tries if self.tries else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Where the true rate probably is."""
+
+    low: float
+    high: float
+
+
+def wilson_interval(tally: Tally, *, z: float = Z_95) -> Interval:
+    """Wilson's score interval; everything from 0 to 1 where nothing was tried."""
+    tries = tally.tries
+    if not tries:
+        return Interval(low=0.0, high=1.0)
+    rate = tally.successes / tries
+    square = z * z / tries
+    centre = (rate + square / 2) / (1 + square)
+    half = z * sqrt(rate * (1 - rate) / tries + square / (4 * tries)) / (1 + square)
+    # None and all are exact; rounding must not put them a hair beside it.
+    low = 0.0 if tally.successes == 0 else max(0.0, centre - half)
+    high = 1.0 if tally.successes == tries else min(1.0, centre + half)
+    return Interval(low=low, high=high)
+
+
+def wilson_lower_bound(tally: Tally, *, z: float = Z_95) -> float:
+    """The rate that is at least reached, as far as so many tries can tell."""
+    return wilson_interval(tally, z=z).low
+
+
+def is_worse(recent: Tally, baseline: Tally, *, min_tries: int, z: float = Z_95) -> bool:
+    """Whether a rate is below another with confidence: their intervals do not touch."""
+    if min(recent.tries, baseline.tries) < min_tries:
+        return False
+    return wilson_interval(recent, z=z).high < wilson_interval(baseline, z=z).low

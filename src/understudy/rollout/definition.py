@@ -1,0 +1,192 @@
+"""What somebody wants a procedure to become, looked at before anything is kept."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.core.errors import FieldError
+from understudy.core.unseen import hidden_in
+from understudy.learnings.guard import Guard
+from understudy.rollout.model import PROFILE, Definition
+from understudy.rollout.refusals import bad_definition, secret_definition
+from understudy.rollout.stages import Stage
+from understudy.skills.fields import WrongValue, tool_names
+from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+
+MAX_NAME_CHARS: Final = 128
+MAX_INSTRUCTIONS_CHARS: Final = 32_000
+MAX_LINE_CHARS: Final = 1_000
+MAX_VERSION_CHARS: Final = 100
+MAX_WORD_CHARS: Final = 200
+# Says nothing of the learning: who reads lists of skills need not know its words.
+DEFAULT_DESCRIPTION: Final = "A procedure that was learned here, reviewed, and promoted to a skill."
+# What begins with a dash would be an option to a command, and signs alone are no name.
+_NAME: Final = re.compile(
+    rf"(?=[:_-]*[A-Za-z0-9])[A-Za-z0-9:_][A-Za-z0-9:_-]{{0,{MAX_NAME_CHARS - 1}}}"
+)
+# How skills of other kinds are referred to.
+RESERVED: Final = ("local:", "promoted:", "skl_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What a caller asks for."""
+
+    skill_name: str
+    instructions: str = field(repr=False)
+    description: str | None = None
+    when_to_use: str | None = None
+    version: str | None = None
+    allowed_tools: Sequence[str] = ()
+    blocked_tools: Sequence[str] = ()
+    context: str = SkillContext.FORK
+    agent_profile: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    fallback_model: str | None = None
+    # None: a draft, or as it is where it is in force already.
+    status: Stage | None = None
+
+
+# One-line fields that may be left out, and how long they may be.
+LINES: Final[Mapping[str, int]] = {
+    "description": MAX_LINE_CHARS,
+    "when_to_use": MAX_LINE_CHARS,
+    "version": MAX_VERSION_CHARS,
+    "provider": MAX_WORD_CHARS,
+    "model": MAX_WORD_CHARS,
+    "fallback_model": MAX_WORD_CHARS,
+}
+TEXTS: Final[Mapping[str, int]] = {
+    "skill_name": MAX_NAME_CHARS,
+    "instructions": MAX_INSTRUCTIONS_CHARS,
+    **LINES,
+}
+TOOLS: Final = ("allowed_tools", "blocked_tools")
+
+
+def check_definition(wanted: Promotion, guard: Guard) -> Definition:
+    """The definition that a caller described, or `Invalid` with everything that is wrong in it."""
+    # First, as what is said of other problems may repeat what was sent.
+    if secrets := [*_secrets(wanted, guard)]:
+        raise secret_definition(secrets)
+    problems = [*_wrong(wanted), *_wrong_lines(wanted), *_wrong_tools(wanted)]
+    if problems:
+        raise bad_definition(problems)
+    lines = {name: _line(getattr(wanted, name)) for name in LINES}
+    return Definition(
+        skill_name=wanted.skill_name,
+        description=lines["description"] or DEFAULT_DESCRIPTION,
+        instructions=_text(wanted.instructions),
+        when_to_use=lines["when_to_use"],
+        version=lines["version"],
+        runtime=RuntimeSettings(
+            allowed_tools=tool_names(tuple(wanted.allowed_tools)),
+            blocked_tools=tool_names(tuple(wanted.blocked_tools)),
+            context=SkillContext.FORK,
+            agent_profile=PROFILE,
+            provider=lines["provider"],
+            model=lines["model"],
+            fallback_model=lines["fallback_model"],
+        ),
+    )
+
+
+# Where, whether it is wrong there, and how that is said.
+_RULES: Final[tuple[tuple[str, Callable[[Promotion], bool], str], ...]] = (
+    (
+        "skill_name",
+        lambda it: _NAME.fullmatch(it.skill_name) is None,
+        f"skill_name has 1 to {MAX_NAME_CHARS} of a-z, A-Z, digits and : _ -, not only signs, and no - first",
+    ),
+    (
+        "skill_name",
+        lambda it: it.skill_name.casefold().startswith(RESERVED),
+        f"skill_name does not begin with {', '.join(RESERVED)}",
+    ),
+    (
+        "instructions",
+        lambda it: not it.instructions.strip(),
+        "instructions must not be blank",
+    ),
+    (
+        "instructions",
+        lambda it: len(it.instructions) > MAX_INSTRUCTIONS_CHARS,
+        f"instructions has at most {MAX_INSTRUCTIONS_CHARS} characters",
+    ),
+    (
+        "instructions",
+        lambda it: hidden_in(_text(it.instructions)) is not None,
+        "instructions must not hide characters from readers",
+    ),
+    (
+        "context",
+        lambda it: it.context != SkillContext.FORK,
+        "a promoted procedure runs with context fork",
+    ),
+    (
+        "agent_profile",
+        lambda it: _line(it.agent_profile) not in {None, PROFILE},
+        f"a promoted procedure runs with the agent profile {PROFILE}",
+    ),
+)
+
+
+def is_skill_name(name: str) -> bool:
+    """Whether a promoted skill can be called that."""
+    return _NAME.fullmatch(name) is not None and not name.casefold().startswith(RESERVED)
+
+
+def _wrong(wanted: Promotion) -> Iterator[FieldError]:
+    for name, is_wrong, says in _RULES:
+        if is_wrong(wanted):
+            yield _problem(name, says)
+
+
+def _wrong_lines(wanted: Promotion) -> Iterator[FieldError]:
+    for name, most in LINES.items():
+        given = getattr(wanted, name) or ""
+        if len(given) > most:
+            yield _problem(name, f"{name} has at most {most} characters")
+        elif hidden_in(given) is not None:
+            yield _problem(name, f"{name} must not hide characters from readers")
+
+
+def _wrong_tools(wanted: Promotion) -> Iterator[FieldError]:
+    for name in TOOLS:
+        try:
+            tool_names(tuple(getattr(wanted, name)))
+        except WrongValue as problem:
+            yield _problem(name, f"{name}: {problem}")
+        for at, each in enumerate(getattr(wanted, name)):
+            # Left out, a list that allows nothing would become none, and allow everything.
+            if not each.strip():
+                yield _problem(name, f"{name} must not have a blank name", f"/{at}")
+
+
+def _secrets(wanted: Promotion, guard: Guard) -> Iterator[FieldError]:
+    """Everything that a model or a list would be told, and that looks like a secret."""
+    # What is too long is refused without a look at the rest, and nothing of it is repeated.
+    texts = {f"/{name}": (getattr(wanted, name) or "")[:most] for name, most in TEXTS.items()}
+    for name in TOOLS:
+        given = enumerate(getattr(wanted, name))
+        texts |= {f"/{name}/{at}": each[:MAX_WORD_CHARS] for at, each in given}
+    for pointer, text in texts.items():
+        why = guard.reason(text)
+        if why is not None:
+            detail = f"this looks like secret material ({why}), which no skill may tell"
+            yield FieldError(pointer=pointer, code="secret_definition", detail=detail)
+
+
+def _problem(name: str, says: str, at: str = "") -> FieldError:
+    return FieldError(pointer=f"/{name}{at}", code=f"invalid_{name}", detail=says)
+
+
+def _text(given: str) -> str:
+    return given.replace("\r\n", "\n").strip()
+
+
+def _line(given: str | None) -> str | None:
+    """One line without doubled blanks; nothing where nothing is said."""
+    return " ".join((given or "").split()) or None

@@ -1,0 +1,111 @@
+"""What a run shows about a skill: whether it worked, and whether it had to do with it at all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.rollout.model import EvidenceKind, Proof, Rollout
+from understudy.runs.model import Run, RunStatus
+from understudy.runs.ports import RunUnit
+from understudy.sessions.journal import own_text
+
+# A run that somebody stopped says nothing about a skill, and neither does one that goes on.
+SPEAKING: Final = frozenset({RunStatus.COMPLETED, RunStatus.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Whether a run succeeded, and why not."""
+
+    success: bool
+    why: str = ""
+
+
+def shown_by(unit: RunUnit, run: Run, marker: str) -> Shown:
+    """Success is a completed run whose last output contains the marker, or anything without one."""
+    if run.status is not RunStatus.COMPLETED:
+        return Shown(success=False, why=f"run {run.run_id} is {run.status}, not completed")
+    said = last_output(unit, run.run_id)
+    if not said:
+        return Shown(success=False, why=f"run {run.run_id} put out nothing")
+    if marker not in said:
+        return Shown(success=False, why=f"the last output of run {run.run_id} lacks the marker")
+    return Shown(success=True)
+
+
+def last_output(unit: RunUnit, run_id: str) -> str:
+    """The last thing that a run put out and that is not blank."""
+    outputs = unit.journal.outputs([run_id]).get(run_id, ())
+    said = (event for event in reversed(outputs) if isinstance(event.data.get("text"), str))
+    texts = map(own_text, said)
+    return next((text for text in texts if text.strip()), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What somebody says that a run shows."""
+
+    kind: EvidenceKind
+    marker: str
+    # Whether the run that was named succeeded.
+    success: bool
+
+
+def proof_of(unit: RunUnit, run: Run, rollout: Rollout, claim: Claim) -> Proof:
+    """Executed where those who carried the definition out in this attempt show it themselves.
+
+    What whoever had them carry it out says of it proves nothing: he may say what he likes.
+    """
+    carriers = [it for it in _carriers(unit, run, rollout) if _counts(it, rollout, claim.kind)]
+    successes = {shown_by(unit, it, claim.marker).success for it in carriers}
+    # One that failed is enough for a failure, and too much for a success.
+    is_executed = successes == {True} if claim.success else False in successes
+    return Proof.EXECUTED if is_executed else Proof.ATTESTED
+
+
+def same_execution(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
+    """The run, and those that show nothing but what it shows: who carried it out, or for whom."""
+    yield run.run_id
+    asking = _asking(unit, run, rollout)
+    if asking is not None:
+        yield asking
+    elif run.skill_fingerprint != rollout.fingerprint:
+        yield from (each.run_id for each in _carried_out_for(unit, run.run_id, rollout))
+
+
+def beside(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
+    """The others that carried the definition out for the same run: all together are one success.
+
+    One of them that fails says something of its own, whatever the others showed.
+    """
+    asking = _asking(unit, run, rollout)
+    if asking is not None:
+        yield from (each.run_id for each in _carried_out_for(unit, asking, rollout))
+
+
+def _asking(unit: RunUnit, run: Run, rollout: Rollout) -> str | None:
+    """The run that had this one carry the definition out; None where it did not, or of itself."""
+    if run.skill_fingerprint != rollout.fingerprint:
+        return None
+    spawn = unit.sidechains.spawn_of(run.session_id)
+    return spawn.run_id if spawn is not None and spawn.first_run_id == run.run_id else None
+
+
+def _carriers(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[Run]:
+    """The run itself, or those of its own sidechains, that carried exactly this definition out."""
+    if run.skill_fingerprint == rollout.fingerprint:
+        return iter((run,))
+    return _carried_out_for(unit, run.run_id, rollout)
+
+
+def _carried_out_for(unit: RunUnit, run_id: str, rollout: Rollout) -> Iterator[Run]:
+    spawns = filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))
+    runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))
+    return (each for each in runs if each.skill_fingerprint == rollout.fingerprint)
+
+
+def _counts(run: Run, rollout: Rollout, kind: EvidenceKind) -> bool:
+    """Whether a run is of this attempt, and for a canary of this stage, and is over."""
+    is_canary = kind is EvidenceKind.CANARY
+    since = rollout.stage_began_at_ms if is_canary else rollout.attempt_began_at_ms
+    return run.status in SPEAKING and run.submitted_at_ms >= since

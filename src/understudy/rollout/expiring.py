@@ -1,0 +1,59 @@
+"""A learning whose time is over takes its promoted skill along, though nobody ends the learning."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from understudy.core.errors import DamagedRecord
+from understudy.core.principal import DAEMON
+from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.model import EventName
+from understudy.rollout.ports import RolloutUnit, RolloutUnits
+from understudy.rollout.revoking import revoke
+
+log = structlog.get_logger()
+
+BATCH: Final = 20
+REASON: Final = "the time of its source learning is over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiredSources:
+    """Revokes what has outlasted its learning; until it does, nobody is offered it."""
+
+    units: RolloutUnits
+    maker: ChangeMaker
+
+    def look(self) -> int:
+        """Take back what is past its time; how many that were."""
+        # Mostly there is nothing, and to find that out nobody has to wait.
+        with self.units.read() as unit:
+            found = unit.rollout_sources.ended(now_ms=self.maker.clock.now_ms(), limit=BATCH)
+        return sum(self._take_back(*each) for each in found)
+
+    def _take_back(self, skill_name: str, learning_id: str) -> bool:
+        # Each in a unit of its own: what is told last holds journals, and rows come before.
+        try:
+            with self.units.write() as unit:
+                return self._revoke(unit, skill_name, learning_id)
+        except DamagedRecord:
+            # It is offered to nobody, and `status` tells of what cannot be read.
+            log.warning("rollout.source_ended_unreadable", learning_id=learning_id)
+            return False
+
+    def _revoke(self, unit: RolloutUnit, skill_name: str, learning_id: str) -> bool:
+        changes = self.maker.within(unit, DAEMON.actor)
+        # As everywhere the learning is held first.
+        learning = unit.learnings.get(learning_id, lock=True)
+        rollout = unit.rollouts.get(skill_name, lock=True)
+        if learning is None or rollout is None or not learning.is_expired(changes.now_ms):
+            return False
+        if not rollout.is_live or rollout.source_learning_id != learning_id:
+            # Somebody was quicker.
+            return False
+        revoked = revoke(changes, rollout, REASON)
+        changes.ask(revoked, EventName.REVOKE, REASON)
+        changes.tell()
+        log.info("rollout.source_ended", learning_id=learning_id)
+        return True

@@ -1,0 +1,81 @@
+"""The files of a promoted skill, written from its definition alone."""
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+
+from understudy.core.errors import UnderstudyError
+from understudy.rollout.fingerprint import runtime_json
+from understudy.rollout.model import Definition
+from understudy.skills.bundle import Bundle
+from understudy.skills.frontmatter import FENCE
+from understudy.skills.limits import MANIFEST
+from understudy.skills.manifest import parse
+from understudy.skills.runtime_settings import RUNTIME_FILE, settings_of
+
+
+@lru_cache(maxsize=128)
+def bundle_of(definition: Definition) -> Bundle:
+    """Both files; the same definition gives the same bytes, whoever writes them and when."""
+    runtime = runtime_json(definition.runtime)
+    return Bundle(
+        {
+            MANIFEST: "\n".join(_manifest(definition)).encode(),
+            RUNTIME_FILE: "".join(f"{_field(*each)}\n" for each in runtime.items()).encode(),
+        }
+    )
+
+
+def reads_back(definition: Definition) -> bool:
+    """Whether the files say exactly what the definition does to whoever reads them."""
+    try:
+        bundle = bundle_of(definition)
+        manifest, body = parse(bundle.manifest_text)
+        runtime = settings_of(bundle)
+    except UnderstudyError:
+        return False
+    said = Definition(
+        skill_name=manifest.name,
+        description=manifest.description,
+        instructions=body.strip(),
+        when_to_use=manifest.when_to_use or None,
+        version=manifest.version_label or None,
+        runtime=runtime,
+    )
+    return said == definition
+
+
+def field_at(definition: Definition, path: str, line: int) -> str:
+    """The field of a definition that stands on a line of one of its files."""
+    if path == RUNTIME_FILE:
+        names = tuple(runtime_json(definition.runtime))
+        return names[line - 1] if 0 < line <= len(names) else "instructions"
+    # The first line is the fence.
+    names = tuple(said_in(definition))
+    name = names[line - 2] if 1 < line <= len(names) + 1 else "instructions"
+    return "skill_name" if name == "name" else name
+
+
+def _manifest(definition: Definition) -> Iterator[str]:
+    yield FENCE
+    yield from (_field(*each) for each in said_in(definition).items())
+    yield FENCE
+    yield ""
+    yield definition.instructions
+    yield ""
+
+
+def said_in(definition: Definition) -> dict[str, str]:
+    """The fields above the instructions, as they are written."""
+    said = {
+        "name": definition.skill_name,
+        "description": definition.description,
+        "version": definition.version,
+        "when_to_use": definition.when_to_use,
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _field(name: str, value: object) -> str:
+    """A line of YAML; what JSON puts between quotes, YAML reads as it stands."""
+    return f"{name}: {json.dumps(value, ensure_ascii=False)}"

@@ -1,0 +1,135 @@
+"""What each step of a rollout asks for: a table of named rules that answer with reasons."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.rollout.counting import Counts
+from understudy.rollout.fingerprint import short
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import Rules
+from understudy.rollout.replays import NO_REPLAYS, ReplayStanding
+from understudy.rollout.stages import Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why not."""
+
+    code: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A rollout as it would be judged, with what speaks for it."""
+
+    rollout: Rollout
+    counts: Counts
+    rules: Rules
+    # What came of running recorded runs again with this definition.
+    replays: ReplayStanding = NO_REPLAYS
+
+    @property
+    def definition(self) -> str:
+        """Which definition it is about."""
+        return f"fingerprint {short(self.rollout.fingerprint)}"
+
+
+Guard = Callable[[Case], Reason | None]
+
+
+def is_verified(case: Case) -> Reason | None:
+    """Enough runs showed that it works, in enough sessions."""
+    rules, counts = case.rules, case.counts
+    sessions = max(rules.min_sessions, 1)
+    runs = max(rules.min_successes, sessions)
+    if counts.successful_run_count >= runs and counts.distinct_session_count >= sessions:
+        return None
+    wanted = _many(runs, "accepted verification")
+    spread = f" in {sessions} sessions" if sessions > 1 else ""
+    return Reason(
+        code="needs_verification",
+        words=f"needs {wanted}{spread} for {case.definition}; there are"
+        f" {counts.successful_run_count}"
+        + (f" in {counts.distinct_session_count}" if spread else ""),
+    )
+
+
+def has_canary(case: Case) -> Reason | None:
+    """A canary run succeeded."""
+    if case.counts.canary_success_count:
+        return None
+    return Reason(code="needs_canary", words=f"needs one successful canary for {case.definition}")
+
+
+def has_no_failure(case: Case) -> Reason | None:
+    """No canary run failed."""
+    failures = case.counts.canary_failure_count
+    if not failures:
+        return None
+    return Reason(
+        code="canary_failed",
+        words=f"{_many(failures, 'canary run')} failed for {case.definition};"
+        " take it back to draft and mend it",
+    )
+
+
+def is_replayed(case: Case) -> Reason | None:
+    """Where the policy asks for it, recorded runs went no worse with it."""
+    if not case.rules.require_replay:
+        return None
+    worse = ", ".join(case.replays.regressions)
+    if worse:
+        words = (
+            f"run {worse} went worse in a replay for {case.definition}; mend it, or replay that"
+            " with success, judged by the same marker or the judge as then"
+        )
+    elif not case.replays.is_vouched_for:
+        words = (
+            f"the policy asks for a replay without a regression for {case.definition}, with each"
+            " case judged by a marker or the judge"
+        )
+    else:
+        return None
+    return Reason(code="needs_replay", words=words)
+
+
+def is_free(case: Case) -> Reason | None:
+    """Nobody holds it."""
+    if case.rollout.held_reason is None:
+        return None
+    return Reason(code="rollout_held", words="it is held; release it first")
+
+
+_TO_ACTIVE: Final[tuple[Guard, ...]] = (
+    is_verified,
+    has_canary,
+    has_no_failure,
+    is_replayed,
+    is_free,
+)
+# Every step that promoting can take; a pair that is not here is no step of it.
+GUARDS: Final[Mapping[tuple[Stage, Stage], tuple[Guard, ...]]] = {
+    (Stage.DRAFT, Stage.DRAFT): (),
+    (Stage.DRAFT, Stage.VERIFIED): (is_verified, is_free),
+    (Stage.VERIFIED, Stage.DRAFT): (),
+    # Also with other words, and then nothing speaks for them.
+    (Stage.VERIFIED, Stage.VERIFIED): (is_verified,),
+    (Stage.VERIFIED, Stage.CANARY): (is_verified, is_free),
+    (Stage.VERIFIED, Stage.ACTIVE): _TO_ACTIVE,
+    (Stage.CANARY, Stage.DRAFT): (),
+    (Stage.CANARY, Stage.CANARY): (is_verified,),
+    (Stage.CANARY, Stage.ACTIVE): _TO_ACTIVE,
+    (Stage.ACTIVE, Stage.ACTIVE): (),
+    (Stage.REVOKED, Stage.DRAFT): (),
+}
+
+
+def missing(current: Stage, target: Stage, case: Case) -> tuple[Reason, ...]:
+    """Everything that keeps a rollout from a step of promoting."""
+    return tuple(filter(None, (guard(case) for guard in GUARDS[current, target])))
+
+
+def _many(number: int, what: str) -> str:
+    return f"one {what}" if number == 1 else f"{number} {what}s"

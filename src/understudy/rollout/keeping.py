@@ -1,0 +1,203 @@
+"""Keeping the folder of one learning as its record says, and noting what stands against it."""
+
+import re
+import threading
+from bisect import bisect_right
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+import structlog
+
+from understudy.rollout.files import bundle_of
+from understudy.rollout.folders import Folders
+from understudy.rollout.model import Rollout
+from understudy.rollout.shadows import Shadows
+
+log = structlog.get_logger()
+
+# How many folders are glanced at together; where there are more, others have their turn next time.
+GLANCED: Final = 200
+_FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+class TroubleCode(StrEnum):
+    """What can be wrong with the files of a promoted skill."""
+
+    UNMOUNTED = "rollout_unmounted"  # they cannot be written, or do not stay as they were written
+    SHADOWED = "rollout_shadowed"  # a skill in a folder of the machine has its name
+    DRIFTED = "rollout_drifted"  # somebody changed them
+    LEFT = "rollout_files_left"  # they cannot be removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why an active skill is not mounted, or one that is not active still has files."""
+
+    code: TroubleCode
+    # The name of the skill; of what has no record, the name of the folder.
+    name: str
+    # May name places on this machine.
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What was in a folder when it was last in line."""
+
+    name: str
+    digest: str
+    # How it looked then.
+    look: Hashable
+
+
+class MountKeeper:
+    """One for a daemon; whoever brings folders in line holds `lock`, and no unit of work."""
+
+    def __init__(self, folders: Folders, shadows: Shadows) -> None:
+        self.folders = folders
+        self.shadows = shadows
+        self.lock = threading.Lock()
+        self._kept: dict[str, _Kept] = {}
+        self._troubles: dict[str, Trouble] = {}
+        # The folder that was glanced at last.
+        self._glanced = ""
+
+    def troubles(self) -> tuple[Trouble, ...]:
+        """What stands against it now, by name."""
+        found = tuple(self._troubles.copy().values())
+        return tuple(sorted(found, key=lambda it: (it.name, it.code)))
+
+    def mounted(self) -> int:
+        """How many folders are in line."""
+        return len(self._kept.copy().keys() - self._troubles.copy().keys())
+
+    def trouble_of(self, folder: str) -> Trouble | None:
+        """What stands against the skill of a learning."""
+        return self._troubles.get(folder)
+
+    def found_drifted(self, rollout: Rollout) -> None:
+        """Somebody saw that files are not as the record says: all are told, from now on."""
+        folder = rollout.source_learning_id
+        if folder not in self._troubles:
+            self._note(folder, _drifted(rollout.skill_name))
+
+    def glance(self) -> None:
+        """Notice what somebody did to files that were in line; reads only what looks otherwise.
+
+        Looks at so many at most and holds the lock for one at a time, so that nobody has to wait.
+        """
+        for folder in self._next(GLANCED):
+            with self.lock:
+                kept, trouble = self._kept.get(folder), self._troubles.get(folder)
+                is_told = trouble is not None and trouble.code is not TroubleCode.DRIFTED
+                if kept is not None and not is_told:
+                    self._glance_at(folder, kept, trouble)
+
+    def _next(self, most: int) -> list[str]:
+        """Whose turn it is, one after another and then from the beginning."""
+        every = sorted(self._kept.copy())
+        at = bisect_right(every, self._glanced)
+        some = [*every[at:], *every[:at]][:most]
+        self._glanced = some[-1] if some else ""
+        return some
+
+    def _glance_at(self, folder: str, kept: _Kept, trouble: Trouble | None) -> None:
+        look: Hashable = None
+        try:
+            look = self.folders.look(folder)
+            if trouble is None and look == kept.look:
+                return
+            is_in_line = self.folders.digest(folder) == kept.digest
+        except (OSError, RecursionError):
+            is_in_line = False
+        if not is_in_line:
+            self._note(folder, _drifted(kept.name))
+            return
+        self._kept[folder] = replace(kept, look=look)
+        self._troubles.pop(folder, None)
+
+    def bring(self, folder: str, rollout: Rollout | None, *, by_force: bool) -> None:
+        """Have the files of an active record in a folder, or none.
+
+        Without force, what somebody else changed is left for a person to see.
+        """
+        try:
+            trouble = self._brought(folder, rollout, by_force=by_force)
+        except (OSError, RecursionError) as problem:
+            # Folders may be nested deeper than they can be removed.
+            code = TroubleCode.LEFT if rollout is None else TroubleCode.UNMOUNTED
+            detail = getattr(problem, "strerror", None) or type(problem).__name__
+            trouble = Trouble(code=code, name=_name(folder, rollout), detail=detail)
+        if trouble is None:
+            self._troubles.pop(folder, None)
+        else:
+            self._note(folder, trouble)
+
+    def only(self, folders: set[str]) -> None:
+        """Forget the troubles of all other folders: there is nothing there any more."""
+        for folder in self._troubles.copy().keys() - folders:
+            del self._troubles[folder]
+
+    def _brought(self, folder: str, rollout: Rollout | None, *, by_force: bool) -> Trouble | None:
+        if rollout is None:
+            self._remove(folder)
+            return None
+        if _FOLDER.fullmatch(folder) is None:
+            detail = "no folder can be called like its learning"
+            return Trouble(code=TroubleCode.UNMOUNTED, name=rollout.skill_name, detail=detail)
+        shadow = self.shadows.over(rollout.skill_name)
+        if shadow is not None:
+            self._remove(folder)
+            detail = f"{shadow.path} has its name and comes first"
+            return Trouble(code=TroubleCode.SHADOWED, name=rollout.skill_name, detail=detail)
+        return self._mount(folder, rollout, by_force=by_force)
+
+    def _mount(self, folder: str, rollout: Rollout, *, by_force: bool) -> Trouble | None:
+        bundle = bundle_of(rollout.definition)
+        # Before it is read: what is touched meanwhile then looks otherwise, and is read again.
+        look = self.folders.look(folder)
+        if self._is_in_line(folder, bundle.digest, look):
+            return None
+        found = self.folders.digest(folder)
+        if found != bundle.digest:
+            kept = self._kept.get(folder)
+            # What is there as it was written is only of an earlier record.
+            is_known = found is None or (kept is not None and found == kept.digest)
+            if not by_force and not is_known:
+                return _drifted(rollout.skill_name)
+            self.folders.write(folder, bundle)
+            look = self.folders.look(folder)
+            if self.folders.digest(folder) != bundle.digest:
+                detail = "the files are not as they were written"
+                return Trouble(code=TroubleCode.UNMOUNTED, name=rollout.skill_name, detail=detail)
+            log.info("rollout.mounted", learning_id=folder, replaced=found is not None)
+        self._kept[folder] = _Kept(name=rollout.skill_name, digest=bundle.digest, look=look)
+        return None
+
+    def _is_in_line(self, folder: str, digest: str, look: Hashable) -> bool:
+        """Whether nobody touched it since it was found to be, so that it need not be read."""
+        kept = self._kept.get(folder)
+        is_same = kept is not None and (kept.digest, kept.look) == (digest, look)
+        return is_same and look is not None and folder not in self._troubles
+
+    def _remove(self, folder: str) -> None:
+        self._kept.pop(folder, None)
+        if self.folders.has(folder):
+            self.folders.remove(folder)
+            log.info("rollout.unmounted", folder=folder[:200])
+
+    def _note(self, folder: str, trouble: Trouble) -> None:
+        if self._troubles.get(folder) != trouble:
+            log.warning("rollout.not_in_line", folder=folder[:200], reason=str(trouble.code))
+        self._troubles[folder] = trouble
+
+
+def _drifted(skill_name: str) -> Trouble:
+    detail = "mismatch: the files are not as the record says"
+    return Trouble(code=TroubleCode.DRIFTED, name=skill_name, detail=detail)
+
+
+def _name(folder: str, rollout: Rollout | None) -> str:
+    return folder if rollout is None else rollout.skill_name

@@ -1,0 +1,36 @@
+"""A learning that ends takes its promoted skill along, in the same transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from understudy.core.principal import Principal
+from understudy.learnings.events import Told
+from understudy.learnings.model import Learning
+from understudy.learnings.ports import LearningUnit
+from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.requiring import require_rollout
+from understudy.rollout.revoking import revoke
+
+if TYPE_CHECKING:
+    from understudy.rollout.ports import RolloutUnit
+
+REASON: Final = "its source learning is no longer in force"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedRollouts:
+    """Hears of learnings that are about to be revoked or superseded."""
+
+    maker: ChangeMaker
+
+    def __call__(self, unit: LearningUnit, by: Principal, learning: Learning) -> Sequence[Told]:
+        """Revoke what hangs on a learning; answers what is to be told of it at the end."""
+        # Units hold the stores of everything; the learning plane just does not know of this one.
+        ours = cast("RolloutUnit", unit)
+        found = ours.rollouts.live_of(learning.learning_id)
+        if found is None:
+            return ()
+        changes = self.maker.within(ours, by.actor)
+        revoke(changes, require_rollout(ours, found.skill_name, lock=True), REASON)
+        return tuple(changes.told)

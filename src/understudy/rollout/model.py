@@ -1,0 +1,161 @@
+"""The records of a rollout: what the skill says, where it stands, and what speaks for it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from understudy.rollout.fingerprint import fingerprint_of
+from understudy.rollout.stages import LIVE, Stage
+from understudy.sessions.learning_scopes import LearningScope
+from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+
+# Who carries a promoted skill out; there is no other choice.
+PROFILE: Final = "verification"
+FORKED: Final = RuntimeSettings(context=SkillContext.FORK, agent_profile=PROFILE)
+
+
+class EvidenceKind(StrEnum):
+    """What a run is to show."""
+
+    VERIFICATION = "verification"
+    CANARY = "canary"
+
+
+class Proof(StrEnum):
+    """How it is known that a run has to do with the skill."""
+
+    ATTESTED = "attested"  # somebody says so
+    EXECUTED = "executed"  # the run carried out exactly this definition
+
+
+class EventName(StrEnum):
+    """What happened to a rollout."""
+
+    PROMOTE = "promote"
+    ROLLOUT_RESULT = "rollout_result"
+    REVOKE = "revoke"
+    ROLLBACK = "rollback"
+    HOLD = "hold"
+    RELEASE = "release"
+    DEMOTE = "demote"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """Everything that a model is told of a skill, and how it is run."""
+
+    skill_name: str
+    description: str
+    instructions: str = field(repr=False)
+    when_to_use: str | None = None
+    version: str | None = None
+    runtime: RuntimeSettings = FORKED
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells it from any other."""
+        return fingerprint_of(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one run showed, for one definition in one attempt."""
+
+    evidence_id: str
+    skill_name: str
+    attempt: int
+    fingerprint: str
+    kind: EvidenceKind
+    proof: Proof
+    run_id: str
+    session_id: str
+    # The session above all that are above it: what one person does counts as one.
+    root_session_id: str
+    success: bool
+    note: str
+    actor: str
+    recorded_at_ms: int
+    trial_id: str | None = None
+    # The commit that the workspace stood at; None where nothing was executed, or it has none.
+    workspace_digest: str | None = None
+
+    def verifies(self, fingerprint: str) -> bool:
+        """Whether it is a run that verified the definition of a fingerprint."""
+        is_verifying = self.kind is EvidenceKind.VERIFICATION and self.success
+        return is_verifying and self.fingerprint == fingerprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifecycleEvent:
+    """One thing that happened to a rollout; never changed afterwards."""
+
+    skill_name: str
+    event: EventName
+    recorded_at_ms: int
+    to_status: Stage
+    actor: str
+    from_status: Stage | None = None
+    rollout_kind: EvidenceKind | None = None
+    run_id: str | None = None
+    session_id: str | None = None
+    success: bool | None = None
+    definition_fingerprint: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """The record of one promoted skill, and the authority on it."""
+
+    skill_name: str
+    source_learning_id: str
+    source_scope: LearningScope
+    status: Stage
+    definition: Definition
+    # Of the files that an active one has.
+    digest: str
+    promoted_at_ms: int
+    promoted_by: str
+    updated_at_ms: int
+    # Grows whenever what was shown so far no longer counts.
+    attempt: int = 1
+    # Since when; what ran before carried out nothing of this attempt, or of this stage.
+    attempt_began_at_ms: int = 0
+    stage_began_at_ms: int = 0
+    # Counts the changes of this record.
+    revision: int = 1
+    # Why it may go no further for now; None when it may.
+    held_reason: str | None = None
+    # A person held it, and only a person lets it go; what the daemon held ends with the attempt.
+    is_held_by_hand: bool = False
+    revoked_at_ms: int | None = None
+    revoked_reason: str | None = None
+    # The daemon took it back because it did worse than its baseline.
+    is_demoted: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells its definition from any other."""
+        return self.definition.fingerprint
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether somebody should look at it: it is held on its way, or was demoted."""
+        return (self.held_reason is not None and self.is_live) or self.is_demoted
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is under way or in force."""
+        return self.status in LIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A rollout as it was before it changed."""
+
+    skill_name: str
+    # The revision of the record that it shows.
+    number: int
+    record: Rollout
+    # When it ceased to be so.
+    recorded_at_ms: int

@@ -1,0 +1,62 @@
+"""Has the files of promoted skills follow their records, once a change of these stands."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import structlog
+
+from understudy.core.errors import DamagedRecord
+from understudy.rollout import mount_refusals
+from understudy.rollout.files import bundle_of, reads_back
+from understudy.rollout.keeping import MountKeeper
+from understudy.rollout.model import Definition, Rollout
+from understudy.rollout.ports import RolloutUnit, RolloutUnits
+from understudy.rollout.stages import Stage
+from understudy.skills.guarding import ContentGuard
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounting:
+    """The `Mounts` of a daemon; the record is the authority, and files come after it."""
+
+    units: RolloutUnits
+    keeper: MountKeeper
+    guard: ContentGuard
+
+    def check(self, definition: Definition) -> None:
+        """Refuse what the content guard finds fault with, and what would not read back."""
+        if not reads_back(definition):
+            raise mount_refusals.unreadable_definition()
+        findings = self.guard.findings(bundle_of(definition))
+        if findings:
+            raise mount_refusals.unsafe_definition(definition, findings)
+
+    def digest(self, definition: Definition) -> str:
+        """The digest that the files of a definition have."""
+        return bundle_of(definition).digest
+
+    def after(self, unit: RolloutUnit, rollout: Rollout) -> None:
+        """Have the files of a learning's skill follow once this unit has committed."""
+        unit.afterwards(partial(self._follow, rollout.source_learning_id))
+
+    def _follow(self, learning_id: str) -> None:
+        """Look at the record as it is by now: commits may be heard of out of their order."""
+        try:
+            with self.keeper.lock:
+                with self.units.read() as unit:
+                    rollout = active_of(unit, learning_id)
+                self.keeper.bring(learning_id, rollout, by_force=True)
+        except Exception:
+            # The change stands all the same; the next look brings the files in line.
+            log.exception("rollout.files_not_followed", learning_id=learning_id)
+
+
+def active_of(unit: RolloutUnit, learning_id: str) -> Rollout | None:
+    """The skill of a learning that is in force; one that cannot be read is not."""
+    try:
+        found = unit.rollouts.live_of(learning_id)
+    except DamagedRecord:
+        return None
+    return found if found is not None and found.status is Stage.ACTIVE else None

@@ -1,0 +1,85 @@
+"""Who is told what rollouts do, so that somebody can count it."""
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from understudy.rollout.model import EventName, EvidenceKind, Proof
+from understudy.rollout.outcome import Outcome
+from understudy.rollout.stages import Stage
+
+
+class Observer(Protocol):
+    """Counts; it is told after the change stands."""
+
+    def happened(self, event: EventName) -> None:
+        """Something happened to a rollout."""
+        ...
+
+    def shown(self, kind: EvidenceKind, proof: Proof, *, success: bool) -> None:
+        """A run was accepted as evidence."""
+        ...
+
+    def used(self, stage: Stage, outcome: Outcome) -> None:
+        """A run that used a promoted skill has ended."""
+        ...
+
+
+class _Nobody:
+    def happened(self, event: EventName) -> None:
+        pass
+
+    def shown(self, kind: EvidenceKind, proof: Proof, *, success: bool) -> None:
+        pass
+
+    def used(self, stage: Stage, outcome: Outcome) -> None:
+        pass
+
+
+NOBODY: Final[Observer] = _Nobody()
+
+
+@dataclass(slots=True)
+class RolloutCounters:
+    """What rollouts did since this process began; several threads may tell it."""
+
+    _events: Counter[EventName] = field(default_factory=Counter)
+    _evidence: Counter[tuple[EvidenceKind, Proof, bool]] = field(default_factory=Counter)
+    _uses: Counter[tuple[Stage, Outcome]] = field(default_factory=Counter)
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def happened(self, event: EventName) -> None:
+        """Something happened to a rollout."""
+        with self._lock:
+            self._events[event] += 1
+
+    def shown(self, kind: EvidenceKind, proof: Proof, *, success: bool) -> None:
+        """A run was accepted as evidence."""
+        with self._lock:
+            self._evidence[kind, proof, success] += 1
+
+    def used(self, stage: Stage, outcome: Outcome) -> None:
+        """A run that used a promoted skill has ended."""
+        with self._lock:
+            self._uses[stage, outcome] += 1
+
+    def snapshot(self) -> dict[str, dict[str, int]]:
+        """All of them as they stand together, each by what it is counted by."""
+        with self._lock:
+            return {
+                "events_total": {str(event): self._events[event] for event in EventName},
+                "evidence_total": {
+                    f"{kind}_{proof}_{'success' if success else 'failure'}": self._evidence[
+                        kind, proof, success
+                    ]
+                    for kind in EvidenceKind
+                    for proof in Proof
+                    for success in (True, False)
+                },
+                "uses_total": {
+                    f"{stage}_{outcome}": self._uses[stage, outcome]
+                    for stage in Stage
+                    for outcome in Outcome
+                },
+            }

@@ -1,0 +1,169 @@
+"""The promoted skills in the catalogue: who is offered which, and in lists for people."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
+
+from understudy.core.clock import Clock
+from understudy.rollout.carrying_out import loaded_from, offered_from
+from understudy.rollout.definition import is_skill_name
+from understudy.rollout.drift import require_in_place
+from understudy.rollout.files import bundle_of, said_in
+from understudy.rollout.keeping import MountKeeper
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import Mark, RolloutUnit
+from understudy.rollout.repair import Repair
+from understudy.rollout.source_ends import SourceEnds
+from understudy.rollout.stages import Stage
+from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
+from understudy.sessions.model import Session
+from understudy.skills import denials
+from understudy.skills.catalogue import Loaded
+from understudy.skills.checks import PROMOTED
+from understudy.skills.model import Skill, SkillOrigin, Visibility
+from understudy.skills.offered import Offered
+from understudy.skills.ports import SkillUnit
+from understudy.skills.shelves import LooseShelf, Shelf
+
+# Whether a session is offered a skill, beside what its scopes say; None where none is named.
+Chooses = Callable[[RolloutUnit, Rollout, Session | None], bool]
+
+
+def for_everybody(unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
+    """Every session is offered it."""
+    return True
+
+
+# Who is offered skills of a stage; one that is not here is hidden from all.
+CHOSEN: Final[Mapping[Stage, Chooses]] = {Stage.ACTIVE: for_everybody}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The rollouts that there were when they had these marks, by name."""
+
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    rollouts: Mapping[str, Rollout] = field(default_factory=dict, repr=False)
+
+    def after(self, marks: Mapping[str, Mark], unit: RolloutUnit) -> "_Known":
+        """Those with other marks; reads only what changed."""
+        same = {name for name, mark in marks.items() if self.marks.get(name) == mark}
+        read = {it.skill_name: it for it in unit.rollouts.several(marks.keys() - same)}
+        both = {name: self.rollouts.get(name) if name in same else read.get(name) for name in marks}
+        found = {name: it for name, it in sorted(both.items()) if it is not None}
+        return _Known(marks, found)
+
+
+class PromotedSkills:
+    """Decides by the records, anew at every call; files only say whether one may be used."""
+
+    def __init__(
+        self,
+        keeper: MountKeeper,
+        repair: Repair,
+        chosen: Mapping[Stage, Chooses] = CHOSEN,
+        *,
+        clock: Clock,
+    ) -> None:
+        self._keeper = keeper
+        self._repair = repair
+        self._chosen = chosen
+        self._ends = SourceEnds(clock)
+        # Read again only where a record changed.
+        self._last = _Known()
+
+    def refresh(self) -> None:
+        """Have the files follow what others on the same database changed."""
+        self._repair.keep_up()
+
+    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
+        """What a session may know of: by its learning scopes, and chosen for it."""
+        own = _own(unit)
+        return tuple(
+            replace(offered_from(rollout), unusable=self._unusable(rollout))
+            for rollout in self._known(own)
+            if _in_scope(own, rollout, session)
+            and self._chosen[rollout.status](own, rollout, session)
+        )
+
+    def load(self, unit: SkillUnit, one: Offered) -> Loaded:
+        """A skill exactly as its record says; refused where its files say anything else."""
+        own = _own(unit)
+        rollout = own.rollouts.get(one.slug)
+        if rollout is None or not self._is_up(own, rollout):
+            raise denials.not_found(one.slug)
+        if rollout.status is Stage.ACTIVE:
+            require_in_place(self._keeper, rollout)
+        return loaded_from(rollout)
+
+    def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
+        """What people may know of: those in force."""
+        active = (it for it in self._known(_own(unit)) if it.status is Stage.ACTIVE)
+        return [self._shelf(rollout) for rollout in active]
+
+    def is_name(self, ref: str) -> bool:
+        """Whether a promoted skill could be called that."""
+        return is_skill_name(ref)
+
+    def has(self, unit: SkillUnit, name: str) -> bool:
+        """Whether a rollout that is not revoked, in whatever stage, can be taken for it."""
+        return _own(unit).rollouts.live_called(name) is not None
+
+    def _known(self, unit: RolloutUnit) -> Iterator[Rollout]:
+        marks = unit.rollouts.stamp(self._chosen.keys())
+        known = self._last
+        if known.marks != marks:
+            self._last = known = known.after(marks, unit)
+        return (rollout for rollout in known.rollouts.values() if self._is_up(unit, rollout))
+
+    def _is_up(self, unit: RolloutUnit, rollout: Rollout) -> bool:
+        return (
+            rollout.status in self._chosen
+            and self._keeper.shadows.over(rollout.skill_name) is None
+            and not self._ends.is_over(unit, rollout)
+        )
+
+    def _shelf(self, rollout: Rollout) -> LooseShelf:
+        place = self._keeper.folders.path(rollout.source_learning_id)
+        record = replace(record_of(rollout), enabled=self._unusable(rollout) is None)
+        return LooseShelf(record, bundle_of(rollout.definition), place)
+
+    def _unusable(self, rollout: Rollout) -> str | None:
+        """Why everybody who asks for it is refused; a canary has no files."""
+        if rollout.status is not Stage.ACTIVE:
+            return None
+        trouble = self._keeper.trouble_of(rollout.source_learning_id)
+        return None if trouble is None else str(trouble.code)
+
+
+def record_of(rollout: Rollout) -> Skill:
+    """A promoted skill as the record it would have among the kept ones; it has no versions."""
+    definition = rollout.definition
+    return Skill(
+        skill_id=PROMOTED + rollout.skill_name,
+        slug=rollout.skill_name,
+        name=rollout.skill_name,
+        description=definition.description,
+        origin=SkillOrigin.PROMOTED,
+        owner_id=rollout.promoted_by,
+        version=0,
+        digest=rollout.digest,
+        size=bundle_of(definition).size,
+        created_at_ms=rollout.promoted_at_ms,
+        updated_at_ms=rollout.updated_at_ms,
+        visibility=Visibility.PUBLIC,
+        frontmatter=said_in(definition),
+        context=definition.runtime.context,
+    )
+
+
+def _own(unit: SkillUnit) -> RolloutUnit:
+    # Units hold the stores of everything; the catalogue just does not know of this one.
+    return cast("RolloutUnit", unit)
+
+
+def _in_scope(unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
+    """Whether what the skill was learned for is in a session's sight."""
+    if rollout.source_scope == WORKSPACE:
+        return True
+    return session is not None and rollout.source_scope in visible_scopes(unit, session)

@@ -1,0 +1,114 @@
+"""What became of the runs that used a promoted skill."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from understudy.rollout.confidence import Tally
+from understudy.rollout.stages import Stage
+from understudy.runs.model import RunStatus
+from understudy.skills.usage import OUTCOMES
+
+
+class Outcome(StrEnum):
+    """How a skill was carried out for a run that used it."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    # Somebody stopped it, or nobody carried it out, which says nothing of the skill.
+    ABANDONED = "abandoned"
+
+
+# Where several sidechains tell of one use, the first of these that any of them tells.
+_WORST_FIRST: Final = (Outcome.FAILED, Outcome.ABANDONED, Outcome.SUCCEEDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillUse:
+    """That a run used a definition, and when it first did."""
+
+    skill_name: str
+    fingerprint: str
+    run_id: str
+    session_id: str
+    used_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseOutcome:
+    """What became of one run that used a definition, however often it did."""
+
+    skill_name: str
+    fingerprint: str
+    run_id: str
+    session_id: str
+    # The session above all that are above it.
+    root_session_id: str
+    # Where the rollout stood when this was noted.
+    stage: Stage
+    outcome: Outcome
+    used_at_ms: int
+    ended_at_ms: int
+    # The run of the sidechain that this rests on.
+    carrying_run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeCounts:
+    """How many runs that used a definition ended how."""
+
+    succeeded: int = 0
+    failed: int = 0
+    abandoned: int = 0
+
+
+class OutcomeStore(Protocol):
+    """What became of runs, by the definition that they used."""
+
+    def add(self, outcome: UseOutcome) -> bool:
+        """Note an outcome; False when it was noted before."""
+        ...
+
+    def used_by(self, run_id: str) -> tuple[SkillUse, ...]:
+        """The promoted skills that a run used; asked at the end of every run."""
+        ...
+
+    def unsettled(self, *, since_ms: int, limit: int) -> tuple[str, ...]:
+        """Runs that have ended and whose uses since then are not noted, oldest use first."""
+        ...
+
+    def counts(self, skill_name: str, fingerprint: str) -> Mapping[Stage, OutcomeCounts]:
+        """What became of the runs that used a definition, by stage; of those that there are."""
+        ...
+
+    def first(
+        self, skill_name: str, fingerprint: str, stage: Stage, *, limit: int
+    ) -> tuple[UseOutcome, ...]:
+        """The first runs in a stage that say something of a definition."""
+        ...
+
+    def newest(
+        self, skill_name: str, fingerprint: str, stage: Stage, *, since_ms: int, limit: int
+    ) -> tuple[UseOutcome, ...]:
+        """The newest of them among those that used it since then, newest first."""
+        ...
+
+
+def outcome_of(statuses: Sequence[RunStatus]) -> Outcome | None:
+    """What the sidechains that carried a skill out for a run amount to; None while one goes on.
+
+    How the run itself ends says nothing of the skill: it may fail over something else, and it may
+    go on as if nothing had happened.
+    """
+    ended = {Outcome(OUTCOMES[status]) for status in statuses if status in OUTCOMES}
+    if any(status not in OUTCOMES for status in statuses):
+        return None
+    return next((outcome for outcome in _WORST_FIRST if outcome in ended), Outcome.ABANDONED)
+
+
+def tally_of(outcomes: Iterable[UseOutcome]) -> Tally:
+    """How many of those that say something succeeded."""
+    speaking = [it for it in outcomes if it.outcome is not Outcome.ABANDONED]
+    good = sum(it.outcome is Outcome.SUCCEEDED for it in speaking)
+    return Tally(successes=good, tries=len(speaking))

@@ -1,0 +1,181 @@
+"""Counts what became of the runs that used promoted skills, and draws what follows from it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, cast
+
+import structlog
+
+from understudy.core.errors import DamagedRecord
+from understudy.core.principal import DAEMON
+from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.holding import hold_for_review
+from understudy.rollout.model import EvidenceKind, Rollout
+from understudy.rollout.outcome import Outcome, SkillUse, UseOutcome, outcome_of
+from understudy.rollout.ports import PolicyOf, RolloutUnit, RolloutUnits
+from understudy.rollout.results import Execution, record_executed
+from understudy.rollout.revoking import demote
+from understudy.rollout.stages import Stage
+from understudy.rollout.trial_runs import is_of_trial
+from understudy.rollout.watching import watch_of, worse
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit, require_run
+
+log = structlog.get_logger()
+
+BATCH: Final = 200
+# What nobody noted for so long says nothing of today.
+LOOK_BACK_MS: Final = 7 * 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A use whose run is over, with what became of it."""
+
+    use: SkillUse
+    outcome: Outcome
+    # The run that carried the skill out and that this rests on; None where there is none.
+    run: Run | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """Notes each use once: in the canary it is evidence, in force it is held against the baseline."""
+
+    units: RolloutUnits
+    maker: ChangeMaker
+    policy_of: PolicyOf
+
+    def ended(self, unit: RunUnit, run: Run) -> None:
+        """Have the uses of a run noted once its end stands."""
+        # Whoever ends a run has all stores of the daemon.
+        own = cast("RolloutUnit", unit)
+        for run_id in _concerned(own, run):
+            own.afterwards(partial(self._settle_now, run_id))
+
+    def catch_up(self) -> int:
+        """Note what was left when a daemon ended between the two; how many runs were looked at."""
+        since = self.maker.clock.now_ms() - LOOK_BACK_MS
+        with self.units.read() as unit:
+            left = unit.rollout_outcomes.unsettled(since_ms=since, limit=BATCH)
+        for run_id in left:
+            self._settle_now(run_id)
+        return len(left)
+
+    def _settle_now(self, run_id: str) -> None:
+        try:
+            with self.units.read() as unit:
+                uses = unit.rollout_outcomes.used_by(run_id)
+                found = [ended for use in uses if (ended := ended_use(unit, use)) is not None]
+            # Each in a unit of its own: what is told last holds journals, and rows come before.
+            for each in found:
+                self._note(each)
+        except Exception:
+            # The run has ended all the same; the next look notes it.
+            log.exception("rollout.use_not_noted", run_id=run_id)
+
+    def _note(self, ended: Ended) -> None:
+        use, now = ended.use, self.maker.clock.now_ms()
+        with self.units.write() as unit:
+            rollout = unit.rollouts.get(use.skill_name, lock=True)
+            if rollout is None:
+                return
+            noted = UseOutcome(
+                skill_name=use.skill_name,
+                fingerprint=use.fingerprint,
+                run_id=use.run_id,
+                session_id=use.session_id,
+                root_session_id=unit.sidechains.root_of(use.session_id),
+                stage=rollout.status,
+                outcome=ended.outcome,
+                used_at_ms=use.used_at_ms,
+                ended_at_ms=now,
+                carrying_run_id=None if ended.run is None else ended.run.run_id,
+            )
+            if not unit.rollout_outcomes.add(noted):
+                return
+            unit.afterwards(partial(self.maker.observer.used, noted.stage, noted.outcome))
+            follow = _FOLLOWS.get(rollout.status)
+            if follow is not None and _is_about(rollout, use):
+                follow(self, unit, rollout, ended)
+
+    def _take_as_evidence(self, unit: RolloutUnit, rollout: Rollout, ended: Ended) -> None:
+        """A canary that fails is held; what somebody stopped shows nothing."""
+        if ended.run is None or ended.outcome is Outcome.ABANDONED:
+            return
+        shown = Execution(
+            kind=EvidenceKind.CANARY,
+            run=ended.run,
+            success=ended.outcome is Outcome.SUCCEEDED,
+        )
+        record_executed(self.maker.within(unit, DAEMON.actor), rollout, shown)
+
+    def _hold_against_baseline(self, unit: RolloutUnit, rollout: Rollout, _: Ended) -> None:
+        """Take back what does worse than it did, or at least have somebody look at it."""
+        if rollout.held_reason is not None:
+            return
+        watch = watch_of(unit, rollout)
+        found = worse(watch)
+        if found is None:
+            return
+        changes = self.maker.within(unit, DAEMON.actor)
+        is_taken_back = self.policy_of(unit).demote_when_worse
+        act = demote if is_taken_back else hold_for_review
+        act(changes, rollout, found.words, run_ids=watch.failed_run_ids)
+        changes.tell()
+        log.warning(
+            "rollout.worse", learning_id=rollout.source_learning_id, is_demoted=is_taken_back
+        )
+
+
+_Follow = Callable[[Outcomes, RolloutUnit, Rollout, Ended], None]
+# What a use means by where its rollout stands; elsewhere it is only counted.
+_FOLLOWS: Final[Mapping[Stage, _Follow]] = {
+    Stage.CANARY: Outcomes._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
+    Stage.ACTIVE: Outcomes._hold_against_baseline,  # noqa: SLF001
+}
+
+
+def _is_about(rollout: Rollout, use: SkillUse) -> bool:
+    """Whether a use was of this definition, and of the stage that the rollout is in now."""
+    is_of_stage = use.used_at_ms >= rollout.stage_began_at_ms
+    return is_of_stage and use.fingerprint == rollout.fingerprint
+
+
+def ended_use(unit: RolloutUnit, use: SkillUse) -> Ended | None:
+    """What became of a use; None as long as its run, or what it had carried out for it, goes on."""
+    try:
+        run = require_run(unit, use.run_id)
+        carried_out = tuple(_carrying_out(unit, use))
+    except DamagedRecord:
+        # Nobody can tell any more.
+        return Ended(use=use, outcome=Outcome.ABANDONED)
+    outcome = outcome_of([it.status for it in carried_out])
+    # A run that goes on may have it carried out once more.
+    if outcome is None or run.status not in TERMINAL:
+        return None
+    decisive = (it for it in carried_out if outcome_of([it.status]) is outcome)
+    return Ended(use=use, outcome=outcome, run=next(decisive, None))
+
+
+def _carrying_out(unit: RolloutUnit, use: SkillUse) -> Iterator[Run]:
+    """The runs of sidechains that carried the definition out for a run."""
+    spawns = filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(use.run_id)))
+    runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))
+    return (run for run in runs if run.skill_fingerprint == use.fingerprint)
+
+
+def _concerned(unit: RolloutUnit, run: Run) -> Iterator[str]:
+    """The runs whose uses may be over now: this one, or one that ended before its sidechain."""
+    # What only tries something out says nothing of what it happens to use.
+    if is_of_trial(run):
+        return
+    if unit.rollout_outcomes.used_by(run.run_id):
+        yield run.run_id
+    # Only the daemon says which runs carry a skill out, so all others need no look.
+    if run.skill_fingerprint is not None:
+        spawn = unit.sidechains.spawn_of(run.session_id)
+        if spawn is not None:
+            yield spawn.run_id

@@ -1,0 +1,165 @@
+"""Bringing files of promoted skills in line with the records: at a start, and now and then."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+import structlog
+
+from understudy.core.batches import batches
+from understudy.core.errors import UnderstudyError
+from understudy.rollout.keeping import MountKeeper
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import Mark, RolloutUnits
+from understudy.rollout.stages import Stage
+from understudy.skills.offered import folded
+
+log = structlog.get_logger()
+
+MOUNTED: Final = (Stage.ACTIVE,)
+# So many folders are brought in line before others may have the lock.
+TOGETHER: Final = 50
+# How long a start waits for files, and how long a look goes on with those that it had no time for.
+# Until they are in line the skill is refused where they differ, as whoever uses it reads them.
+START_S: Final = 5.0
+LOOK_S: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What there was when files were last brought in line."""
+
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    # The names that skills in folders of the machine take.
+    shadows: frozenset[str] = frozenset()
+
+    def changed(self, now: "_Seen") -> set[str]:
+        """The skills whose files may have to follow."""
+        names = {
+            name
+            for name in self.marks.keys() | now.marks.keys()
+            if self.marks.get(name) != now.marks.get(name)
+        }
+        taken = self.shadows ^ now.shadows
+        return names | {name for name in now.marks if taken & {name, folded(name)}}
+
+    def folders(self, names: Iterable[str]) -> Iterator[str]:
+        """Where the files of some skills lie."""
+        return (self.marks[name].source_learning_id for name in names if name in self.marks)
+
+
+class Repair:
+    """Whatever goes wrong costs the skill that it is about, and never a start or a run."""
+
+    def __init__(self, units: RolloutUnits, keeper: MountKeeper) -> None:
+        self._units = units
+        self._keeper = keeper
+        self._seen: _Seen | None = None
+        # The active records that could not be read.
+        self._unreadable = frozenset[str]()
+        # Those that a start had no time for.
+        self._late: Mapping[str, Mark] = {}
+
+    @property
+    def unreadable(self) -> int:
+        """How many active records could not be read when they were last looked at."""
+        return len(self._unreadable)
+
+    def startup(self, *, patience_s: float = START_S) -> None:
+        """Have files as the records say, whoever changed them; `look` goes on with what takes
+        longer."""
+        with self._keeper.lock:
+            self._late = self._begin(by_force=True)
+        self._bring_late(patience_s)
+
+    def look(self) -> None:
+        """Make up for what failed, and follow what others on the same database changed.
+
+        What somebody did to the files themselves is told, and left as it is until the next start.
+        """
+        self._bring_late(LOOK_S)
+        if self._late:
+            return
+        with self._keeper.lock:
+            marks = self._begin(by_force=False)
+        for some in batches(tuple(marks.items()), TOGETHER):
+            self._bring_some(dict(some), by_force=False)
+
+    def keep_up(self) -> None:
+        """Follow the records that changed since; quick, and never while a unit is open."""
+        try:
+            if self._seen is None:
+                self.look()
+            elif self._seen != self._now():
+                self._bring_changed()
+        except UnderstudyError as problem:
+            log.warning("rollout.not_kept_up", code=problem.code)
+
+    def _now(self) -> _Seen:
+        with self._units.read() as unit:
+            return _Seen(unit.rollouts.stamp(MOUNTED), self._keeper.shadows.stamp())
+
+    def _bring_changed(self) -> None:
+        with self._keeper.lock:
+            before = self._seen or _Seen()
+            with self._units.read() as unit:
+                now = _Seen(unit.rollouts.stamp(MOUNTED), self._keeper.shadows.stamp())
+                names = before.changed(now)
+                found = unit.rollouts.several(names & now.marks.keys())
+            active = _by_folder(it for it in found if it.status is Stage.ACTIVE)
+            for folder in {*before.folders(names), *now.folders(names)}:
+                self._keeper.bring(folder, active.get(folder), by_force=False)
+            unread = (names & now.marks.keys()) - {it.skill_name for it in found}
+            self._unreadable = (self._unreadable - names) | unread
+            self._seen = now
+
+    def _begin(self, *, by_force: bool) -> Mapping[str, Mark]:
+        """Have nothing that belongs to no active record; which records these are."""
+        with self._units.read() as unit:
+            marks = unit.rollouts.stamp(MOUNTED)
+        self._seen = seen = _Seen(marks, self._keeper.shadows.stamp())
+        wanted, there = set(seen.folders(marks)), self._there()
+        for folder in there - wanted:
+            self._keeper.bring(folder, None, by_force=by_force)
+        self._keeper.only(there | wanted)
+        self._unreadable &= marks.keys()
+        return marks
+
+    def _bring_late(self, patience_s: float) -> None:
+        until = time.monotonic() + patience_s
+        while self._late:
+            some, *rest = batches(tuple(self._late.items()), TOGETHER)
+            self._bring_some(dict(some), by_force=True)
+            self._late = dict(chain.from_iterable(rest))
+            if time.monotonic() >= until:
+                return
+
+    def _bring_some(self, marks: Mapping[str, Mark], *, by_force: bool) -> None:
+        with self._keeper.lock:
+            self._bring(marks, by_force=by_force)
+
+    def _bring(self, marks: Mapping[str, Mark], *, by_force: bool) -> None:
+        # Read anew: what is no longer active, or comes from elsewhere, was followed when it changed.
+        with self._units.read() as unit:
+            found = {it.skill_name: it for it in unit.rollouts.several(marks.keys())}
+        for name, mark in marks.items():
+            rollout = found.get(name)
+            if rollout is None or rollout.status is Stage.ACTIVE:
+                folder = mark.source_learning_id if rollout is None else rollout.source_learning_id
+                self._keeper.bring(folder, rollout, by_force=by_force)
+        unread = frozenset(marks.keys() - found.keys())
+        self._unreadable = (self._unreadable - marks.keys()) | unread
+
+    def _there(self) -> set[str]:
+        try:
+            return set(self._keeper.folders.names())
+        except OSError as problem:
+            # Whatever should be there is told one by one; what should not is offered to nobody.
+            log.warning("rollout.folders_unreadable", reason=problem.strerror)
+            return set()
+
+
+def _by_folder(active: Iterable[Rollout]) -> dict[str, Rollout]:
+    return {rollout.source_learning_id: rollout for rollout in active}

@@ -1,0 +1,159 @@
+"""What a replay amounts to: how each recorded run fares with and without the skill."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from understudy.rollout.confidence import Interval, Tally, wilson_interval
+
+
+class Verdict(StrEnum):
+    """Whether a run did what it was to do."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNDECIDED = "undecided"  # it was stopped, or the judge gave no answer
+
+
+class JudgedBy(StrEnum):
+    """What the verdict rests on."""
+
+    MARKER = "marker"  # whether its last output contains the words that were expected
+    JUDGE = "judge"  # the judge of the learning policy read its last output
+    STATUS = "status"  # how it ended, as there is nothing else to go by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fared:
+    """How one run of a case went."""
+
+    run_id: str
+    verdict: Verdict
+    judged_by: JudgedBy
+    # Why it is no success, in one line.
+    reason: str = ""
+    tool_calls: int = 0
+    # Calls that the recording had no answer for.
+    unrecorded_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    took_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport:
+    """One recorded run, and how its input went the other two times."""
+
+    recorded: Fared
+    without_skill: Fared
+    with_skill: Fared
+
+    @property
+    def sides(self) -> tuple[Fared, Fared, Fared]:
+        """All its runs."""
+        return self.recorded, self.without_skill, self.with_skill
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether what worked before, or may have, is not known to work with the skill."""
+        worked = (self.recorded.verdict, self.without_skill.verdict)
+        if self.with_skill.verdict is Verdict.SUCCEEDED:
+            return False
+        return any(verdict is not Verdict.FAILED for verdict in worked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """All runs of one side together."""
+
+    tally: Tally
+    tool_calls: int
+    unrecorded_calls: int
+    input_tokens: int
+    output_tokens: int
+    took_ms: int
+
+
+SIDES: Final[Mapping[str, Callable[[CaseReport], Fared]]] = {
+    "recorded": lambda case: case.recorded,
+    "without_skill": lambda case: case.without_skill,
+    "with_skill": lambda case: case.with_skill,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayReport:
+    """All cases of a replay."""
+
+    cases: tuple[CaseReport, ...]
+
+    @property
+    def interval(self) -> Interval:
+        """Where the rate of success with the skill probably is."""
+        return wilson_interval(self.totals("with_skill").tally)
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """The recorded runs that fare worse with the skill."""
+        return tuple(case.recorded.run_id for case in self.cases if case.is_regression)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing fares worse."""
+        return not self.regressions
+
+    @property
+    def failed_because(self) -> str | None:
+        """Why the replay speaks for nothing; None when it speaks for the skill."""
+        if self.regressions:
+            return f"{len(self.regressions)} of {len(self.cases)} cases went worse with the skill"
+        if not self.totals("with_skill").tally.successes:
+            # Otherwise runs that always fail would be a replay that everything passes.
+            return "no case succeeded with the skill"
+        return None
+
+    def totals(self, side: str) -> Totals:
+        """The sum of what the runs of a side did."""
+        runs = [SIDES[side](case) for case in self.cases]
+        successes = sum(run.verdict is Verdict.SUCCEEDED for run in runs)
+        return Totals(
+            tally=Tally(successes=successes, tries=len(runs)),
+            tool_calls=sum(run.tool_calls for run in runs),
+            unrecorded_calls=sum(run.unrecorded_calls for run in runs),
+            input_tokens=sum(run.input_tokens for run in runs),
+            output_tokens=sum(run.output_tokens for run in runs),
+            took_ms=sum(run.took_ms for run in runs),
+        )
+
+
+def report_json(report: ReplayReport) -> dict[str, Any]:
+    """The report as it is kept with its trial."""
+    return {
+        "cases": _cases_json(report.cases),
+        **{side: _totals_json(report.totals(side)) for side in SIDES},
+        "wilson_lower_bound": report.interval.low,
+        "wilson_upper_bound": report.interval.high,
+        "regressions": list(report.regressions),
+        "is_clean": report.is_clean,
+    }
+
+
+def _cases_json(cases: Sequence[CaseReport]) -> list[dict[str, Any]]:
+    return [asdict(case) | {"is_regression": case.is_regression} for case in cases]
+
+
+def _totals_json(totals: Totals) -> dict[str, Any]:
+    said = asdict(totals)
+    tally = said.pop("tally")
+    return {**tally, **said}
+
+
+def tally_in(report: Mapping[str, Any]) -> Tally:
+    """The successes with the skill in a report that was kept; none where it does not tell."""
+    totals = report.get("with_skill")
+    said = totals if isinstance(totals, Mapping) else {}
+    successes, tries = said.get("successes"), said.get("tries")
+    if type(successes) is int and type(tries) is int and 0 <= successes <= tries:
+        return Tally(successes=successes, tries=tries)
+    return Tally(successes=0, tries=0)

@@ -1,0 +1,175 @@
+"""What runs show: taken on somebody's word, or because they carried the definition out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+from understudy.core.ids import new_id
+from understudy.core.principal import DAEMON
+from understudy.rollout import refusals
+from understudy.rollout.changes import Changes
+from understudy.rollout.evidence import Claim, beside, proof_of, same_execution, shown_by
+from understudy.rollout.holding import hold_for_review
+from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
+from understudy.rollout.ports import RolloutUnit, Rules
+from understudy.rollout.requiring import require_rollout
+from understudy.rollout.stages import Stage
+from understudy.rollout.trial import Trial
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import require_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What somebody says a run shows."""
+
+    kind: EvidenceKind
+    run_id: str
+    # What the last output of the run has to contain, already checked.
+    expected_output_contains: str
+    # Which definition it is about, where the caller wants to be sure.
+    definition_fingerprint: str | None = None
+
+
+def record(changes: Changes, rollout: Rollout, result: Result, rules: Rules) -> Rollout:
+    """Take a run as evidence for a rollout that is held; one that was taken before adds nothing."""
+    unit = changes.unit
+    run = require_run(unit, result.run_id)
+    _check_open(rollout, result.kind)
+    if result.definition_fingerprint not in {None, rollout.fingerprint}:
+        raise refusals.other_fingerprint(rollout)
+    if _is_known(unit, rollout, same_execution(unit, run, rollout)):
+        return rollout
+    if run.trial_id is not None:
+        raise refusals.of_a_trial(run.run_id)
+    if run.status not in TERMINAL:
+        raise refusals.run_goes_on(run.run_id)
+    marker = result.expected_output_contains
+    shown = shown_by(unit, run, marker)
+    if result.kind is EvidenceKind.VERIFICATION and not shown.success:
+        raise refusals.not_verified(shown.why)
+    if shown.success and _is_known(unit, rollout, beside(unit, run, rollout)):
+        return rollout
+    claim = Claim(kind=result.kind, marker=marker, success=shown.success)
+    proof = proof_of(unit, run, rollout, claim)
+    if rules.require_executed_evidence and proof is not Proof.EXECUTED:
+        raise refusals.not_executed(rollout)
+    evidence = _evidence(changes, rollout, result.kind, run, proof=proof, success=shown.success)
+    return _keep(changes, rollout, evidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """A run of the daemon that carried a definition out, and what it showed."""
+
+    kind: EvidenceKind
+    run: Run
+    success: bool
+    # The one that it was for; None where a session used the skill in earnest.
+    trial: Trial | None = None
+
+    @property
+    def is_moot(self) -> bool:
+        """Whether it speaks for nothing: a verification that failed leaves nothing behind."""
+        return self.kind is EvidenceKind.VERIFICATION and not self.success
+
+
+def record_executed(changes: Changes, record: Rollout, execution: Execution) -> Rollout:
+    """Take a run of the daemon that carried a definition out; the last thing that a unit does.
+
+    Adds nothing where the rollout has gone on meanwhile, or where a verification failed: neither
+    speaks for anything.
+    """
+    rollout = require_rollout(changes.unit, record.skill_name, lock=True)
+    is_current = (rollout.attempt, rollout.fingerprint) == (record.attempt, record.fingerprint)
+    is_open = rollout.is_live and _fits(rollout, execution.kind)
+    is_new = not execution.is_moot and not _is_counted(changes.unit, rollout, execution)
+    if not (is_current and is_open and is_new):
+        return rollout
+    kept = _keep(changes, rollout, _executed(changes, rollout, execution))
+    changes.tell()
+    return kept
+
+
+def _check_open(rollout: Rollout, kind: EvidenceKind) -> None:
+    if not rollout.is_live:
+        raise refusals.is_revoked(rollout.skill_name)
+    if not _fits(rollout, kind):
+        raise refusals.not_in_canary(rollout)
+
+
+def _fits(rollout: Rollout, kind: EvidenceKind) -> bool:
+    return kind is not EvidenceKind.CANARY or rollout.status is Stage.CANARY
+
+
+def _is_known(unit: RolloutUnit, rollout: Rollout, run_ids: Iterable[str]) -> bool:
+    """Whether one of some runs speaks in this attempt already."""
+    about = rollout.skill_name, rollout.attempt
+    return any(unit.rollouts.evidence_of_run(*about, run_id) is not None for run_id in run_ids)
+
+
+def _is_counted(unit: RolloutUnit, rollout: Rollout, execution: Execution) -> bool:
+    """Whether what a run shows counts already; a failure does only where it was seen itself."""
+    run = execution.run
+    alike = chain(same_execution(unit, run, rollout), beside(unit, run, rollout))
+    return _is_known(unit, rollout, alike if execution.success else (run.run_id,))
+
+
+def _executed(changes: Changes, rollout: Rollout, execution: Execution) -> Evidence:
+    kind, success, trial = execution.kind, execution.success, execution.trial
+    shown = _evidence(changes, rollout, kind, execution.run, proof=Proof.EXECUTED, success=success)
+    if trial is None:
+        return shown
+    return replace(shown, trial_id=trial.trial_id, workspace_digest=trial.workspace_digest)
+
+
+def _evidence(
+    changes: Changes,
+    rollout: Rollout,
+    kind: EvidenceKind,
+    run: Run,
+    *,
+    proof: Proof,
+    success: bool,
+) -> Evidence:
+    how = "succeeded" if success else "failed"
+    return Evidence(
+        evidence_id=new_id("evd"),
+        skill_name=rollout.skill_name,
+        attempt=rollout.attempt,
+        fingerprint=rollout.fingerprint,
+        kind=kind,
+        proof=proof,
+        run_id=run.run_id,
+        session_id=run.session_id,
+        root_session_id=changes.unit.sidechains.root_of(run.session_id),
+        success=success,
+        note=f"{proof} {kind} {how} for definition {rollout.fingerprint}",
+        actor=changes.actor,
+        recorded_at_ms=changes.now_ms,
+    )
+
+
+def _keep(changes: Changes, rollout: Rollout, evidence: Evidence) -> Rollout:
+    if not changes.unit.rollouts.add_evidence(evidence):
+        return rollout
+    changes.unit.afterwards(
+        partial(changes.observer.shown, evidence.kind, evidence.proof, success=evidence.success)
+    )
+    touched = changes.change(
+        rollout,
+        rollout,
+        EventName.ROLLOUT_RESULT,
+        rollout_kind=evidence.kind,
+        run_id=evidence.run_id,
+        session_id=evidence.session_id,
+        success=evidence.success,
+    )
+    if evidence.kind is EvidenceKind.CANARY and not evidence.success:
+        # Nobody should advance it, or be given it, before a person has looked.
+        by_daemon = replace(changes, actor=DAEMON.actor)
+        reason = f"canary run {evidence.run_id} failed"
+        return hold_for_review(by_daemon, touched, reason, run_ids=(evidence.run_id,))
+    return touched

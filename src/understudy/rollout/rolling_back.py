@@ -1,0 +1,98 @@
+"""Rolling back: a revoked skill is in force again as it last was, if that is still known."""
+
+from dataclasses import replace
+from typing import Final
+
+from understudy.learnings.model import Learning
+from understudy.rollout import refusals
+from understudy.rollout.changes import Changes
+from understudy.rollout.model import EventName, Rollout, Snapshot
+from understudy.rollout.ports import IsTaken, RolloutUnit
+from understudy.rollout.requiring import require_rollout
+from understudy.rollout.sources import unfit
+from understudy.rollout.stages import ROLLOUT, Stage
+from understudy.rollout.taken import hold_name
+
+# How many of the times that it was in force are looked at, newest first.
+MOST_SNAPSHOTS: Final = 200
+
+
+def roll_back(
+    changes: Changes, skill_name: str, reason: str | None, *, is_taken: IsTaken
+) -> Rollout:
+    """Put the latest active snapshot in force whose own learning still stands."""
+    unit = changes.unit
+    found = require_rollout(unit, skill_name)
+    # Names are held before rows everywhere.
+    hold_name(unit, skill_name)
+    _require_free_to_go_back(found)
+    snapshot = _choose(unit, found, now_ms=changes.now_ms)
+    # As everywhere the learning is held first, so what was found has to be looked at once more.
+    _require_source(unit, snapshot, now_ms=changes.now_ms)
+    rollout = require_rollout(unit, skill_name, lock=True)
+    if rollout.revision != found.revision:
+        raise refusals.changed_meanwhile(skill_name)
+    other = unit.rollouts.live_of(snapshot.record.source_learning_id)
+    if other is not None:
+        raise refusals.already_promoted(other)
+    if unit.rollouts.live_called(skill_name) is not None or is_taken(unit, skill_name):
+        raise refusals.name_taken(skill_name)
+    ROLLOUT.check(rollout.status, Stage.ACTIVE)
+    return changes.change(
+        rollout, _restored(changes, rollout, snapshot.record), EventName.ROLLBACK, reason=reason
+    )
+
+
+def _require_free_to_go_back(rollout: Rollout) -> None:
+    if rollout.is_live:
+        raise refusals.rollback_needs_revoked(rollout)
+    if rollout.held_reason is not None:
+        raise refusals.rollback_is_held(rollout)
+
+
+def _choose(unit: RolloutUnit, rollout: Rollout, *, now_ms: int) -> Snapshot:
+    """The newest snapshot that may be in force again."""
+    snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
+    if not snapshots:
+        raise refusals.no_way_back(rollout.skill_name)
+    fit = [it for it in snapshots if _is_fit(unit, it.record, now_ms=now_ms)]
+    if not fit:
+        raise refusals.source_is_gone(rollout.skill_name)
+    # What was demoted comes back only where nothing else was ever in force.
+    others = (
+        it for it in fit if not rollout.is_demoted or it.record.fingerprint != rollout.fingerprint
+    )
+    return next(others, fit[0])
+
+
+def _is_fit(unit: RolloutUnit, record: Rollout, *, now_ms: int) -> bool:
+    return _stands(unit.learnings.get(record.source_learning_id), now_ms=now_ms)
+
+
+def _require_source(unit: RolloutUnit, snapshot: Snapshot, *, now_ms: int) -> None:
+    learning = unit.learnings.get(snapshot.record.source_learning_id, lock=True)
+    if not _stands(learning, now_ms=now_ms):
+        raise refusals.source_is_gone(snapshot.skill_name)
+
+
+def _stands(learning: Learning | None, *, now_ms: int) -> bool:
+    return learning is not None and not unfit(learning, now_ms=now_ms)
+
+
+def _restored(changes: Changes, rollout: Rollout, record: Rollout) -> Rollout:
+    """A rollout that is as it was, with the evidence it had then."""
+    return replace(
+        rollout,
+        status=Stage.ACTIVE,
+        source_learning_id=record.source_learning_id,
+        source_scope=record.source_scope,
+        definition=record.definition,
+        digest=changes.mounts.digest(record.definition),
+        attempt=record.attempt,
+        attempt_began_at_ms=record.attempt_began_at_ms,
+        promoted_at_ms=record.promoted_at_ms,
+        promoted_by=record.promoted_by,
+        revoked_at_ms=None,
+        revoked_reason=None,
+        is_demoted=False,
+    )

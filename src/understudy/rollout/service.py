@@ -1,0 +1,244 @@
+"""Use cases of rollouts: promote, show, take evidence, hold, take back, and roll back."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.learnings.checks import check_reason
+from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.rollout import holding, refusals
+from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
+from understudy.rollout.changes import ChangeMaker, Changes
+from understudy.rollout.counting import Counts
+from understudy.rollout.definition import Promotion, check_definition
+from understudy.rollout.guards import Reason, missing
+from understudy.rollout.markers import Markers
+from understudy.rollout.model import Evidence, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.ports import (
+    EVERYTHING,
+    IsTaken,
+    PolicyOf,
+    RolloutFilter,
+    RolloutUnit,
+    RolloutUnits,
+)
+from understudy.rollout.promoting import Promoting, case_of
+from understudy.rollout.requiring import require_rollout
+from understudy.rollout.results import Result, record
+from understudy.rollout.revoking import revoke
+from understudy.rollout.rolling_back import roll_back
+from understudy.rollout.stages import NEXT, Stage
+from understudy.rollout.uses import Uses, uses_of
+
+# How much of its past a rollout is shown with, by itself and in a list; the rest of what happened
+# is in pages of its own, and the counts are of all evidence.
+SHOWN: Final = 200
+SHOWN_IN_LIST: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A rollout with what speaks for it."""
+
+    record: Rollout
+    counts: Counts
+    # The newest of the current attempt, oldest first.
+    evidence: tuple[Evidence, ...] = ()
+    # The newest of what happened, oldest first.
+    events: tuple[LifecycleEvent, ...] = ()
+
+    @property
+    def verifier_run_ids(self) -> tuple[str, ...]:
+        """The newest of the runs that verified it."""
+        fingerprint = self.record.fingerprint
+        return tuple(it.run_id for it in self.evidence if it.verifies(fingerprint))
+
+    @property
+    def workspace_digest(self) -> str | None:
+        """The commit that the workspace stood at when it was last executed with success."""
+        shown = (it.workspace_digest for it in reversed(self.evidence) if it.success)
+        return next(filter(None, shown), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail(Counted):
+    """A rollout with everything that is told of it."""
+
+    uses: Uses
+    # The stage that promoting leads to next, and what it still asks for.
+    next: Stage | None = None
+    missing: tuple[Reason, ...] = ()
+    # What of its definition will not do here what it says, and that it will end.
+    warnings: tuple[Caveat, ...] = ()
+
+
+Change = Callable[[Changes, Rollout], Rollout]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutService:
+    """Everything a person does with rollouts, each in one transaction."""
+
+    units: RolloutUnits
+    maker: ChangeMaker
+    policy_of: PolicyOf
+    is_taken: IsTaken
+    guard: Guard = NO_LITERALS
+    caveats: Caveats = NO_CAVEATS
+
+    def get(self, skill_name: str) -> Detail:
+        """One rollout, or `NotFound`."""
+        with self.units.read() as unit:
+            return self._detail(unit, require_rollout(unit, skill_name))
+
+    def page(self, request: PageRequest, *, narrowed: RolloutFilter = EVERYTHING) -> Page[Counted]:
+        """Rollouts by name."""
+        with self.units.read() as unit:
+            found = unit.rollouts.page(request, narrowed=narrowed)
+            items = _counted(unit, found.items, most=SHOWN_IN_LIST)
+        return Page(items=tuple(items), next_cursor=found.next_cursor)
+
+    def events(self, skill_name: str, request: PageRequest) -> Page[LifecycleEvent]:
+        """What happened to a rollout, oldest first."""
+        with self.units.read() as unit:
+            require_rollout(unit, skill_name)
+            return unit.rollouts.events(skill_name, request)
+
+    def history(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
+        """How a rollout was before, newest first."""
+        with self.units.read() as unit:
+            require_rollout(unit, skill_name)
+            return unit.rollouts.snapshots(skill_name, request)
+
+    def at(self, skill_name: str, number: int | None = None) -> Rollout:
+        """A rollout as it was at a revision: as it is now, or in a snapshot."""
+        with self.units.read() as unit:
+            rollout = require_rollout(unit, skill_name)
+            if number is None or number == rollout.revision:
+                return rollout
+            snapshot = unit.rollouts.snapshot(skill_name, number)
+            if snapshot is None:
+                raise refusals.no_snapshot(skill_name, number)
+            return snapshot.record
+
+    def before(self, later: Rollout) -> Rollout:
+        """The newest state before, with another definition; itself where it never had one."""
+        with self.units.read() as unit:
+            other = unit.rollouts.last_other(later.skill_name, later.revision, later.fingerprint)
+        return later if other is None else other.record
+
+    def promote(self, principal: Principal, learning_id: str, wanted: Promotion) -> Detail:
+        """Begin the rollout of a procedure, or move it on; the same again changes nothing."""
+        definition = check_definition(wanted, self.guard)
+        self.maker.mounts.check(definition)
+        with self.units.write() as unit:
+            changes = self.maker.within(unit, principal.actor)
+            promoting = Promoting(
+                changes=changes,
+                by=principal,
+                rules=self.policy_of(unit),
+                is_taken=self.is_taken,
+            )
+            rollout = promoting.promote(learning_id, definition, wanted.status)
+            changes.tell()
+        return self._shown(rollout)
+
+    def record_result(self, principal: Principal, skill_name: str, result: Result) -> Detail:
+        """Take a run as evidence; the same run again changes nothing."""
+        marker = Markers(self.guard).check(result.expected_output_contains)
+        checked = replace(result, expected_output_contains=marker)
+
+        def change(changes: Changes, rollout: Rollout) -> Rollout:
+            return record(changes, rollout, checked, self.policy_of(changes.unit))
+
+        return self._change(principal.actor, skill_name, change)
+
+    def hold(self, principal: Principal, skill_name: str, *, reason: str | None = None) -> Detail:
+        """Let a rollout go no further for now."""
+        given = self._reason(reason)
+        return self._change(principal.actor, skill_name, lambda c, it: holding.hold(c, it, given))
+
+    def release(
+        self, principal: Principal, skill_name: str, *, reason: str | None = None
+    ) -> Detail:
+        """Let a held rollout go on."""
+        given = self._reason(reason)
+        return self._change(
+            principal.actor, skill_name, lambda c, it: holding.release(c, it, given)
+        )
+
+    def revoke(self, principal: Principal, skill_name: str, *, reason: str | None = None) -> Detail:
+        """Take a skill back; one that was revoked before is refused."""
+        given = self._reason(reason)
+
+        def change(changes: Changes, rollout: Rollout) -> Rollout:
+            if not rollout.is_live:
+                raise refusals.revoked_already(rollout)
+            return revoke(changes, rollout, given)
+
+        return self._change(principal.actor, skill_name, change)
+
+    def rollback(
+        self, principal: Principal, skill_name: str, *, reason: str | None = None
+    ) -> Detail:
+        """Have a revoked skill in force again, as it last was."""
+        given = self._reason(reason)
+        with self.units.write() as unit:
+            changes = self.maker.within(unit, principal.actor)
+            rollout = roll_back(changes, skill_name, given, is_taken=self.is_taken)
+            changes.tell()
+        return self._shown(rollout)
+
+    def _change(self, actor: str, skill_name: str, change: Change) -> Detail:
+        with self.units.write() as unit:
+            changes = self.maker.within(unit, actor)
+            rollout = change(changes, require_rollout(unit, skill_name, lock=True))
+            changes.tell()
+        return self._shown(rollout)
+
+    def _shown(self, rollout: Rollout) -> Detail:
+        """A rollout as it was just made, told once that stands, so that nobody waits for it."""
+        with self.units.read() as unit:
+            return self._detail(unit, rollout)
+
+    def _detail(self, unit: RolloutUnit, rollout: Rollout) -> Detail:
+        (told,) = _counted(unit, [rollout], most=SHOWN)
+        return Detail(
+            record=told.record,
+            counts=told.counts,
+            evidence=told.evidence,
+            events=told.events,
+            uses=uses_of(unit, rollout, self.policy_of(unit)),
+            next=NEXT.get(rollout.status),
+            missing=self._missing(unit, rollout),
+            warnings=(*self.caveats(rollout.definition), *source_caveats(unit, rollout)),
+        )
+
+    def _missing(self, unit: RolloutUnit, rollout: Rollout) -> tuple[Reason, ...]:
+        target = NEXT.get(rollout.status)
+        if target is None:
+            return ()
+        return missing(rollout.status, target, case_of(unit, rollout, self.policy_of(unit)))
+
+    def _reason(self, reason: str | None) -> str | None:
+        given = check_reason(reason)
+        self.guard.check_reason(given)
+        return given
+
+
+def _counted(unit: RolloutUnit, rollouts: Sequence[Rollout], *, most: int) -> list[Counted]:
+    """What is told of each rollout in whatever form; as many statements for many as for one."""
+    sums = unit.rollouts.sums_of(rollouts)
+    evidence = unit.rollouts.newest_evidence(rollouts, limit=most)
+    events = unit.rollouts.recent_events([it.skill_name for it in rollouts], limit=most)
+    return [
+        Counted(
+            record=rollout,
+            counts=sums[rollout.skill_name].every,
+            evidence=evidence[rollout.skill_name],
+            events=events[rollout.skill_name],
+        )
+        for rollout in rollouts
+    ]

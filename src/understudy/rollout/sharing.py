@@ -1,0 +1,61 @@
+"""Which sessions a canary is offered to: a share of them, and always the same ones."""
+
+import hmac
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import PolicyOf, RolloutUnit
+from understudy.rollout.stages import Stage
+from understudy.sessions.model import Session
+
+EVERY: Final = 100
+# Fine enough that a share of one percent is one percent.
+_PLACES: Final = 10_000
+
+
+def is_in_share(secret: str, fingerprint: str, session_id: str, percent: int) -> bool:
+    """Whether a session is among those that a definition is offered to.
+
+    A larger share holds all of a smaller one, another definition draws other sessions, and nobody
+    who does not know the secret can tell which.
+    """
+    drawn = hmac.digest(secret.encode(), f"{fingerprint}\0{session_id}".encode(), "sha256")
+    place = int.from_bytes(drawn[:8], "big") % _PLACES
+    return place * EVERY < percent * _PLACES
+
+
+def share_of(rollout: Rollout, canary_share_percent: int) -> int:
+    """To how many in a hundred sessions a rollout is offered as it stands."""
+    if rollout.status is Stage.ACTIVE:
+        return EVERY
+    is_tried = rollout.status is Stage.CANARY and rollout.held_reason is None
+    return canary_share_percent if is_tried else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryShare:
+    """Chooses who is offered a canary, as the policy says at that moment."""
+
+    policy_of: PolicyOf
+
+    def __call__(self, unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
+        """Whether a session is; nobody who names none, and nobody while it is held."""
+        if session is None:
+            return False
+        percent = share_of(rollout, self.policy_of(unit).canary_share_percent)
+        return percent >= EVERY or (percent > 0 and _is_drawn(unit, rollout, session, percent))
+
+
+def _is_drawn(unit: RolloutUnit, rollout: Rollout, session: Session, percent: int) -> bool:
+    """Whether a session is in a share; nobody is as long as nobody has made the secret."""
+    secret = unit.canary_secret.get()
+    if secret is None:
+        return False
+    return is_in_share(secret, rollout.fingerprint, _root_of(unit, session), percent)
+
+
+def _root_of(unit: RolloutUnit, session: Session) -> str:
+    """What is drawn: a whole family, or a session could make sidechains until one of them is."""
+    is_root = session.parent_session_id is None
+    return session.session_id if is_root else unit.sidechains.root_of(session.session_id)

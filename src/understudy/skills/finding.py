@@ -1,0 +1,95 @@
+"""Finding the skill that somebody means: one that is kept, one from elsewhere, or one in a folder."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from understudy.core.principal import Principal
+from understudy.skills import denials
+from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.checks import LOCAL, PROMOTED, find, knows
+from understudy.skills.kept_offers import KeptOffers
+from understudy.skills.local_records import record_of
+from understudy.skills.local_skill import LocalSkill
+from understudy.skills.local_skills import LocalSkills
+from understudy.skills.model import Skill, SkillOrigin
+from understudy.skills.other_sources import OtherSkills
+from understudy.skills.ports import SkillUnit
+from understudy.skills.precedence import counting
+from understudy.skills.shelves import KeptShelf, Shelf, folder_shelf
+from understudy.skills.slug import slug_refused
+
+# How skills without a row are referred to.
+LOOSE: Final = (LOCAL, PROMOTED)
+
+
+class SkillFinder:
+    """Knows where each skill stands, and which of them comes first for whom."""
+
+    def __init__(self, local: LocalSkills, checks: BundleChecks, others: OtherSkills) -> None:
+        self._local = local
+        self._checks = checks
+        self._others = others
+        self._kept = KeptOffers(checks)
+
+    def find(self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None) -> Shelf:
+        """What is meant by an id, a slug or a name; `NotFound` if they may know of no such skill."""
+        found = self._kept_under(unit, principal, ref, agent_id)
+        if found is None:
+            found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
+        if found is None:
+            raise denials.not_found(ref)
+        return found
+
+    def beside_called(
+        self, unit: SkillUnit, slug: str, *, user_id: str, agent_id: str = ""
+    ) -> tuple[Skill, ...]:
+        """Those of `beside` that have this slug."""
+        found = self._local.known().get(slug)
+        beside = self.beside(
+            unit, () if found is None else (found,), user_id=user_id, agent_id=agent_id
+        )
+        return tuple(skill for skill in beside if skill.slug == slug)
+
+    def beside(
+        self, unit: SkillUnit, local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
+    ) -> tuple[Skill, ...]:
+        """What has no row, and stands in the place of nothing that comes before it for a user."""
+        others = [shelf.skill for shelf in self._others.shelves(unit)]
+        records = [record_of(skill) for skill in local]
+        if not others and not records:
+            return ()
+        who = {"agent_id": agent_id, "user_id": user_id}
+        kept = self._kept.offered(unit, **who)
+        first = counting(unit, others, kept, **who)
+        return (*first, *counting(unit, records, (*kept, *first), **who))
+
+    def _kept_under(
+        self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None
+    ) -> Shelf | None:
+        if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
+            raise denials.bad_ref(ref)
+        is_elsewhere = slug_refused(ref) is not None and self._others.is_name(ref)
+        kept = None if is_elsewhere or ref.startswith(LOOSE) else find(unit, ref)
+        if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
+            return None
+        return KeptShelf(unit, kept, self._checks)
+
+    def _loose_under(
+        self, unit: SkillUnit, ref: str, *, agent_id: str, user_id: str
+    ) -> Shelf | None:
+        if ref.startswith(PROMOTED):
+            # In full it means this one, whatever else has its name.
+            return self._other(unit, ref)
+        slug = ref.removeprefix(LOCAL)
+        beside = self.beside_called(unit, slug, agent_id=agent_id, user_id=user_id)
+        meant = next((it for it in beside if ref in {it.slug, it.skill_id}), None)
+        if meant is None:
+            return None
+        if meant.origin is SkillOrigin.LOCAL:
+            opened = self._local.open(slug)
+            return None if opened is None else folder_shelf(opened)
+        return self._other(unit, meant.skill_id)
+
+    def _other(self, unit: SkillUnit, skill_id: str) -> Shelf | None:
+        shelves = self._others.shelves(unit)
+        return next((it for it in shelves if it.skill.skill_id == skill_id), None)

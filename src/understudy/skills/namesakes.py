@@ -1,0 +1,19 @@
+"""No kept skill can be taken for one from elsewhere, such as one that was promoted."""
+
+from understudy.skills import denials
+from understudy.skills.model import Skill
+from understudy.skills.offered import folded
+from understudy.skills.other_sources import OtherSkills
+from understudy.skills.ports import SkillUnit
+from understudy.skills.precedence import words
+
+
+def require_own_name(
+    unit: SkillUnit, others: OtherSkills, slug: str, name: str, before: Skill | None = None
+) -> None:
+    """Refuse what a skill from elsewhere is called; what stands there already, `before`, stays."""
+    unit.skills.hold_name(folded(name))
+    stands = frozenset() if before is None else words(before.slug, before.name)
+    for word in sorted(words(slug, name) - stands):
+        if others.has(unit, word):
+            raise denials.promoted_name(word)

@@ -1,0 +1,72 @@
+"""Skills that are neither kept nor lie in a folder of anybody's: how catalogue and lists get them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from understudy.sessions.model import Session
+from understudy.skills import denials
+from understudy.skills.offered import Offered
+from understudy.skills.ports import SkillUnit
+from understudy.skills.shelves import Shelf
+
+if TYPE_CHECKING:
+    # The catalogue knows of this, and not the other way round.
+    from understudy.skills.catalogue import Loaded
+
+
+class OtherSkills(Protocol):
+    """Somebody else who has skills; kept ones come before theirs, those in folders behind."""
+
+    def refresh(self) -> None:
+        """Catch up with what changed; never while a unit is open."""
+        ...
+
+    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
+        """What a session may know of; without one, what is for all. Reads rows and no files."""
+        ...
+
+    def load(self, unit: SkillUnit, one: Offered) -> "Loaded":
+        """A skill with everything in it, or why it cannot be used."""
+        ...
+
+    def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
+        """What people may know of."""
+        ...
+
+    def is_name(self, ref: str) -> bool:
+        """Whether one of these skills could be called that."""
+        ...
+
+    def has(self, unit: SkillUnit, name: str) -> bool:
+        """Whether one of them, offered or not yet, can be taken for what is called that."""
+        ...
+
+
+class NoOthers:
+    """Has none."""
+
+    def refresh(self) -> None:
+        """Nothing changes."""
+
+    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
+        """Nothing."""
+        return ()
+
+    def load(self, unit: SkillUnit, one: Offered) -> "Loaded":
+        """There is none."""
+        raise denials.not_found(one.slug)
+
+    def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
+        """Nothing."""
+        return ()
+
+    def is_name(self, ref: str) -> bool:
+        """Nothing has a name."""
+        return False
+
+    def has(self, unit: SkillUnit, name: str) -> bool:
+        """Nothing is called that."""
+        return False
+
+
+NO_OTHERS: Final = NoOthers()

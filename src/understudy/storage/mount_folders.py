@@ -1,0 +1,116 @@
+"""The files of promoted skills under the home, a folder for each learning.
+
+Every step is made from an open directory to a name in it, and no name that is a link is followed.
+"""
+
+import errno
+import os
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from understudy.core.errors import UnderstudyError
+from understudy.skills.bundle import Bundle
+from understudy.skills.folder import read_open_folder
+from understudy.skills.folder_stamp import stamp_of
+from understudy.storage import bundle_folders as folders
+from understudy.storage.files import made, opened
+
+PLACE: Final = ("skills", "procedural")
+_NO_FOLDER: Final = frozenset({errno.ENOTDIR, errno.ELOOP})
+
+
+class MountFolders:
+    """Written beside their place and renamed to it, so that each is whole or not there."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    @property
+    def root(self) -> Path:
+        """The folder that they all lie in."""
+        return self._home.joinpath(*PLACE)
+
+    def path(self, name: str) -> Path:
+        """Where a folder is, or would be."""
+        return self.root / name
+
+    def names(self) -> Sequence[str]:
+        """Everything that is there, also what a crash left."""
+        with self._opened() as root:
+            return () if root is None else tuple(folders.names_in(root))
+
+    def has(self, name: str) -> bool:
+        """Whether anything has this name."""
+        with self._opened() as root:
+            return root is not None and folders.is_there(name, within=root)
+
+    def digest(self, name: str) -> str | None:
+        """The digest of the files in a folder; None for nothing, and "" for what is no skill."""
+        with self._opened() as root:
+            if root is None or not folders.is_there(name, within=root):
+                return None
+            try:
+                with opened(name, within=root) as folder:
+                    bundle, left_out = read_open_folder(folder, name)
+            except OSError as problem:
+                if problem.errno in _NO_FOLDER:
+                    return ""
+                raise
+            except UnderstudyError:
+                return ""
+        return "" if left_out else bundle.digest
+
+    def look(self, name: str) -> Hashable:
+        """Equal as long as nobody touched anything in a folder."""
+        # Whatever lies where a link leads only makes it look otherwise, and then it is read.
+        return stamp_of(self.path(name))
+
+    def write(self, name: str, bundle: Bundle) -> None:
+        """Have exactly these files in a folder, whole or not at all."""
+        with self._made() as root:
+            folders.remove(root, name)
+            folders.place(root, name, bundle)
+
+    def remove(self, name: str) -> None:
+        """Have nothing of this name."""
+        with self._opened() as root:
+            if root is None:
+                return
+            if folders.UNFINISHED.fullmatch(name):
+                folders.drop(root, name)
+            else:
+                _remove(root, name)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int | None]:
+        """The folder of all of them; None as long as there is none."""
+        with ExitStack() as stack:
+            try:
+                here: int | None = stack.enter_context(opened(self._home))
+                for name in PLACE:
+                    here = stack.enter_context(opened(name, within=here))
+            except FileNotFoundError:
+                here = None
+            yield here
+
+    @contextmanager
+    def _made(self) -> Iterator[int]:
+        with ExitStack() as stack:
+            here = stack.enter_context(opened(self._home))
+            for name in PLACE:
+                here = stack.enter_context(made(name, within=here))
+            yield here
+
+
+def _remove(root: int, name: str) -> None:
+    """Remove a folder, or leave what is left of it under its name, by which people are told."""
+    going = folders.unfinished()
+    with suppress(FileNotFoundError):
+        os.rename(name, going, src_dir_fd=root, dst_dir_fd=root)
+        try:
+            folders.drop(root, going)
+        except OSError:
+            os.rename(going, name, src_dir_fd=root, dst_dir_fd=root)
+            raise

@@ -1,0 +1,240 @@
+"""The store of rollouts: their records, what happened to them, and what speaks for them."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.batches import batches
+from understudy.core.page import Page, PageRequest
+from understudy.rollout.counting import Sums
+from understudy.rollout.model import Evidence, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.ports import Mark, RolloutFilter
+from understudy.rollout.stages import Stage
+from understudy.skills.offered import folded
+from understudy.storage.engine import Dialect
+from understudy.storage.paging import readable, select_page
+from understudy.storage.rollout_evidence import SqlEvidence
+from understudy.storage.rollout_rows import event_row, read_event, read_rollout, rollout_row
+from understudy.storage.rollout_snapshots import SqlSnapshots
+from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.schema import rollout_events, rollouts
+from understudy.storage.schema.rollouts import FLAGGED, LIVE, WATCHED
+
+
+class SqlRollouts:
+    """Rollouts in a table, with what is never changed in others beside it."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._evidence = SqlEvidence(connection)
+        self._snapshots = SqlSnapshots(connection)
+
+    def get(self, skill_name: str, *, lock: bool = False) -> Rollout | None:
+        """One rollout; `lock` holds its row until the unit ends."""
+        if not skill_name.isprintable():
+            # Nothing is called that, and no database takes it.
+            return None
+        return self._one(self._dialect.locked(_ONE) if lock else _ONE, skill_name)
+
+    def add(self, rollout: Rollout) -> bool:
+        """Keep a new rollout; False when the name is taken, or its learning has a live one."""
+        return insert_new(self._connection, rollouts, rollout_row(rollout))
+
+    def update(self, rollout: Rollout, *, expected_revision: int) -> None:
+        """Replace a rollout that nobody else changed."""
+        replace_version(
+            self._connection,
+            rollouts,
+            rollouts.c.skill_name == rollout.skill_name,
+            rollout_row(rollout),
+            expected_version=expected_revision,
+            counter="revision",
+        )
+
+    def page(self, request: PageRequest, *, narrowed: RolloutFilter) -> Page[Rollout]:
+        """Rollouts by name."""
+        query = sa.select(rollouts).where(*_conditions(narrowed))
+        by = (rollouts.c.skill_name,)
+        return select_page(self._connection, query, request, by=by, read=read_rollout)
+
+    def live_of(self, learning_id: str) -> Rollout | None:
+        """The live rollout that a learning was promoted to."""
+        return self._one(_LIVE_OF, learning_id)
+
+    def live_called(self, name: str) -> str | None:
+        """The name of the live rollout that this can be taken for, however it is written."""
+        if not name.isprintable():
+            return None
+        found: str | None = self._connection.scalar(_LIVE_CALLED, {"wanted": folded(name)})
+        return found
+
+    def counts(self) -> dict[Stage, int]:
+        """How many there are in each stage."""
+        found = {row.status: row.number for row in self._connection.execute(_BY_STAGE)}
+        return {stage: found.get(str(stage), 0) for stage in Stage}
+
+    def several(self, skill_names: Collection[str]) -> tuple[Rollout, ...]:
+        """Those of some names that there are."""
+        rows = [
+            row
+            for some in batches(tuple(skill_names))
+            for row in self._connection.execute(_SEVERAL, {"wanted": list(some)})
+        ]
+        return tuple(readable(rows, read_rollout))
+
+    def stamp(self, stages: Collection[Stage]) -> dict[str, Mark]:
+        """The marks of all rollouts of some stages, by name."""
+        rows = self._connection.execute(_STAMP, {"wanted": [str(stage) for stage in stages]})
+        return {row[0]: Mark(*row) for row in rows}
+
+    def watched_since_ms(self, skill_name: str, *, before_ms: int) -> int:
+        """When somebody last promoted it, rolled it back or let it go on, before then; 0 when
+        nobody did."""
+        values = {"wanted": skill_name, "before_ms": before_ms}
+        return self._connection.execute(_WATCHED_SINCE, values).scalar() or 0
+
+    def flagged(self, *, limit: int) -> tuple[Rollout, ...]:
+        """Those that are held or were demoted, the one that changed last first."""
+        rows = self._connection.execute(_FLAGGED, {"most": limit}).all()
+        return tuple(readable(rows, read_rollout))
+
+    def add_event(self, event: LifecycleEvent) -> None:
+        """Note what happened."""
+        self._connection.execute(sa.insert(rollout_events), event_row(event))
+
+    def events(self, skill_name: str, request: PageRequest) -> Page[LifecycleEvent]:
+        """What happened, oldest first."""
+        query = sa.select(rollout_events).where(rollout_events.c.skill_name == skill_name)
+        by = (rollout_events.c.number,)
+        return select_page(self._connection, query, request, by=by, read=read_event)
+
+    def recent_events(
+        self, skill_names: Collection[str], *, limit: int
+    ) -> dict[str, tuple[LifecycleEvent, ...]]:
+        """The newest of each by name, still oldest first."""
+        names = tuple(skill_names)
+        look = self._recent_of_one if len(names) == 1 else self._recent_of_many
+        found = {name: list[LifecycleEvent]() for name in names}
+        for event in readable(look(names, limit), read_event):
+            found[event.skill_name].append(event)
+        return {name: tuple(events) for name, events in found.items()}
+
+    def _recent_of_one(self, names: Sequence[str], limit: int) -> Sequence[Any]:
+        values = {"wanted": names[0], "most": limit}
+        return self._connection.execute(_RECENT_OF_ONE, values).all()[::-1]
+
+    def _recent_of_many(self, names: Sequence[str], limit: int) -> Sequence[Any]:
+        return [
+            row
+            for some in batches(names)
+            for row in self._connection.execute(_RECENT, {"wanted": list(some), "most": limit})
+        ]
+
+    def add_evidence(self, evidence: Evidence) -> bool:
+        """Keep what a run showed; False when the run speaks in this attempt already."""
+        return self._evidence.add(evidence)
+
+    def newest_evidence(
+        self, rollouts: Sequence[Rollout], *, limit: int
+    ) -> dict[str, tuple[Evidence, ...]]:
+        """So many of each kind at most, by name and oldest first."""
+        return self._evidence.newest(rollouts, limit=limit)
+
+    def sums_of(self, rollouts: Sequence[Rollout]) -> dict[str, Sums]:
+        """What all evidence for the current definitions amounts to, by name."""
+        return self._evidence.sums(rollouts)
+
+    def evidence_of_run(self, skill_name: str, attempt: int, run_id: str) -> Evidence | None:
+        """What a run showed in an attempt."""
+        return self._evidence.of_run(skill_name, attempt, run_id)
+
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep how a rollout was; what it said only where that is not kept yet."""
+        self._snapshots.add(snapshot)
+
+    def snapshot(self, skill_name: str, number: int) -> Snapshot | None:
+        """How it was once."""
+        return self._snapshots.get(skill_name, number)
+
+    def snapshots(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
+        """How it was before, newest first."""
+        return self._snapshots.page(skill_name, request)
+
+    def last_other(self, skill_name: str, number: int, fingerprint: str) -> Snapshot | None:
+        """The newest before a number that has another definition."""
+        return self._snapshots.last_other(skill_name, number, fingerprint)
+
+    def active_snapshots(self, skill_name: str, *, limit: int) -> tuple[Snapshot, ...]:
+        """Those that show it in force, newest first: of each attempt at it the last."""
+        return self._snapshots.active(skill_name, limit=limit)
+
+    def _one(self, query: sa.Select[Any], wanted: str) -> Rollout | None:
+        row = self._connection.execute(query, {"wanted": wanted}).first()
+        return None if row is None else read_rollout(row)
+
+
+# Asked whenever a prompt is put together or a run ends, so they are made only once.
+_ONE: Final = sa.select(rollouts).where(rollouts.c.skill_name == sa.bindparam("wanted"))
+_LIVE_OF: Final = sa.select(rollouts).where(
+    LIVE, rollouts.c.source_learning_id == sa.bindparam("wanted")
+)
+_LIVE_CALLED: Final = sa.select(rollouts.c.skill_name).where(
+    LIVE, rollouts.c.folded_name == sa.bindparam("wanted")
+)
+_SEVERAL: Final = sa.select(rollouts).where(
+    rollouts.c.skill_name.in_(sa.bindparam("wanted", expanding=True))
+)
+# Nothing of the body, so that this stays quick however much there is to read.
+_STAMP: Final = sa.select(*(rollouts.c[name] for name in Mark._fields)).where(
+    rollouts.c.status.in_(sa.bindparam("wanted", expanding=True))
+)
+_BY_STAGE: Final = sa.select(rollouts.c.status, sa.func.count().label("number")).group_by(
+    rollouts.c.status
+)
+_WATCHED_SINCE: Final = (
+    sa.select(rollout_events.c.recorded_at_ms)
+    .where(
+        rollout_events.c.skill_name == sa.bindparam("wanted"),
+        rollout_events.c.recorded_at_ms < sa.bindparam("before_ms"),
+        WATCHED,
+    )
+    .order_by(rollout_events.c.number.desc())
+    .limit(1)
+)
+_FLAGGED: Final = (
+    sa.select(rollouts)
+    .where(FLAGGED)
+    .order_by(rollouts.c.updated_at_ms.desc(), rollouts.c.skill_name)
+    .limit(sa.bindparam("most"))
+)
+_RECENT_OF_ONE: Final = (
+    sa.select(rollout_events)
+    .where(rollout_events.c.skill_name == sa.bindparam("wanted"))
+    .order_by(rollout_events.c.number.desc())
+    .limit(sa.bindparam("most"))
+)
+_RANKED: Final = (
+    sa.select(
+        rollout_events.c.number,
+        sa.func.row_number()
+        .over(partition_by=rollout_events.c.skill_name, order_by=rollout_events.c.number.desc())
+        .label("place"),
+    )
+    .where(rollout_events.c.skill_name.in_(sa.bindparam("wanted", expanding=True)))
+    .subquery()
+)
+_RECENT: Final = (
+    sa.select(rollout_events)
+    .join(_RANKED, _RANKED.c.number == rollout_events.c.number)
+    .where(_RANKED.c.place <= sa.bindparam("most"))
+    .order_by(rollout_events.c.number)
+)
+
+
+def _conditions(narrowed: RolloutFilter) -> Iterator[sa.ColumnElement[bool]]:
+    if narrowed.source_learning_id is not None:
+        yield rollouts.c.source_learning_id == narrowed.source_learning_id
+    if narrowed.status is not None:
+        yield rollouts.c.status == str(narrowed.status)

@@ -1,0 +1,79 @@
+"""Runs of sessions that are offered a canary: they use it, and what becomes of them counts."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.canaries import Canaries
+from tests.support.promoted import skilled_with
+from tests.support.rolled_out import MARKER, NAME
+from tests.support.skilled import Skilled
+from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.model import EvidenceKind, Proof
+from understudy.rollout.outcome import OutcomeCounts
+from understudy.rollout.outcomes import Outcomes
+from understudy.rollout.stages import Stage
+from understudy.settings import Settings
+from understudy.testing.answers import Answer, call
+from understudy.testing.fake_model import FakeModel
+
+USE = call("use_skill", {"name": NAME})
+
+
+@pytest.fixture
+def canaries(house: House, settings: Settings) -> Canaries:
+    canaries = Canaries(house.units, settings.home)
+    canaries.hand.learn()
+    canaries.hand.bring_to(Stage.CANARY)
+    canaries.set_share(100)
+    return canaries
+
+
+@pytest.fixture
+async def skilled(
+    house: House, settings: Settings, fake: FakeModel, canaries: Canaries
+) -> AsyncIterator[Skilled]:
+    async with skilled_with(house, settings, fake, canaries.catalogue) as skilled:
+        # The canary began by another clock, which went on meanwhile.
+        skilled.shop.clock.ms = canaries.hand.clock.ms
+        outcomes = Outcomes(
+            units=house.units,
+            maker=ChangeMaker(clock=skilled.shop.clock),
+            policy_of=lambda _unit: canaries.hand.policy,
+        )
+        plain = skilled.shop
+        skilled.shop = replace(plain, ending=(outcomes.ended,))
+        skilled.shop.providers = plain.providers
+        skilled.shop.executor = skilled.shop._executor()
+        yield skilled
+
+
+async def test_a_run_that_uses_the_canary_is_evidence_for_it(
+    skilled: Skilled, canaries: Canaries
+) -> None:
+    run_id = await skilled.run(USE, "end", child=(MARKER,))
+
+    detail = canaries.hand.get()
+    [evidence] = [it for it in detail.evidence if it.kind is EvidenceKind.CANARY]
+    with canaries.units.read() as unit:
+        spawn = unit.sidechains.spawn_of(evidence.session_id)
+        assert spawn is not None
+        # The one that carried it out, and not the one that it was carried out for.
+        assert (spawn.run_id, spawn.first_run_id) == (run_id, evidence.run_id)
+    assert (evidence.proof, evidence.success) == (Proof.EXECUTED, True)
+    assert detail.uses.canary == OutcomeCounts(succeeded=1)
+    assert canaries.hand.promote(status=Stage.ACTIVE).record.status is Stage.ACTIVE
+
+
+async def test_a_canary_that_fails_in_a_run_is_held_and_offered_to_nobody(
+    skilled: Skilled, canaries: Canaries
+) -> None:
+    await skilled.run(USE, "I could not do it", child=(Answer(status=400),))
+
+    detail = canaries.hand.get()
+    assert detail.uses.canary == OutcomeCounts(failed=1)
+    assert detail.record.held_reason is not None
+    [refused] = await skilled.told(USE, "end")
+    assert "there is no skill" in refused

@@ -1,0 +1,88 @@
+"""Which names skills of other kinds have already."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.support.skill_store import make_skill
+from understudy.rollout.shadows import Shadows
+from understudy.rollout.taken import CatalogueNames
+from understudy.skills.local_roots import RootScope
+from understudy.skills.local_skill import LocalSkill
+from understudy.skills.manifest import Manifest
+from understudy.skills.model import SkillStatus
+from understudy.skills.runtime_settings import RuntimeSettings
+from understudy.storage.unit import SqlUnits
+
+WORKSPACE = Path("/workspace")
+
+
+def local(name: str, *, scope: RootScope = RootScope.REPO, root: str = "/skills") -> LocalSkill:
+    return LocalSkill(
+        name=name,
+        description="Lies in a folder",
+        scope=scope,
+        path=Path(root, "one", "SKILL.md"),
+        root=Path(root),
+        digest="0" * 64,
+        runtime=RuntimeSettings(),
+        manifest=Manifest(name=name),
+        instructions="",
+    )
+
+
+def is_taken(units: SqlUnits, name: str, skills: Iterable[LocalSkill] = ()) -> bool:
+    with units.read() as unit:
+        known = {skill.slug: skill for skill in skills}
+        return CatalogueNames(Shadows(lambda: known, WORKSPACE))(unit, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("weekly-report", True),
+        ("WEEKLY-Report", True),
+        ("Weekly:Report", True),
+        ("weekly:report", True),
+        ("weekly", False),
+        ("report", False),
+        ("old-one", False),
+        ("learning:sched", False),
+    ],
+)
+def test_a_kept_skill_has_its_slug_and_its_name(units: SqlUnits, name: str, taken: bool) -> None:
+    with units.write() as unit:
+        unit.skills.add(make_skill("weekly-report", name="Weekly:Report"))
+        unit.skills.add(make_skill("old-one", status=SkillStatus.DELETED))
+    assert is_taken(units, name) is taken
+
+
+def test_a_name_is_found_however_many_contain_it(units: SqlUnits) -> None:
+    with units.write() as unit:
+        for number in range(201):
+            unit.skills.add(make_skill(f"s-{number}", name=f"a deploy {number}"))
+        unit.skills.add(make_skill("last", name="Deploy"))
+    assert is_taken(units, "deploy")
+    assert not is_taken(units, "eploy")
+
+
+def test_a_skill_in_a_folder_has_its_name_as_well(units: SqlUnits) -> None:
+    skills = [local("Tide:Tables")]
+    assert is_taken(units, "tide:tables", skills)
+    assert is_taken(units, "tide-tables", skills)
+    assert not is_taken(units, "tide", skills)
+
+
+@pytest.mark.parametrize(
+    ("scope", "root", "taken"),
+    [
+        (RootScope.REPO, "/workspace/skills", False),
+        (RootScope.EXPLICIT, "/workspace/skills", True),
+        (RootScope.REPO, "/elsewhere/skills", True),
+    ],
+)
+def test_an_agent_that_writes_a_skill_into_the_workspace_takes_no_name(
+    units: SqlUnits, scope: RootScope, root: str, taken: bool
+) -> None:
+    assert is_taken(units, "squat", [local("squat", scope=scope, root=root)]) is taken

@@ -1,0 +1,32 @@
+"""A catalogue in which canaries are offered to a share of the sessions."""
+
+from pathlib import Path
+
+from tests.support.mounted import Scenery
+from understudy.review.policy import PromotionSettings
+from understudy.rollout.canary_secret import make_secret
+from understudy.rollout.offered import PromotedSkills, for_everybody
+from understudy.rollout.sharing import CanaryShare
+from understudy.rollout.stages import Stage
+from understudy.skills.catalogue import Catalogue
+from understudy.storage.unit import SqlUnits
+
+
+class Canaries(Scenery):
+    """A daemon that offers canaries as its policy says; to nobody, at first."""
+
+    def __init__(self, units: SqlUnits, home: Path) -> None:
+        super().__init__(units, home, looks_around=False)
+        share = CanaryShare(policy_of=lambda _unit: self.hand.policy)
+        self.promoted = PromotedSkills(
+            self.keeper,
+            self.repair,
+            {Stage.ACTIVE: for_everybody, Stage.CANARY: share},
+            clock=self.clock,
+        )
+        make_secret(units, self.clock)
+        self.catalogue = Catalogue(units, self.local, others=self.promoted)
+
+    def set_share(self, percent: int) -> None:
+        """Have the policy say so."""
+        self.hand.policy = PromotionSettings(canary_share_percent=percent)

@@ -1,0 +1,38 @@
+"""A workshop whose runs meet promoted skills, and carry them out."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Protocol, cast
+
+from tests.support.skilled import Skilled, make_skilled
+from understudy.agents.service import AgentService
+from understudy.rollout.worktrees import Worktrees
+from understudy.settings import Settings
+from understudy.skills.catalogue import Catalogue
+from understudy.storage.unit import SqlUnits
+from understudy.testing.fake_model import FakeModel
+
+
+class Queueing(Protocol):
+    """A database, and what is to run on it."""
+
+    units: SqlUnits
+    queued: list[tuple[str, str]]
+
+
+@asynccontextmanager
+async def skilled_with(
+    house: Queueing, settings: Settings, fake: FakeModel, catalogue: Catalogue
+) -> AsyncIterator[Skilled]:
+    """Agents that are told of what stands in a catalogue; each skill has a folder of its own."""
+    skilled = make_skilled(
+        house.units,
+        house.queued,
+        settings,
+        fake,
+        make_catalogue=cast("Any", lambda *_: catalogue),
+        worktrees=Worktrees(settings.workspace),
+    )
+    AgentService(house.units, skilled.shop.clock).ensure_built_in()
+    yield skilled
+    await skilled.shop.providers.close()

@@ -1,0 +1,97 @@
+"""Trials as a daemon puts them together, with a queue that the test works off."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tests.support.factories import ALICE
+from tests.support.rolled_out import MARKER, NAME, Stagehand
+from tests.support.scenes import Line, play
+from tests.support.workshop import Workshop
+from understudy.agents.service import AgentService
+from understudy.rollout.checkout import head_of
+from understudy.rollout.stand_ins import RecordedTools
+from understudy.rollout.trial import Trial
+from understudy.rollout.trial_runs import TrialRuns
+from understudy.rollout.trial_wish import TrialWish
+from understudy.rollout.trials import TrialService
+from understudy.rollout.worktrees import Worktrees
+from understudy.sessions.model import Session
+from understudy.settings import Settings
+from understudy.storage.unit import SqlUnits
+from understudy.testing.fake_model import FakeModel
+from understudy.tools.base import Tool
+
+
+@dataclass
+class Bench:
+    """Rollouts whose definitions can be executed."""
+
+    stage: Stagehand
+    shop: Workshop
+    trials: TrialService
+    fake: FakeModel
+    queued: list[tuple[str, str]]
+
+    def begin(self, name: str = NAME, **wish: Any) -> Trial:
+        """A trial that Alice starts; nothing executes it until the test does."""
+        self.stage.clock.advance()
+        return self.trials.begin(ALICE, name, TrialWish(**({"marker": MARKER} | wish)))
+
+    async def work(self, *lines: Line) -> None:
+        """Work off the queue; the one who executes says these lines, one after each result."""
+        self.fake.rule = play({"Carry out": lines})
+        while self.queued:
+            await self.shop.executor.execute(self.queued.pop(0)[0])
+
+    async def trial(self, *lines: Line, **wish: Any) -> Trial:
+        """A trial in which that is said, as it ended."""
+        begun = self.begin(**wish)
+        await self.work(*lines)
+        return self.trials.get(begun.skill_name, begun.trial_id)
+
+    def session(self, trial: Trial) -> Session:
+        """The session that a trial works in."""
+        assert trial.session_id is not None
+        with self.stage.units.read() as unit:
+            found = unit.sessions.get(trial.session_id)
+        assert found is not None
+        return found
+
+
+def make_bench(
+    units: SqlUnits,
+    queued: list[tuple[str, str]],
+    settings: Settings,
+    fake: FakeModel,
+    tools: Sequence[Tool] = (),
+) -> Bench:
+    """A workshop that hears of the end of trials, and a procedure to promote."""
+    stage = Stagehand(units)
+    AgentService(units, stage.clock).ensure_built_in()
+    plain = Workshop(units, settings, tools=tuple(tools), clock=stage.clock)
+    trials = TrialService(
+        units=units,
+        maker=stage.maker,
+        runs=TrialRuns(
+            clock=stage.clock,
+            intake=plain.intake,
+            worktrees=Worktrees(settings.workspace),
+            tool_names=plain.registry.names,
+            cancel=lambda principal, run_id: shop.runs.cancel(principal, run_id),
+            committed=partial(head_of, settings.workspace),
+        ),
+    )
+    shop = Workshop(
+        units,
+        settings,
+        tools=tuple(tools),
+        clock=stage.clock,
+        ending=(trials.ended,),
+        stand_ins=RecordedTools(units),
+    )
+    shop.providers = plain.providers
+    shop.executor = shop._executor()
+    stage.learn()
+    return Bench(stage, shop, trials, fake, queued)

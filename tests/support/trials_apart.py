@@ -1,0 +1,122 @@
+"""Trials and replays that set more going: they use a skill that works in a sidechain of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.factories import ALICE
+from tests.support.post_tool import Post
+from tests.support.replaying import TASK, Replays
+from tests.support.scenes import Line
+from tests.support.skilled import Skilled, author, make_skilled
+from tests.support.trialling import Bench, make_bench
+from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.service import MailboxService
+from understudy.mailboxes.tool import SendMail
+from understudy.rollout.trial import Trial
+from understudy.runs.ask_user import AskUser
+from understudy.runs.model import Run
+from understudy.runs.sidechain_tools import SpawnSidechain
+from understudy.settings import Settings
+from understudy.skills.bundle import Bundle
+from understudy.skills.runtime_settings import RUNTIME_FILE
+from understudy.storage.unit import SqlUnits
+from understudy.testing.answers import Answer, SeenRequest, call
+from understudy.testing.fake_model import FakeModel
+
+# What is said in the tasks of those who carry out the helper, and the skill that is tried.
+HELPER, SKILL = "Post the news", "Reply with exactly"
+MANIFEST = f"---\nname: helper\ndescription: Helps\n---\n{HELPER}.\n"
+
+Parts = Mapping[str, Sequence[Line]]
+
+
+def use(name: str = "helper", **params: Any) -> Answer:
+    """A call that uses a skill."""
+    return call("use_skill", {"name": name, **params})
+
+
+@dataclass
+class Apart:
+    """Trials and replays whose runs can have a skill carried out by others."""
+
+    bench: Bench
+    skilled: Skilled
+    post: Post
+
+    @property
+    def replays(self) -> Replays:
+        """What runs recorded runs again."""
+        return Replays(self.bench)
+
+    async def act(self, parts: Parts) -> None:
+        """Do all there is to do; each one says the lines of the first part that its task names."""
+        self.bench.fake.rule = _acting(parts)
+        await self.replays.worker().work()
+        while self.bench.queued:
+            await self.bench.shop.executor.execute(self.bench.queued.pop(0)[0])
+            await self.replays.worker().work()
+
+    async def record(self, *lines: Line, helper: Sequence[Line] = ()) -> str:
+        """A run that people asked for."""
+        run_id = self.bench.shop.submit(TASK)
+        await self.act({HELPER: helper, TASK: lines})
+        return run_id
+
+    async def trial(self, parts: Parts, **wish: Any) -> Trial:
+        """A trial in which that is said, as it ended."""
+        begun = self.bench.begin(**wish)
+        await self.act(parts)
+        return self.bench.trials.get(begun.skill_name, begun.trial_id)
+
+    async def replay(self, recorded: str, parts: Parts) -> Trial:
+        """A replay in which that is said, as it ended."""
+        begun = self.replays.begin(recorded)
+        await self.act(parts)
+        return self.bench.trials.get(begun.skill_name, begun.trial_id)
+
+    def below(self, run_id: str | None) -> list[Run]:
+        """The first runs of the sidechains that a run made."""
+        assert run_id is not None
+        with self.bench.stage.units.read() as unit:
+            spawns = [unit.sidechains.spawn_of(each) for each in unit.sidechains.spawned_by(run_id)]
+        return [self.bench.shop.stored(spawn.first_run_id) for spawn in spawns if spawn]
+
+    def told(self, run_id: str | None) -> list[tuple[str, str]]:
+        """What the calls of a run were told."""
+        assert run_id is not None
+        return [(it["status"], it["content"]) for it in self.bench.shop.results(run_id)]
+
+
+def make_apart(
+    units: SqlUnits, queued: list[tuple[str, str]], settings: Settings, fake: FakeModel
+) -> Apart:
+    """A bench with a skill that works beside whoever uses it, and a draft to try."""
+    skilled = make_skilled(units, queued, settings, fake)
+    clock, post = skilled.shop.clock, Post()
+    mail = MailboxService(units=units, clock=clock)
+    tools = (
+        *skilled.shop.tools,
+        post,
+        AskUser(units, clock),
+        SpawnSidechain(skilled.shop.sidechains),
+        SendMail(RunMail(mail)),
+    )
+    bench = make_bench(units, queued, settings, fake, tools)
+    files = {"SKILL.md": MANIFEST.encode(), RUNTIME_FILE: b"context: fork\n"}
+    skilled.service.keep(author(ALICE), Bundle(files), action="skills.upload")
+    bench.stage.promote()
+    return Apart(bench, skilled, post)
+
+
+def _acting(parts: Parts) -> Any:
+    def rule(seen: SeenRequest) -> Answer | str | None:
+        lines = next((each for name, each in parts.items() if name in seen.last_user), ())
+        after = [index for index, turn in enumerate(seen.turns) if turn.role == "user"][-1]
+        done = sum(turn.role == "tool" for turn in seen.turns[after:])
+        if done >= len(lines):
+            return None
+        line = lines[done]
+        return line(seen) if callable(line) else line
+
+    return rule

@@ -1,0 +1,28 @@
+"""What a session would be given to remember, however many skills there are."""
+
+from tests.support.factories import make_session
+from tests.support.rollout_records import make_rollout
+from understudy.api.views.memory import MAX_SKILLS, context_view
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.retrieval.choice import Learned
+from understudy.retrieval.context import MemoryContext
+from understudy.retrieval.recovered import Recovered
+from understudy.rollout.carrying_out import offered_from
+
+
+def test_many_skills_are_counted_and_only_the_first_are_shown() -> None:
+    skills = tuple(offered_from(make_rollout(f"skill-{at:04}")) for at in range(MAX_SKILLS + 50))
+    context = MemoryContext(
+        session=make_session("s1"),
+        learning_scopes=(),
+        query=None,
+        policy=RunMemoryPolicy(),
+        learned=Learned(),
+        recovered=Recovered(),
+        skills=skills,
+    )
+
+    view = context_view(context)
+
+    assert [it.slug for it in view.visible_skills] == [it.slug for it in skills[:MAX_SKILLS]]
+    assert view.visible_skill_count == MAX_SKILLS + 50

@@ -1,0 +1,28 @@
+"""What is counted of rollouts."""
+
+from understudy.rollout.model import EventName, EvidenceKind, Proof
+from understudy.rollout.observer import NOBODY, RolloutCounters
+from understudy.rollout.outcome import Outcome
+from understudy.rollout.stages import Stage
+
+
+def test_every_event_and_every_kind_of_evidence_has_a_counter() -> None:
+    counted = RolloutCounters().snapshot()
+    assert set(counted["events_total"]) == set(EventName)
+    assert len(counted["evidence_total"]) == 8
+    assert len(counted["uses_total"]) == len(Stage) * len(Outcome)
+    assert sum(sum(it.values()) for it in counted.values()) == 0
+
+
+def test_what_happens_is_counted_once() -> None:
+    counters = RolloutCounters()
+    for observer in (counters, NOBODY):
+        observer.happened(EventName.PROMOTE)
+        observer.shown(EvidenceKind.CANARY, Proof.EXECUTED, success=False)
+        observer.used(Stage.ACTIVE, Outcome.SUCCEEDED)
+    counted = counters.snapshot()
+    assert {name: n for name, n in counted["events_total"].items() if n} == {"promote": 1}
+    assert {name: n for name, n in counted["evidence_total"].items() if n} == {
+        "canary_executed_failure": 1
+    }
+    assert {name: n for name, n in counted["uses_total"].items() if n} == {"active_succeeded": 1}
