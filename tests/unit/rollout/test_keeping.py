@@ -26,7 +26,7 @@ from understudy.skills.local_skill import LocalSkill
 from understudy.skills.manifest import Manifest
 from understudy.skills.runtime_settings import RuntimeSettings
 
-WORKSPACE = Path("/work")
+WORKSPACE = Path("/workspace")
 ACTIVE = make_rollout("notes", status=Stage.ACTIVE, source_learning_id="lrn_1")
 
 
@@ -214,8 +214,8 @@ def test_a_glance_at_a_disk_that_fails_tells_so_and_fails_nobody() -> None:
     [
         (local("notes"), True),
         (local("Notes"), True),
-        (local("notes", root="/work/skills"), False),
-        (local("notes", root="/work/named", scope=RootScope.EXPLICIT), True),
+        (local("notes", root="/workspace/skills"), False),
+        (local("notes", root="/workspace/named", scope=RootScope.EXPLICIT), True),
         (local("other"), False),
     ],
     ids=["elsewhere", "in other letters", "in the workspace", "named", "another"],
