@@ -76,11 +76,13 @@ class Apart:
         return self.bench.trials.get(begun.skill_name, begun.trial_id)
 
     def below(self, run_id: str | None) -> list[Run]:
-        """The first runs of the sidechains that a run made."""
+        """The first runs of the sidechains that a run made, oldest first."""
         assert run_id is not None
         with self.bench.stage.units.read() as unit:
             spawns = [unit.sidechains.spawn_of(each) for each in unit.sidechains.spawned_by(run_id)]
-        return [self.bench.shop.stored(spawn.first_run_id) for spawn in spawns if spawn]
+        # Their sessions may be of one moment, and then are in no order.
+        first = sorted(spawn.first_run_id for spawn in spawns if spawn)
+        return [self.bench.shop.stored(run_id) for run_id in first]
 
     def told(self, run_id: str | None) -> list[tuple[str, str]]:
         """What the calls of a run were told."""

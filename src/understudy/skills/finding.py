@@ -20,6 +20,8 @@ from understudy.skills.slug import slug_refused
 
 # How skills without a row are referred to.
 LOOSE: Final = (LOCAL, PROMOTED)
+# Stands between the parts of a name, which no slug has.
+PARTS: Final = ":"
 
 
 class SkillFinder:
@@ -68,11 +70,17 @@ class SkillFinder:
     ) -> Shelf | None:
         if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
             raise denials.bad_ref(ref)
-        is_elsewhere = slug_refused(ref) is not None and self._others.is_name(ref)
-        kept = None if is_elsewhere or ref.startswith(LOOSE) else find(unit, ref)
+        is_loose = ref.startswith(LOOSE) or self._is_elsewhere(unit, ref)
+        kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
             return None
         return KeptShelf(unit, kept, self._checks)
+
+    def _is_elsewhere(self, unit: SkillUnit, ref: str) -> bool:
+        """Whether something is meant that is not kept: a name with parts, or one that there is."""
+        if slug_refused(ref) is None or not self._others.is_name(ref):
+            return False
+        return PARTS in ref or self._others.has(unit, ref)
 
     def _loose_under(
         self, unit: SkillUnit, ref: str, *, agent_id: str, user_id: str
