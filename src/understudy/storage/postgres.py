@@ -16,6 +16,7 @@ import sqlalchemy as sa
 import structlog
 
 from understudy.storage.fnv import signed_fnv1a
+from understudy.storage.pool import ClosingPool
 
 log = structlog.get_logger()
 
@@ -37,6 +38,7 @@ def open_postgres(url: str) -> sa.Engine:
     """An engine on a PostgreSQL database."""
     return sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
+        poolclass=ClosingPool,
         pool_size=16,
         max_overflow=16,
         pool_timeout=60,
