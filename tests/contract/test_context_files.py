@@ -346,7 +346,7 @@ async def test_what_was_made_from_an_older_version_is_not_kept(
 async def test_deleting_an_agent_takes_copies_and_proposals_along(files: OwnFiles) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
-    [waiting] = files.proposals.page(EVOLVING, PageRequest()).items
+    [waiting] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
     with files.units.write() as unit:
         unit.agents.add(make_agent("brief"))
         unit.user_files.add_file(make_file("USER.md", agent_id="brief", user_id="ann"))

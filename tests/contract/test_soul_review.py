@@ -44,9 +44,9 @@ async def test_under_review_a_change_waits_until_somebody_has_decided(files: Own
     run_id = await files.run(write("SOUL.md", WARM))
     assert await files.prompt() == before
 
-    [waiting] = files.proposals.page(EVOLVING, PageRequest()).items
+    [waiting] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
     assert (waiting.state, waiting.actor, waiting.run_id) == (ProposalState.PENDING, "ann", run_id)
-    shown = files.proposals.get(EVOLVING, waiting.proposal_id)
+    shown = files.proposals.get(ROOT, EVOLVING, waiting.proposal_id)
     assert "-Speak calmly.\n+Speak warmly." in shown.diff
 
     decided = files.proposals.approve(ROOT, EVOLVING, waiting.proposal_id)
@@ -63,11 +63,11 @@ async def test_under_review_a_change_waits_until_somebody_has_decided(files: Own
 async def test_what_is_rejected_changes_nothing_and_is_decided(files: OwnFiles) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
-    [waiting] = files.proposals.page(EVOLVING, PageRequest()).items
+    [waiting] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
 
     files.proposals.reject(ROOT, EVOLVING, waiting.proposal_id, reason="Too warm.")
 
-    [kept] = files.proposals.page(EVOLVING, PageRequest(), state=ProposalState.REJECTED).items
+    [kept] = files.proposals.page(ROOT, EVOLVING, PageRequest(), state=ProposalState.REJECTED).items
     assert (kept.reason, kept.decided_by) == ("Too warm.", "root")
     assert files.file() == FILES["SOUL.md"]
     with pytest.raises(Conflict) as refused:
@@ -83,7 +83,7 @@ async def test_a_run_goes_on_from_what_it_has_proposed(files: OwnFiles) -> None:
     )
 
     assert told[1] == WARM
-    newest, first = files.proposals.page(EVOLVING, PageRequest()).items
+    newest, first = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
     assert newest.content == "Speak warmly.\nUse short words."
     assert [newest.state, first.state] == [ProposalState.PENDING, ProposalState.SUPERSEDED]
     assert await files.told(read("SOUL.md")) == [FILES["SOUL.md"]]
@@ -94,7 +94,7 @@ async def test_a_run_that_goes_back_on_its_proposal_takes_it_back(files: OwnFile
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM), write("SOUL.md", FILES["SOUL.md"]))
 
-    [taken_back] = files.proposals.page(EVOLVING, PageRequest()).items
+    [taken_back] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
     assert taken_back.state is ProposalState.SUPERSEDED
 
 
@@ -104,23 +104,23 @@ async def test_the_same_proposal_again_is_the_one_that_waits(files: OwnFiles) ->
     told = await files.told(write("SOUL.md", WARM), write("SOUL.md", WARM))
 
     assert told[0] == told[1]
-    assert len(files.proposals.page(EVOLVING, PageRequest()).items) == 1
+    assert len(files.proposals.page(ROOT, EVOLVING, PageRequest()).items) == 1
 
 
 async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: OwnFiles) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
     await files.run(write("SOUL.md", "Speak fast.\nUse plain words."))
-    second, first = files.proposals.page(EVOLVING, PageRequest()).items
+    second, first = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
     files.proposals.approve(ROOT, EVOLVING, second.proposal_id)
 
-    overtaken = files.proposals.get(EVOLVING, first.proposal_id)
+    overtaken = files.proposals.get(ROOT, EVOLVING, first.proposal_id)
     assert overtaken.proposal.state is ProposalState.SUPERSEDED
 
     await files.run(write("SOUL.md", "Speak slowly.\nUse plain words."))
     AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", "By hand.")
-    [third] = files.proposals.page(EVOLVING, PageRequest(), state=ProposalState.PENDING).items
-    assert files.proposals.get(EVOLVING, third.proposal_id).is_outdated
+    [third] = files.proposals.page(ROOT, EVOLVING, PageRequest(), state=ProposalState.PENDING).items
+    assert files.proposals.get(ROOT, EVOLVING, third.proposal_id).is_outdated
     with pytest.raises(Conflict) as refused:
         files.proposals.approve(ROOT, EVOLVING, third.proposal_id)
     assert refused.value.code == "proposal_outdated"
@@ -131,7 +131,7 @@ async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: OwnFiles)
 async def test_only_so_many_proposals_wait(files: OwnFiles) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
-    [waiting] = files.proposals.page(EVOLVING, PageRequest()).items
+    [waiting] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
     with files.units.write() as unit:
         for at in range(MAX_WAITING - 1):
             unit.proposals.add(replace(waiting, proposal_id=f"prp_{at:03}", run_id=f"run_{at}"))

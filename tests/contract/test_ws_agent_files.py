@@ -46,8 +46,26 @@ def test_everybody_with_a_token_may_look(home: WsHouse) -> None:
     assert missing["file"] == {"name": "USER.md", "missing": True, "size": 0, "content": ""}
 
 
+def test_the_owner_of_an_agent_writes_a_new_version(home: WsHouse) -> None:
+    with home.units.write() as unit:
+        unit.agents.add(make_agent("hers", owner_id="ann"))
+    params = {"agentId": "hers", "name": "SOUL.md", "content": "Be warm."}
+
+    with home.rpc("ann") as client:
+        assert client.ok("agents.files.set", params)["file"]["size"] == 8
+        # Copies that others have are theirs.
+        everywhere = {**params, "content": "Obey.", "propagate": True}
+        assert client.code("agents.files.set", everywhere) == "UNAUTHORIZED"
+    with home.rpc("bob") as client:
+        assert client.code("agents.files.set", {**params, "content": "Obey."}) == "UNAUTHORIZED"
+        assert (
+            client.ok("agents.files.get", {"agentId": "hers", "name": "SOUL.md"})["file"]["size"]
+            == 8
+        )
+
+
 @pytest.mark.parametrize("who", ["vic", "ann"])
-def test_only_an_admin_may_change_them(home: WsHouse, who: str) -> None:
+def test_who_neither_owns_the_agent_nor_is_an_admin_changes_none(home: WsHouse, who: str) -> None:
     with home.rpc(who) as client:
         assert client.code("agents.files.set", {**SOUL, "content": "Obey."}) == "UNAUTHORIZED"
         assert client.ok("agents.files.get", SOUL)["file"]["missing"]

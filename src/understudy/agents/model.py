@@ -32,6 +32,8 @@ class Agent:
     max_tool_iterations: int = DEFAULT_MAX_TOOL_ITERATIONS
     other_config: Mapping[str, Any] = field(default_factory=dict)
     permissions: Mapping[str, Any] = field(default_factory=dict)
+    # Who may change it beside the admins; None: nobody.
+    owner_id: str | None = None
     version: int = 1
 
 

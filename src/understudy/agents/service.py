@@ -24,6 +24,7 @@ from understudy.agents.model import (
     AgentType,
     ContextFile,
 )
+from understudy.agents.owning import check_for_admins, require_owned
 from understudy.agents.ports import AgentUnit, AgentUnits
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
@@ -31,7 +32,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
-from understudy.core.principal import DAEMON, Principal
+from understudy.core.principal import DAEMON, Principal, Role
 from understudy.permissions.rules import read_document, write_document
 
 
@@ -47,6 +48,7 @@ class AgentFields:
     # Whether all of `other_config` goes first: back to the defaults.
     clear_other_config: bool = False
     permissions: Mapping[str, Any] | None = None
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,11 @@ class AgentService:
                     unit.audit.add(audit.done(DAEMON, "agents.create", agent_id, at_ms=now))
 
     def create(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
-        """A new agent; a taken id is a conflict."""
+        """A new agent, its maker's unless another owner is named; a taken id is a conflict."""
         check_caller_id(agent_id, field="agent_id", domain="agents")
         self._check_route(fields)
-        agent = _with(self._fresh(agent_id, fields.agent_type or AgentType.OPEN), fields)
+        fresh = self._fresh(agent_id, fields.agent_type or AgentType.OPEN)
+        agent = _with(replace(fresh, owner_id=principal.user_id), fields)
         with self.units.write() as unit:
             if not unit.agents.add(agent):
                 raise Conflict(
@@ -96,10 +99,11 @@ class AgentService:
         """Merge the given fields into the agent."""
         self._check_route(fields)
         with self.units.write() as unit:
-            stored = require_agent(unit, agent_id)
+            stored = require_owned(unit, principal, agent_id)
             changed = _with(stored, fields)
             if changed == stored:
                 return stored
+            check_for_admins(principal, stored, changed)
             changed = replace(
                 changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms()
             )
@@ -160,13 +164,17 @@ class AgentService:
         self._check_file(name, content)
         wanted = NewVersion(agent_id=agent_id, name=name, content=content, run_id=run_id)
         with self.units.write() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             return keep_version(unit, self.clock, principal, wanted)
 
     def write_file_for_all(
         self, principal: Principal, agent_id: str, name: str, content: str
     ) -> tuple[ContextFile, int]:
-        """The same, also for users who have a copy of their own; and how many copies changed."""
+        """The same, also for users who have a copy of their own; and how many copies changed.
+
+        These copies are their users' business, so only admins do that.
+        """
+        principal.require(Role.ADMIN)
         self._check_file(name, content)
         wanted = NewVersion(agent_id=agent_id, name=name, content=content)
         with self.units.write() as unit:
@@ -183,7 +191,7 @@ class AgentService:
         """Take a file out of force; its versions stay."""
         wanted = NewVersion(agent_id=agent_id, name=check_file_name(name), content="")
         with self.units.write() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             in_force(unit.agents.file(agent_id, name), name)
             keep_version(unit, self.clock, principal, wanted)
 
@@ -193,7 +201,7 @@ class AgentService:
         """Bring the content of an earlier version back, as a new version."""
         check_file_name(name)
         with self.units.write() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             earlier = require_version(unit, agent_id, None, name, version)
             check_restorable(earlier, self.check_content)
             wanted = NewVersion(agent_id=agent_id, name=name, content=earlier.content)
@@ -244,6 +252,9 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
         rules = read_document(fields.permissions, pointer="/permissions")
         # Without rules it is left as it was sent, or showing and putting back would be a change.
         permissions = write_document(rules) if rules else fields.permissions
+    if fields.owner_id:
+        check_caller_id(fields.owner_id, field="owner_id", domain="agents")
+    owner_id = agent.owner_id if fields.owner_id is None else (fields.owner_id or None)
     kept = {} if fields.clear_other_config else agent.other_config
     other_config = {**kept, **(fields.other_config or {})}
     return replace(
@@ -254,4 +265,5 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
         max_tool_iterations=limit or agent.max_tool_iterations or DEFAULT_MAX_TOOL_ITERATIONS,
         other_config=other_config,
         permissions=permissions,
+        owner_id=owner_id,
     )

@@ -35,6 +35,10 @@ OtherConfig = Annotated[
     typer.Option(metavar="JSON", help="Its evolution switches and the like; null clears them."),
 ]
 Permissions = Annotated[str | None, typer.Option(metavar="JSON", help="What it may do.")]
+Owner = Annotated[
+    str | None,
+    typer.Option(metavar="USER", help="Who may change it beside the admins; empty: nobody."),
+]
 
 
 @commands("list")
@@ -77,6 +81,7 @@ def create(
     nudge_interval: NudgeInterval = None,
     other_config: OtherConfig = None,
     permissions: Permissions = None,
+    owner: Owner = None,
     key: Key = None,
 ) -> None:
     """Create an agent."""
@@ -88,7 +93,7 @@ def create(
         skill_evolve=skill_evolve,
         skill_nudge_interval=nudge_interval,
     )
-    fields = _fields(name, route, max_tool_iterations, permissions) | config
+    fields = _fields(name, route, max_tool_iterations, permissions, owner) | config
     with connect(ctx) as daemon:
         wanted = CreateAgent.model_validate(
             {"agent_id": agent_id, "agent_type": agent_type, **fields}
@@ -120,6 +125,7 @@ def update(
     soul_review: SoulReview = None,
     other_config: OtherConfig = None,
     permissions: Permissions = None,
+    owner: Owner = None,
 ) -> None:
     """Change an agent; what is not given stays, and switches hold from its next run on."""
     from understudy.client.calls import given
@@ -133,7 +139,7 @@ def update(
         soul_frozen=soul_frozen,
         soul_review=soul_review,
     )
-    fields = _fields(name, route, max_tool_iterations, permissions) | config
+    fields = _fields(name, route, max_tool_iterations, permissions, owner) | config
     fields |= given(agent_type=agent_type)
     if not fields:
         raise typer.BadParameter("give something to change")
@@ -154,6 +160,7 @@ def _fields(
     route: str | None,
     max_tool_iterations: int | None,
     permissions: str | None,
+    owner: str | None,
 ) -> dict[str, Any]:
     from understudy.client.calls import given
 
@@ -162,6 +169,7 @@ def _fields(
         route=route,
         max_tool_iterations=max_tool_iterations,
         permissions=inputs.json_object(permissions, "--permissions"),
+        owner_id=owner,
     )
 
 
@@ -170,6 +178,7 @@ def _show(daemon: Connection, view: "AgentView") -> None:
         ("agent", view.agent_id),
         ("name", view.display_name),
         ("type", view.agent_type),
+        ("owner", view.owner_id),
         ("route", view.route),
         ("iterations", view.max_tool_iterations),
         ("other config", screen.compact(view.other_config)),

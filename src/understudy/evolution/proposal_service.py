@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from understudy.agents.keeping import NewVersion, keep_version, number_of, require_agent
+from understudy.agents.keeping import NewVersion, keep_version, number_of
+from understudy.agents.owning import require_owned
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
@@ -40,17 +41,22 @@ class ProposalService:
     clock: Clock
 
     def page(
-        self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
+        self,
+        principal: Principal,
+        agent_id: str,
+        request: PageRequest,
+        *,
+        state: ProposalState | None = None,
     ) -> Page[Proposal]:
         """Those of an agent, newest first."""
         with self.units.read() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             return unit.proposals.page(agent_id, request, state=state)
 
-    def get(self, agent_id: str, proposal_id: str) -> ShownProposal:
+    def get(self, principal: Principal, agent_id: str, proposal_id: str) -> ShownProposal:
         """One of them with its diff."""
         with self.units.read() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             proposal = require_proposal(unit, agent_id, proposal_id)
             base = unit.agents.file(agent_id, proposal.name, version=proposal.base_version)
             version = _version(unit, proposal)
@@ -64,7 +70,7 @@ class ProposalService:
     def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> Proposal:
         """Put it in force as a new version; others that wait for the same file are overtaken."""
         with self.units.write() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             proposal = require_proposal(unit, agent_id, proposal_id)
             PROPOSAL.check(proposal.state, ProposalState.APPROVED)
             if proposal.state is ProposalState.APPROVED:
@@ -95,7 +101,7 @@ class ProposalService:
                 detail=f"reason may have at most {MAX_REASON_CHARS} characters",
             )
         with self.units.write() as unit:
-            require_agent(unit, agent_id)
+            require_owned(unit, principal, agent_id)
             proposal = require_proposal(unit, agent_id, proposal_id)
             PROPOSAL.check(proposal.state, ProposalState.REJECTED)
             if proposal.state is ProposalState.REJECTED:

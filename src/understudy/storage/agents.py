@@ -88,6 +88,7 @@ def _row(agent: Agent) -> dict[str, Any]:
         "max_tool_iterations": agent.max_tool_iterations,
         "other_config": dict(agent.other_config),
         "permissions": dict(agent.permissions),
+        "owner_id": agent.owner_id,
         "version": agent.version,
         "created_at_ms": agent.created_at_ms,
         "updated_at_ms": agent.updated_at_ms,
@@ -113,6 +114,7 @@ def _agent(row: Any) -> Agent:
         # What does not parse must switch nothing on, forbid what rules might, and not hide the agent.
         other_config=row.other_config if isinstance(row.other_config, dict) else {},
         permissions=row.permissions if isinstance(row.permissions, dict) else UNREADABLE,
+        owner_id=row.owner_id,
         version=row.version,
         created_at_ms=row.created_at_ms,
         updated_at_ms=row.updated_at_ms,

@@ -21,6 +21,8 @@ class AgentFields(Request):
     max_tool_iterations: Int32 | None = None
     other_config: JsonObject | None = None
     permissions: JsonObject | None = None
+    # Who may change it beside the admins, but for its permissions; empty clears it.
+    owner_id: str | None = Field(default=None, max_length=255)
 
 
 class CreateAgent(AgentFields):
@@ -51,6 +53,7 @@ class AgentView(View):
     max_tool_iterations: int
     other_config: JsonObject
     permissions: JsonObject
+    owner_id: Omitted[str] = None
     # What of `other_config` counts for its next run, and what that costs.
     switches: list[SwitchView] = Field(default_factory=list)
     version: int

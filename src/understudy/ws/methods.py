@@ -62,6 +62,7 @@ METHODS: Final[Mapping[str, Method]] = {
     "agents.files.set": Method(
         params=SetFileParams,
         answer=agents.set_file,
+        role=Role.OPERATOR,
         action="agents.write_file",
     ),
 }

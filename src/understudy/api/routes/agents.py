@@ -131,4 +131,5 @@ def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:
         other_config=body.other_config,
         clear_other_config="other_config" in body.model_fields_set and body.other_config is None,
         permissions=body.permissions,
+        owner_id=body.owner_id,
     )

@@ -28,18 +28,19 @@ ONE: Final = ALL + "/{proposal_id}"
 def list_proposals(
     agent_id: AgentId,
     parts: Parts,
+    caller: Caller,
     page: Paging,
     state: Annotated[ProposalState | None, Query(description="only those in this state")] = None,
 ) -> Items[ProposalView]:
     """What an agent's runs proposed, newest first."""
     wanted = None if state is None else proposals.ProposalState(state)
-    return items(parts.proposals.page(agent_id, page, state=wanted), proposal_view)
+    return items(parts.proposals.page(caller, agent_id, page, state=wanted), proposal_view)
 
 
 @router.get(ONE, operation_id="agents.proposal")
-def get(agent_id: AgentId, proposal_id: ProposalId, parts: Parts) -> ProposalDetail:
+def get(agent_id: AgentId, proposal_id: ProposalId, parts: Parts, caller: Caller) -> ProposalDetail:
     """One proposal with its text and what it changes."""
-    return proposal_detail(parts.proposals.get(agent_id, proposal_id))
+    return proposal_detail(parts.proposals.get(caller, agent_id, proposal_id))
 
 
 @router.post(ONE + "/approve", operation_id="agents.approve_proposal")

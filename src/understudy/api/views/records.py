@@ -78,6 +78,7 @@ def agent_view(agent: Agent) -> AgentView:
         max_tool_iterations=agent.max_tool_iterations,
         other_config=dict(agent.other_config),
         permissions=dict(agent.permissions),
+        owner_id=agent.owner_id,
         switches=[switch_view(each) for each in switches_in_force(agent)],
         version=agent.version,
         created_at_ms=agent.created_at_ms,

@@ -16,6 +16,7 @@ agents = sa.Table(
     sa.Column("max_tool_iterations", sa.Integer, nullable=False),
     sa.Column("other_config", Json, nullable=False),
     sa.Column("permissions", Json, nullable=False),
+    sa.Column("owner_id", sa.Text),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),

@@ -1,0 +1,33 @@
+"""Who may change an agent: its owner, and admins."""
+
+from understudy.agents.keeping import require_agent
+from understudy.agents.model import Agent
+from understudy.agents.ports import AgentUnit
+from understudy.core.errors import Rejected
+from understudy.core.principal import Principal, Role
+
+
+def require_owned(unit: AgentUnit, principal: Principal, agent_id: str) -> Agent:
+    """The agent, or `NotFound`, or `Rejected` for whom it is none of their business."""
+    agent = require_agent(unit, agent_id)
+    owns = agent.owner_id == principal.user_id and principal.role.includes(Role.OPERATOR)
+    if not owns and not principal.role.includes(Role.ADMIN):
+        raise Rejected(
+            "agent_not_yours",
+            domain="agents",
+            detail=f"only its owner and admins change agent {agent_id!r}",
+        )
+    return agent
+
+
+def check_for_admins(principal: Principal, before: Agent, after: Agent) -> None:
+    """Refuse to an owner what would give the agent, or somebody, more than was given."""
+    if principal.role.includes(Role.ADMIN):
+        return
+    for field in ("permissions", "owner_id"):
+        if getattr(before, field) != getattr(after, field):
+            raise Rejected(
+                "forbidden",
+                domain="auth",
+                detail=f"{field} of an agent is changed by admins; you are {principal.role}",
+            )
