@@ -93,7 +93,7 @@ class Refusal:
 
     @property
     def reason(self) -> str:
-        """How the spec and the audit name it."""
+        """How the API description and the audit name it."""
         return f"{self.domain}/{self.code}"
 
     def spoken(self, scope: Scope) -> "Refusal":

@@ -51,7 +51,7 @@ class InlineAssetItem(Request):
 
 
 class BoardReferenceItem(Request):
-    """A board; known to callers of the seeds' payload, and refused."""
+    """A board: a kind of item that is known, and refused."""
 
     type: Literal["board_reference"]
     board_id: str
@@ -84,7 +84,7 @@ class SubmitInput(Request):
     # Of what the daemon itself says: en, vi or zh, with a region or without; anything else is en.
     locale: str | None = Field(default=None, max_length=64)
     idempotency_key: str | None = None
-    # Taken so that callers of the seeds' payload work; nothing reads them yet.
+    # Taken from callers that always send them; nothing reads them yet.
     completion_requirements: Any = None
     binding_keys: list[str] = Field(default_factory=list, max_length=256)
 

@@ -11,7 +11,7 @@ from understudy.evolution.postscript import postscript
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.i18n.locales import DEFAULT, LOCALES
 
-# The seed's figures and a fifth more.
+# What each part took when it was first measured, and a fifth more.
 CEILINGS = {
     "self_section": 114,
     "skill_section": 162,
