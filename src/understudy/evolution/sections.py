@@ -2,10 +2,6 @@
 
 from typing import Final
 
-# With its title, at most so many tokens each.
-SELF_EVOLUTION_TOKENS: Final = 114
-SKILL_CREATION_TOKENS: Final = 162
-
 SELF_EVOLUTION_TITLE: Final = "Self-Evolution"
 SELF_EVOLUTION: Final = """\
 You may rewrite your SOUL.md with write_file, to suit the people you work with:

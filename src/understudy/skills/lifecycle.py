@@ -43,8 +43,3 @@ _WITH_GRANTS: Final[Mapping[tuple[Visibility, bool], Visibility]] = {
 def after_grants(visibility: Visibility, *, granted: bool) -> Visibility:
     """The visibility once grants were given or taken; `granted` tells whether any are left."""
     return _WITH_GRANTS[visibility, granted]
-
-
-def after_demotion(*, granted: bool) -> Visibility:
-    """The visibility of a skill that is no longer public."""
-    return after_grants(Visibility.PRIVATE, granted=granted)

@@ -8,15 +8,13 @@ from understudy.evolution.postscript import postscript
 from understudy.evolution.sections import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
-    SELF_EVOLUTION_TOKENS,
     SKILL_CREATION,
-    SKILL_CREATION_TOKENS,
 )
 from understudy.i18n.locales import LOCALES
 
 CEILINGS = {
-    "self-evolution": (f"## {SELF_EVOLUTION_TITLE}\n\n{SELF_EVOLUTION}", SELF_EVOLUTION_TOKENS),
-    "skill creation": (SKILL_CREATION, SKILL_CREATION_TOKENS),
+    "self-evolution": (f"## {SELF_EVOLUTION_TITLE}\n\n{SELF_EVOLUTION}", 114),
+    "skill creation": (SKILL_CREATION, 162),
     **{f"nudge 70 {locale}": (nudge_text("70", locale), 38) for locale in LOCALES},
     **{f"nudge 90 {locale}": (nudge_text("90", locale), 58) for locale in LOCALES},
     **{f"postscript {locale}": (postscript(locale), 42) for locale in LOCALES},

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.skill_store import make_skill
 from understudy.skills.access import Access, Reason, access
-from understudy.skills.lifecycle import STATUS, VISIBILITY, after_demotion, after_grants
+from understudy.skills.lifecycle import STATUS, VISIBILITY, after_grants
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 
 # The skill, and for its owner, a granted agent, a granted user and a stranger: why it is open.
@@ -89,11 +89,6 @@ def test_grants_make_a_private_skill_internal_and_back(
 ) -> None:
     assert after_grants(before, granted=granted) is after
     VISIBILITY.check(before, after)
-
-
-def test_a_skill_that_is_public_no_more_is_open_to_whom_it_was_granted() -> None:
-    assert after_demotion(granted=True) is Visibility.INTERNAL
-    assert after_demotion(granted=False) is Visibility.PRIVATE
 
 
 @pytest.mark.parametrize(("before", "after"), [*product(SkillStatus, repeat=2)])

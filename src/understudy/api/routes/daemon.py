@@ -6,10 +6,10 @@ from fastapi.responses import PlainTextResponse, Response
 from understudy.api.gate import GatedRoute, require_ready
 from understudy.api.parts import Caller, Parts
 from understudy.core.principal import Role
+from understudy.telemetry.metrics import CONTENT_TYPE
 from understudy.wire.runtime import StatusView
 
 router = APIRouter(tags=["daemon"], route_class=GatedRoute)
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @router.get("/healthz", operation_id="probes.health", response_class=PlainTextResponse)
@@ -28,7 +28,7 @@ async def readiness(parts: Parts) -> PlainTextResponse:
 @router.get("/metrics", operation_id="metrics.read", response_class=PlainTextResponse)
 def metrics(parts: Parts) -> Response:
     """Counters in the text format of Prometheus."""
-    return Response(parts.metrics.render(), media_type=METRICS_TYPE)
+    return Response(parts.metrics.render(), media_type=CONTENT_TYPE)
 
 
 @router.get("/v1/status", operation_id="status.read")
