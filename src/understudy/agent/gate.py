@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 from understudy.agent.circumstances import Circumstances
 from understudy.agent.daemon_rules import rules_in
+from understudy.agents.ports import require_agent
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.errors import DamagedRecord, Invalid, NotFound
 from understudy.core.text import preview
@@ -126,10 +127,7 @@ def _daemon_rules(unit: RunUnit) -> tuple[Rule, ...]:
 
 
 def _agent_rules(unit: RunUnit, agent_id: str) -> tuple[Rule, ...]:
-    agent = unit.agents.get(agent_id)
-    if agent is None:
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
-    return read_document(agent.permissions)
+    return read_document(require_agent(unit, agent_id).permissions)
 
 
 def _session_rules(session: Session | None) -> SessionRules:

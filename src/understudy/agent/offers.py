@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from understudy.agent.circumstances import HIDDEN, Circumstances, is_hidden
 from understudy.agent.gate import Gatekeeper
 from understudy.agents.model import DEFAULT_AGENT_ID, Agent
+from understudy.agents.ports import require_agent
 from understudy.agents.switches import hidden_tools
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -99,9 +100,7 @@ class ToolOffers:
         with self.units.read() as unit:
             session = None if session_id is None else require_session(unit, session_id)
             agent_id = agent_id or (session.agent_id if session else DEFAULT_AGENT_ID)
-            agent = unit.agents.get(agent_id)
-            if agent is None:
-                raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+            agent = require_agent(unit, agent_id)
             circumstances = self.gatekeeper.circumstances(unit, agent_id, session)
         # A server whose tools are hidden may never have been asked what it has.
         if is_hidden(name, session):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, Agent, ContextFile
+from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, ContextFile
 from understudy.agents.ports import AgentUnit
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
@@ -172,14 +172,6 @@ def check_size(name: str, content: str) -> None:
             domain="agents",
             detail=f"{name} may have at most {MAX_CONTEXT_FILE_BYTES} bytes",
         )
-
-
-def require_agent(unit: AgentUnit, agent_id: str) -> Agent:
-    """The agent, or `NotFound`."""
-    agent = unit.agents.get(agent_id)
-    if agent is None:
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
-    return agent
 
 
 def _changed(name: str) -> Conflict:

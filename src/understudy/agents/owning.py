@@ -1,8 +1,7 @@
 """Who may change an agent: its owner, and admins."""
 
-from understudy.agents.keeping import require_agent
 from understudy.agents.model import Agent
-from understudy.agents.ports import AgentUnit
+from understudy.agents.ports import AgentUnit, require_agent
 from understudy.core.errors import Rejected
 from understudy.core.principal import Principal, Role
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from understudy.agents.model import Agent, ContextFile
 from understudy.core.audit import AuditStore
+from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 
 
@@ -89,3 +90,11 @@ class AgentUnits(Protocol):
     def read(self) -> AbstractContextManager[AgentUnit]: ...
 
     def write(self) -> AbstractContextManager[AgentUnit]: ...
+
+
+def require_agent(unit: AgentUnit, agent_id: str) -> Agent:
+    """The agent, or `NotFound`."""
+    agent = unit.agents.get(agent_id)
+    if agent is None:
+        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    return agent

@@ -13,7 +13,6 @@ from understudy.agents.keeping import (
     check_size,
     in_force,
     keep_version,
-    require_agent,
     require_version,
     shown_version,
 )
@@ -25,7 +24,7 @@ from understudy.agents.model import (
     ContextFile,
 )
 from understudy.agents.owning import check_for_admins, require_owned
-from understudy.agents.ports import AgentUnit, AgentUnits
+from understudy.agents.ports import AgentUnit, AgentUnits, require_agent
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
 from understudy.core.clock import Clock

@@ -11,13 +11,12 @@ from understudy.agents.keeping import (
     check_size,
     in_force,
     keep_version,
-    require_agent,
     require_version,
     shown_version,
 )
 from understudy.agents.model import Agent, ContextFile
 from understudy.agents.overlay import PER_USER
-from understudy.agents.ports import AgentUnit, AgentUnits
+from understudy.agents.ports import AgentUnit, AgentUnits, require_agent
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Rejected
 from understudy.core.ids import check_caller_id

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.agents.keeping import require_agent
+from understudy.agents.ports import require_agent
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from understudy.agents.model import DEFAULT_AGENT_ID
+from understudy.agents.ports import require_agent
 from understudy.core import audit
-from understudy.core.errors import Conflict, Invalid, NotFound
+from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.scope import Gate, Scope
@@ -72,8 +73,7 @@ def new_session(
     """The session as it begins; a sidechain takes its parent's persona and narrows its scopes."""
     parent = _parent(unit, wanted)
     agent_id = wanted.agent_id or (parent.agent_id if parent else DEFAULT_AGENT_ID)
-    if unit.agents.get(agent_id) is None:
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    require_agent(unit, agent_id)
     capabilities, credentials = wanted.capabilities, wanted.credentials
     if parent is not None:
         capabilities = _narrowed(effective_capability_scope(parent), capabilities)

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from understudy.agents.ports import require_agent
 from understudy.core import audit
-from understudy.core.errors import NotFound
 from understudy.core.ids import check_caller_id
 from understudy.skills import denials
 from understudy.skills.author import Acknowledged, Author
@@ -50,8 +50,8 @@ def grant_agent(
 ) -> Skill:
     """Let an agent use a skill, perhaps in one version only; the same grant again changes nothing."""
     pin = version if version is not None and version > 0 else None
-    if not is_agent(change.unit, agent_id):
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    # While a slug is held, it stays.
+    require_agent(change.unit, agent_id)
     if pin is not None and change.unit.skills.version(skill.skill_id, pin) is None:
         raise denials.version_not_found(skill.slug, pin)
     known = agent_grant(change.unit, skill, agent_id)

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable
-from understudy.skills.access import Reason, access
+from understudy.skills.access import Reason, access_of
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.model import Offer
 from understudy.skills.offered import Offered
@@ -60,12 +60,7 @@ class KeptOffers:
     ) -> _Answer:
         offered, is_whole = [], True
         for offer in offers:
-            decision = access(
-                offer.skill,
-                agent_granted=offer.agent_grant is not None,
-                user_granted=offer.user_grant is not None,
-                user_id=user_id,
-            )
+            decision = access_of(offer, user_id)
             if not decision.allowed:
                 continue
             try:

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from understudy.agents.ports import require_agent
 from understudy.core.clock import Clock
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills import denials, refusals
-from understudy.skills.access import Access, Reason, access
+from understudy.skills.access import Access, Reason, access_of
 from understudy.skills.archive import write_archive
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.checks import is_id, is_live, is_owner
@@ -184,8 +185,7 @@ class SkillLibrary:
         """
         who = {"agent_id": agent_id, "user_id": principal.user_id}
         with self._units.read() as unit:
-            if unit.agents.get(agent_id) is None:
-                raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+            require_agent(unit, agent_id)
             offers = {offer.skill.skill_id: offer for offer in unit.skills.offers(**who)}
             for skill_id in unit.skill_grants.of_agent(agent_id).keys() - offers.keys():
                 offer = unit.skills.offer(skill_id, **who)
@@ -228,17 +228,8 @@ def _require_owner(skill: Skill, principal: Principal) -> None:
         raise denials.not_yours(skill.slug)
 
 
-def _decide(offer: Offer, user_id: str) -> Access:
-    return access(
-        offer.skill,
-        agent_granted=offer.agent_grant is not None,
-        user_granted=offer.user_grant is not None,
-        user_id=user_id,
-    )
-
-
 def _answer(offer: Offer, user_id: str) -> Answer:
-    decision = _decide(offer, user_id)
+    decision = access_of(offer, user_id)
     pinned = offer.agent_grant.pinned_version if offer.agent_grant else None
     version = offer.skill.version if pinned is None else pinned
     return Answer(access=decision, version=version if decision.allowed else None, skill=offer.skill)
@@ -250,5 +241,5 @@ def _agent_skill(offer: Offer, user_id: str) -> AgentSkill:
         skill=offer.skill,
         granted=grant is not None,
         pinned_version=None if grant is None else grant.pinned_version,
-        allowed=_decide(offer, user_id).allowed,
+        allowed=access_of(offer, user_id).allowed,
     )
