@@ -16,6 +16,7 @@ from understudy.api.problems import Refusal, refusal_of
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.errors import UnderstudyError
 from understudy.core.request import current_request_id
+from understudy.core.text import printable
 
 log = structlog.get_logger()
 
@@ -74,9 +75,7 @@ def _resource_id(request: Request, operation_id: str) -> str:
     body = getattr(request.state, "body", None)
     if field is not None and isinstance(body, dict):
         named = str(body.get(field) or "")
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in named)[
-        :MAX_ID_CHARS
-    ]
+    return printable(named)[:MAX_ID_CHARS]
 
 
 def _record(parts: AppParts, entry: AuditEntry) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from understudy.core.text import preview
+from understudy.core.text import preview, printable
 from understudy.evolution.named_requests import asks_to_delete, asks_to_publish
 from understudy.evolution.wording import Consent, reads_as
 from understudy.redaction.scrub import scrub as without_secrets
@@ -145,8 +145,7 @@ def _showable(name: str, scrub: Scrub) -> str:
     """
     if scrub(name) != name:
         return ""
-    short = preview(name, MAX_SHOWN_CHARS)
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in short)
+    return printable(preview(name, MAX_SHOWN_CHARS))
 
 
 # By tool and action. Patching is not among them: what it changes is a version that can be taken back.

@@ -6,7 +6,7 @@ from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
 from understudy.core.request import current_request_id
-from understudy.core.text import preview
+from understudy.core.text import preview, printable
 from understudy.sessions.ports import SessionUnit, Units
 from understudy.skills.author import Author
 
@@ -25,13 +25,12 @@ def record_refusal(
 ) -> None:
     """Write down that a change was refused; a refusal stands whether or not this can be written."""
     run = f" in {author.run_id}" if author.run_id else ""
-    printable = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in ref)
     entry = AuditEntry(
         at_ms=clock.now_ms(),
         actor=author.principal.actor,
         action=action,
         resource=action.partition(".")[0],
-        resource_id=preview(printable, MAX_REF_CHARS),
+        resource_id=preview(printable(ref), MAX_REF_CHARS),
         outcome=Outcome.REFUSED,
         reason=f"{error.domain}/{error.code}{run}",
         request_id=current_request_id.get(),
