@@ -12,12 +12,12 @@ from structlog.testing import capture_logs
 from tests.contract.conftest import House
 from tests.support.school import OFF, ON, School
 from tests.support.workshop import Probe, arrived, until
+from understudy.core.clock import DAY_MS
 from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
 from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin, Source
-from understudy.memory.policy import DAY_MS
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind

@@ -9,10 +9,11 @@ import pytest
 from tests.support.factories import ALICE
 from tests.support.review_desk import ReviewDesk
 from tests.support.workshop import make_settings
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.learnings.model import Action, CandidateState, Kind, Tier
 from understudy.providers.registry import Routes
-from understudy.review.dry_run import DAY_MS, DryRun, dry_run, look
+from understudy.review.dry_run import DryRun, dry_run, look
 from understudy.storage.unit import SqlUnits
 
 pytestmark = pytest.mark.anyio

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from tests.contract.conftest import House
 from tests.support.archive import KEPT_TEXTS, Archive, archive_of, make_evidence, make_record
 from tests.support.factories import ALICE, NOW, ODD_TEXTS, make_run
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord, InvalidTransition, NotFound, Unavailable
 from understudy.core.page import PageRequest
-from understudy.memory.policy import DAY_MS
 from understudy.memory.record import Pointer, SemanticCapture, pointer_to
 from understudy.runs.model import RunStatus
 from understudy.storage.run_memory_files import FileRunMemories

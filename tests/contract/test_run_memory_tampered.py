@@ -12,9 +12,10 @@ from tests.contract.conftest import House
 from tests.support.archive import Archive, archive_of, make_record, safe_file, write_file
 from tests.support.factories import make_agent, make_session
 from understudy.core.bell import Bell
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import PageRequest
-from understudy.memory.policy import DAY_MS, policy_in
+from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemoryRecord, record_json
 from understudy.memory.report import Reason as Told
 from understudy.retrieval.inspection import MemoryInspection

@@ -9,9 +9,9 @@ from tests.support.factories import ALICE, ODD_TEXTS
 from tests.support.memories import record_of, set_policy
 from tests.support.school import OFF, ON, School
 from tests.support.workshop import Probe
+from understudy.core.clock import DAY_MS
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin, Sensitivity, Source
-from understudy.memory.policy import DAY_MS
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import session_scope
 from understudy.settings import Settings

@@ -10,6 +10,7 @@ from tests.contract.conftest import House
 from tests.support.factories import NOW, make_run
 from tests.support.skilled import ANN, BOB, OK_MD, ROOT, Skilled, author, make_skilled
 from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import NotFound
 from understudy.core.principal import Principal
 from understudy.guard.scan import scan_bundle
@@ -17,7 +18,7 @@ from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local_skills import LocalSkills
-from understudy.skills.usage import DAY_MS, NO_VERSION, Listing, Usage
+from understudy.skills.usage import NO_VERSION, Listing, Usage
 from understudy.skills.usage_upkeep import KEPT_DAYS, UsageUpkeep
 from understudy.skills.uses import Use
 from understudy.storage.unit import SqlUnits

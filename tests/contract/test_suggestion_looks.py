@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from tests.contract.conftest import House
 from tests.support.factories import ALICE, NOW, make_agent, make_run
 from tests.support.suggested import SKILL_ID, STEPS, Week, tool_result
+from understudy.core.clock import DAY_MS
 from understudy.evolution.habits import PER_AGENT
 from understudy.evolution.suggesting import MOST_AT_ONCE, MOST_OPEN, REST_MS
 from understudy.learnings.candidates import CandidateService
 from understudy.runs.model import RunStatus
-from understudy.skills.usage import DAY_MS
 from understudy.storage.postgres import SUGGESTIONS_LOCK
 
 

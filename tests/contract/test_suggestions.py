@@ -8,6 +8,7 @@ from tests.contract.conftest import House
 from tests.support.factories import ALICE, NOW, make_agent, make_session
 from tests.support.skill_store import make_skill
 from tests.support.suggested import SKILL_ID, STEPS, Week
+from understudy.core.clock import DAY_MS
 from understudy.core.page import PageRequest
 from understudy.evolution.resting import COOLDOWN_MS
 from understudy.evolution.suggesting import (
@@ -22,7 +23,6 @@ from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.usage import DAY_MS
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from understudy.assets.keeping import AssetContent, keep, read_asset, require_as
 from understudy.assets.model import Asset, AssetDraft, AssetReference, Cleanup
 from understudy.assets.ports import AssetUnit
 from understudy.core import audit
-from understudy.core.clock import Clock
+from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import Conflict, Invalid, Unavailable
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -19,8 +19,8 @@ from understudy.sessions.ports import Units
 log = structlog.get_logger()
 
 # Somebody may have uploaded a file and be about to send the input that names it.
-GRACE_MS: Final = 24 * 3600 * 1000
-MAX_AGE_MS: Final = 100 * 365 * 24 * 3600 * 1000
+GRACE_MS: Final = DAY_MS
+MAX_AGE_MS: Final = 100 * 365 * DAY_MS
 MAX_COLLECTED: Final = 1000
 
 

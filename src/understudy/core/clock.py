@@ -1,7 +1,9 @@
 """Time as integer milliseconds, from one replaceable clock."""
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
+
+DAY_MS: Final = 24 * 3600 * 1000
 
 
 class Clock(Protocol):

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from understudy.core.bell import Bell
+from understudy.core.clock import DAY_MS
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
 from understudy.deliveries.sending import Sender
@@ -41,7 +42,7 @@ SUGGESTIONS_LOOK_S: Final = 900.0
 SUGGESTIONS_SETTLE_S: Final = REST_MS / 1000 + 5.0
 SWEEP_EVERY_S: Final = 3600.0
 RETRY_S: Final = 1.0
-RESPONSES_KEPT_MS: Final = 24 * 3600 * 1000
+RESPONSES_KEPT_MS: Final = DAY_MS
 UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
 
 Chore = Callable[[], Awaitable[None]]

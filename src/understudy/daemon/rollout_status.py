@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.clock import Clock
+from understudy.core.clock import DAY_MS, Clock
 from understudy.daemon.health import warning
 from understudy.rollout.caveats import day_of
 from understudy.rollout.keeping import MountKeeper, Trouble, TroubleCode
@@ -37,7 +37,6 @@ WORDS: Final[Mapping[TroubleCode, tuple[str, str]]] = {
 HELD: Final = "rollout_held"
 DEMOTED: Final = "rollout_demoted"
 ENDING: Final = "rollout_source_ends"
-DAY_MS: Final = 24 * 3600 * 1000
 DEMOTED_SHOWN_MS: Final = 7 * DAY_MS
 # Time enough to learn the procedure anew.
 ENDING_SHOWN_MS: Final = 3 * DAY_MS

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 import structlog
 
-from understudy.core.clock import Clock
+from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.core.principal import DAEMON
 from understudy.evolution.habits import Habits
@@ -43,7 +43,7 @@ from understudy.skills.usage import Usage
 log = structlog.get_logger()
 
 # What nobody decides on is taken back by then.
-KEPT_MS: Final = 30 * 24 * 3600 * 1000
+KEPT_MS: Final = 30 * DAY_MS
 # Daemons that share a database share a look.
 REST_MS: Final = 60 * 1000
 # People read these: not many at once, and none on top of many.

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.clock import DAY_MS
 from understudy.evolution.sequences import Repeated, overlap
 from understudy.evolution.suggestions import Suggestion
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.skills.usage import Usage
 
 WINDOW_DAYS: Final = 7
-WINDOW_MS: Final = WINDOW_DAYS * 24 * 3600 * 1000
+WINDOW_MS: Final = WINDOW_DAYS * DAY_MS
 
 # So many runs must have been seen before figures mean anything.
 MIN_ENDED: Final = 5

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
-from understudy.core.clock import Clock
+from understudy.core.clock import DAY_MS, Clock
 from understudy.core.unseen import hidden_in, is_unseen
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
@@ -22,7 +22,6 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.ports import LearningUnit
 from understudy.learnings.taint import untrusted_sources
-from understudy.memory.policy import DAY_MS
 from understudy.memory.ports import MemoryUnit
 from understudy.memory.record import RunMemoryRecord
 from understudy.redaction.marker import cut

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from understudy.memory.policy import DAY_MS
+from understudy.core.clock import DAY_MS
 from understudy.memory.record import RunMemoryRecord
 
 # So far the clocks of those who write and read may be apart.

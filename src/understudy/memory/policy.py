@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, Invalid
 from understudy.core.pointer import pointer
 from understudy.runtime.service import HasRevisions, current_revision
 
 SETTING: Final = "run_memory_policy"
-DAY_MS: Final = 24 * 3600 * 1000
 MAX_TRACKED: Final = 10_000
 MAX_NUMBER: Final = 2**53 - 1
 

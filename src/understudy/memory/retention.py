@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.memory.policy import DAY_MS, RunMemoryPolicy
+from understudy.core.clock import DAY_MS
+from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.record import Pointer, SemanticCapture
 
 # So long something may still be learned from a record that is no longer among the newest.

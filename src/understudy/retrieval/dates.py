@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from understudy.core.clock import DAY_MS
+
 _MONTHS: Final = (
     "january",
     "february",
@@ -97,7 +99,7 @@ def _period(start: datetime, end: datetime, span: tuple[float, int], words: str)
         start_ms=round(start.timestamp() * 1000),
         end_ms=round(end.timestamp() * 1000),
         points=points,
-        slack_ms=days * 86_400_000,
+        slack_ms=days * DAY_MS,
         words=words,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.learnings.model import (
     Action,
@@ -28,7 +29,6 @@ DEFAULT_DAYS: Final = 7
 MAX_DAYS: Final = 90
 # So many of those that wait, and as many of those that were decided.
 MAX_LOOKED_AT: Final = 1000
-DAY_MS: Final = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, Invalid
 from understudy.learnings.capture_settings import (
     MAX_CANDIDATES_PER_RUN,
@@ -39,7 +40,7 @@ CODE: Final = "invalid_learning_policy"
 MAX_RULES: Final = 200
 MAX_NAME_CHARS: Final = 200
 MAX_TIMEOUT_MS: Final = 120_000
-MAX_EXPIRY_MS: Final = 100 * 366 * 24 * 3600 * 1000
+MAX_EXPIRY_MS: Final = 100 * 366 * DAY_MS
 MAX_NUMBER: Final = 2**31 - 1
 MAX_STOPS: Final = 16
 # More runs than anybody would wait for.

@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+from understudy.core.clock import DAY_MS
 from understudy.tools.base import ToolError
 from understudy.tools.paths import open_directory, parse_path, readable_errors
 from understudy.tools.place import WORKTREES, Place
@@ -22,7 +23,7 @@ log = structlog.get_logger()
 
 MAX_NAME_CHARS: Final = 100
 MAX_TRIES: Final = 1000
-KEPT_MS: Final = 7 * 24 * 3600 * 1000
+KEPT_MS: Final = 7 * DAY_MS
 # Of a folder that is being filled and has no name yet.
 MAKING: Final = ".making-"
 IGNORED: Final = ".gitignore"

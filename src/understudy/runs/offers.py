@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
+from understudy.core.clock import DAY_MS
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.runs.events import run_event
@@ -18,7 +19,7 @@ from understudy.runs.ports import RunUnit
 from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
 from understudy.sessions.ports import require_session
 
-OPEN_MS: Final = 7 * 24 * 3600 * 1000
+OPEN_MS: Final = 7 * DAY_MS
 
 
 def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -> Request:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from understudy.core.clock import DAY_MS
 from understudy.runs.model import RunStatus
 
 Outcome: TypeAlias = Literal["succeeded", "failed", "abandoned"]
@@ -17,7 +18,6 @@ OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
 }
 # Of a skill that lies in a folder or was promoted.
 NO_VERSION: Final = 0
-DAY_MS: Final = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

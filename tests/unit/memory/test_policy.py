@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.factories import NOW
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.memory.policy import (
-    DAY_MS,
     DEFAULT,
     SETTING,
     RunMemoryPolicy,

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.factories import NOW
-from understudy.memory.policy import DAY_MS, RunMemoryPolicy
+from understudy.core.clock import DAY_MS
+from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.record import Pointer, SemanticCapture
 from understudy.memory.retention import doomed, newest_first
 

@@ -3,9 +3,10 @@
 import time
 from dataclasses import replace
 
+from understudy.core.clock import DAY_MS
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
-from understudy.skills.usage import DAY_MS, OUTCOMES, Usage, UsedBy, day_begin, day_of, totals
+from understudy.skills.usage import OUTCOMES, Usage, UsedBy, day_begin, day_of, totals
 
 
 def used(status: RunStatus, runs: int, *, version: int = 1, at: int = 5) -> UsedBy:

@@ -9,8 +9,9 @@ from understudy.api.paging import Paging
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
 from understudy.api.views.skill_usage import usage_view
+from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
-from understudy.skills.usage import DAY_MS, day_begin
+from understudy.skills.usage import day_begin
 from understudy.wire.skill_usage import SkillUsage
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
