@@ -2,7 +2,7 @@
 
 from understudy.rollout.ports import RolloutUnit
 from understudy.runs.model import Run
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.sidechains import Spawn, spawns_of
 
 
 def recorded_for(unit: RolloutUnit, run: Run) -> str | None:
@@ -29,7 +29,6 @@ def recorded_for(unit: RolloutUnit, run: Run) -> str | None:
 
 def _alike(unit: RolloutUnit, run_id: str, like: Spawn) -> list[Spawn]:
     """The sidechains of one label that a run made, oldest first."""
-    made = filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))
-    alike = [spawn for spawn in made if spawn.label == like.label]
+    alike = [spawn for spawn in spawns_of(unit, run_id) if spawn.label == like.label]
     # Of those of one moment the ids of runs tell which came first; those of sessions do not.
     return sorted(alike, key=lambda spawn: (spawn.created_at_ms, spawn.first_run_id))

@@ -8,6 +8,7 @@ from understudy.rollout.model import EvidenceKind, Proof, Rollout
 from understudy.runs.model import Run, RunStatus
 from understudy.runs.ports import RunUnit
 from understudy.sessions.journal import own_text
+from understudy.sessions.sidechains import spawns_of
 
 # A run that somebody stopped says nothing about a skill, and neither does one that goes on.
 SPEAKING: Final = frozenset({RunStatus.COMPLETED, RunStatus.FAILED})
@@ -54,7 +55,7 @@ class Claim:
 def proof_of(unit: RunUnit, run: Run, rollout: Rollout, claim: Claim) -> Proof:
     """Executed where those who carried the definition out in this attempt show it themselves.
 
-    What whoever had them carry it out says of it proves nothing: he may say what he likes.
+    The word of the run that had them do it proves nothing: it can say anything.
     """
     carriers = [it for it in _carriers(unit, run, rollout) if _counts(it, rollout, claim.kind)]
     successes = {shown_by(unit, it, claim.marker).success for it in carriers}
@@ -70,7 +71,7 @@ def same_execution(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
     if asking is not None:
         yield asking
     elif run.skill_fingerprint != rollout.fingerprint:
-        yield from (each.run_id for each in _carried_out_for(unit, run.run_id, rollout))
+        yield from (each.run_id for each in carried_out_for(unit, run.run_id, rollout.fingerprint))
 
 
 def beside(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
@@ -80,7 +81,7 @@ def beside(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
     """
     asking = _asking(unit, run, rollout)
     if asking is not None:
-        yield from (each.run_id for each in _carried_out_for(unit, asking, rollout))
+        yield from (each.run_id for each in carried_out_for(unit, asking, rollout.fingerprint))
 
 
 def _asking(unit: RunUnit, run: Run, rollout: Rollout) -> str | None:
@@ -95,13 +96,14 @@ def _carriers(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[Run]:
     """The run itself, or those of its own sidechains, that carried exactly this definition out."""
     if run.skill_fingerprint == rollout.fingerprint:
         return iter((run,))
-    return _carried_out_for(unit, run.run_id, rollout)
+    return carried_out_for(unit, run.run_id, rollout.fingerprint)
 
 
-def _carried_out_for(unit: RunUnit, run_id: str, rollout: Rollout) -> Iterator[Run]:
-    spawns = filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))
+def carried_out_for(unit: RunUnit, run_id: str, fingerprint: str) -> Iterator[Run]:
+    """The runs of sidechains that carried a definition out for a run."""
+    spawns = spawns_of(unit, run_id)
     runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))
-    return (each for each in runs if each.skill_fingerprint == rollout.fingerprint)
+    return (each for each in runs if each.skill_fingerprint == fingerprint)
 
 
 def _counts(run: Run, rollout: Rollout, kind: EvidenceKind) -> bool:

@@ -10,6 +10,7 @@ from understudy.rollout.stand_ins import UNRECORDED
 from understudy.runs.execute import MAX_RUN_EVENTS
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind
+from understudy.sessions.sidechains import spawns_of
 
 SUCCESS = Opinion(verdict=Verdict.SUCCEEDED, reason="")
 
@@ -36,9 +37,8 @@ def _unrecorded(unit: RolloutUnit, run_id: str) -> int:
     """How many calls of a run, and of the sidechains that it made, were not answered."""
     results = unit.journal.read(run_id=run_id, kinds=(EventKind.TOOL_RESULT,), limit=MAX_RUN_EVENTS)
     own = sum(str(it.data.get("content", "")).startswith(UNRECORDED) for it in results)
-    spawns = filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))
     # Sessions go only a few levels deep.
-    return own + sum(_unrecorded(unit, spawn.first_run_id) for spawn in spawns)
+    return own + sum(_unrecorded(unit, spawn.first_run_id) for spawn in spawns_of(unit, run_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

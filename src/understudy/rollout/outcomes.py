@@ -7,9 +7,11 @@ from typing import Final, cast
 
 import structlog
 
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.evidence import carried_out_for
 from understudy.rollout.holding import hold_for_review
 from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.rollout.outcome import Outcome, SkillUse, UseOutcome, outcome_of
@@ -27,7 +29,7 @@ log = structlog.get_logger()
 
 BATCH: Final = 200
 # What nobody noted for so long says nothing of today.
-LOOK_BACK_MS: Final = 7 * 24 * 3600 * 1000
+LOOK_BACK_MS: Final = 7 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,7 @@ def ended_use(unit: RolloutUnit, use: SkillUse) -> Ended | None:
     """What became of a use; None as long as its run, or what it had carried out for it, goes on."""
     try:
         run = require_run(unit, use.run_id)
-        carried_out = tuple(_carrying_out(unit, use))
+        carried_out = tuple(carried_out_for(unit, use.run_id, use.fingerprint))
     except DamagedRecord:
         # Nobody can tell any more.
         return Ended(use=use, outcome=Outcome.ABANDONED)
@@ -158,13 +160,6 @@ def ended_use(unit: RolloutUnit, use: SkillUse) -> Ended | None:
         return None
     decisive = (it for it in carried_out if outcome_of([it.status]) is outcome)
     return Ended(use=use, outcome=outcome, run=next(decisive, None))
-
-
-def _carrying_out(unit: RolloutUnit, use: SkillUse) -> Iterator[Run]:
-    """The runs of sidechains that carried the definition out for a run."""
-    spawns = filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(use.run_id)))
-    runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))
-    return (run for run in runs if run.skill_fingerprint == use.fingerprint)
 
 
 def _concerned(unit: RolloutUnit, run: Run) -> Iterator[str]:

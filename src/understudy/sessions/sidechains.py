@@ -1,6 +1,6 @@
 """Sidechains: how deep and how wide sessions may have sessions below them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -105,6 +105,11 @@ def check_room(unit: HasSidechains, parent: Session) -> None:
             f"a session has at most {MAX_LIVE} sidechains at work; wait for one or cancel it",
             width=MAX_LIVE,
         )
+
+
+def spawns_of(unit: HasSidechains, run_id: str) -> Iterator[Spawn]:
+    """How each sidechain came to be that a run made."""
+    return filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))
 
 
 def _limit(detail: str, **limit: int) -> Conflict:
