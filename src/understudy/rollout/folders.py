@@ -2,9 +2,12 @@
 
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from understudy.skills.bundle import Bundle
+
+# Below the home; in it a folder for each learning.
+PLACE: Final = ("skills", "procedural")
 
 
 class Folders(Protocol):

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import UnderstudyError
+from understudy.rollout.folders import PLACE
 from understudy.skills.bundle import Bundle
 from understudy.skills.folder import read_open_folder
 from understudy.skills.folder_stamp import stamp_of
 from understudy.storage import bundle_folders as folders
 from understudy.storage.files import made, opened
 
-PLACE: Final = ("skills", "procedural")
 _NO_FOLDER: Final = frozenset({errno.ENOTDIR, errno.ELOOP})
 
 

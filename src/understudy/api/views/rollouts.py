@@ -4,32 +4,21 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from understudy.api.views.memory import scope_view
+from understudy.rollout.actions import actions_of
 from understudy.rollout.confidence import Tally
+from understudy.rollout.folders import PLACE
 from understudy.rollout.guards import Reason
 from understudy.rollout.model import Definition, Evidence, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.service import Counted, Detail
 from understudy.rollout.stages import Stage
 from understudy.rollout.uses import Uses
 from understudy.skills.diff import BundleDiff
+from understudy.skills.limits import MANIFEST
 from understudy.wire import rollouts as wire
 from understudy.wire.skills import SkillFileDiff, SkillRuntime
-
-FOLDER: Final = ("skills", "procedural")
-MAIN: Final = "SKILL.md"
-_ON_ITS_WAY: Final[tuple[wire.Action, ...]] = ("promote", "result", "trial", "hold", "revoke")
-# What a caller can do in each stage, by the name of the route.
-ACTIONS: Final[Mapping[Stage, tuple[wire.Action, ...]]] = {
-    Stage.DRAFT: _ON_ITS_WAY,
-    Stage.VERIFIED: _ON_ITS_WAY,
-    Stage.CANARY: _ON_ITS_WAY,
-    Stage.ACTIVE: ("result", "revoke"),
-    Stage.REVOKED: ("promote", "rollback"),
-}
-
-_NOT_WHILE_HELD: Final[frozenset[wire.Action]] = frozenset({"hold", "rollback"})
 
 
 def summary_view(counted: Counted, *, home: Path | None = None) -> wire.RolloutSummary:
@@ -108,15 +97,15 @@ def _fields(counted: Counted, home: Path | None) -> dict[str, Any]:
         "canary_failure_count": counts.canary_failure_count,
         "evidence_refs": [_evidence_view(each) for each in counted.evidence],
         "lifecycle_events": [event_view(each) for each in counted.events],
-        "actions": _actions(record),
+        "actions": list(actions_of(record)),
     }
 
 
 def _places(record: Rollout, home: Path | None) -> dict[str, str]:
     if home is None:
         return {}
-    root = home.joinpath(*FOLDER)
-    return {"skill_root": str(root), "skill_path": str(root / record.source_learning_id / MAIN)}
+    root = home.joinpath(*PLACE)
+    return {"skill_root": str(root), "skill_path": str(root / record.source_learning_id / MANIFEST)}
 
 
 def _said(definition: Definition) -> dict[str, Any]:
@@ -139,13 +128,6 @@ def _ended(record: Rollout) -> dict[str, Any]:
         "revoked_at_ms": record.revoked_at_ms,
         "revoked_reason": record.revoked_reason,
     }
-
-
-def _actions(record: Rollout) -> list[wire.Action]:
-    actions = ACTIONS[record.status]
-    if record.held_reason is None:
-        return [*actions]
-    return [*(it for it in actions if it not in _NOT_WHILE_HELD), "release"]
 
 
 def _evidence_view(evidence: Evidence) -> wire.RolloutEvidence:
