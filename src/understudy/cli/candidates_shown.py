@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from understudy.cli import screen
-from understudy.cli.screen import one_line, visible
+from understudy.cli.screen import Pairs, one_line, visible
 
 if TYPE_CHECKING:
     from understudy.wire.learning_policy import CandidateExplainView, RuleTraceView
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     )
     from understudy.wire.memory import LearningScopeView
 
-Pairs = list[tuple[str, object]]
 # What a list shows of a long content.
 LISTED_CHARS: Final = 160
 COLUMNS: Final = ("candidate", "state", "kind", "scope", "made", "automation", "content")

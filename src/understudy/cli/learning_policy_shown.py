@@ -6,7 +6,7 @@ from understudy.cli import screen
 from understudy.cli.cadences import span_words
 from understudy.cli.candidates_shown import scope_words
 from understudy.cli.output import note
-from understudy.cli.screen import count, one_line, visible
+from understudy.cli.screen import Pairs, count, one_line, visible
 
 if TYPE_CHECKING:
     from understudy.wire.learning_policy import (
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         SemanticCaptureView,
     )
 
-Pairs = list[tuple[str, object]]
 MODES: Final = {
     "manual_only": "people decide, and automation does not look",
     "shadow": "people decide, and automation notes what it would have done",

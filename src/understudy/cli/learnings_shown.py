@@ -12,12 +12,11 @@ from understudy.cli.candidates_shown import (
     scope_words,
     source_words,
 )
-from understudy.cli.screen import visible
+from understudy.cli.screen import Pairs, visible
 
 if TYPE_CHECKING:
     from understudy.wire.learnings import LearningView
 
-Pairs = list[tuple[str, object]]
 COLUMNS: Final = ("learning", "status", "kind", "scope", "published", "by", "content")
 
 

@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.cli import screen
 from understudy.cli.calls_shown import call_lines, diff_lines, shortened
-from understudy.cli.screen import visible
+from understudy.cli.screen import Pairs, visible
 
 if TYPE_CHECKING:
     from understudy.wire.runs import RunView
     from understudy.wire.waiting import ApprovalView, AskedView, QuestionView
 
-Pairs = list[tuple[str, object]]
 SEE_ALL = "v shows all"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from understudy.cli.answering import ask_questions
 from understudy.cli.deciding import settle
-from understudy.cli.needs import outlook
+from understudy.cli.needs import DECIDED, outlook
 from understudy.cli.offers import is_offer
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from understudy.wire.runs import RunView
     from understudy.wire.waiting import ApprovalView, QuestionView
 
-DECIDED: Final = {"allow": "allowed", "deny": "denied"}
 SAID: Final = {"allow": "accepted", "deny": "declined"}
 SKIP: Final = "/skip"
 # What became of one thing and of the run that waited for it, if one did; None: left for later.

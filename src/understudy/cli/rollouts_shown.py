@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.cli import screen
 from understudy.cli.output import note
-from understudy.cli.screen import visible
+from understudy.cli.screen import Rows, visible
 
 if TYPE_CHECKING:
     from understudy.wire.rollouts import (
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     )
     from understudy.wire.skills import SkillRuntime
 
-Rows = list[tuple[object, ...]]
 COLUMNS: Final = ("skill", "stage", "verified", "canary", "fingerprint", "changed", "description")
 EVENT_COLUMNS: Final = ("when", "event", "stage", "by", "run", "about")
 HISTORY_COLUMNS: Final = ("revision", "until", "stage", "fingerprint", "learning", "description")

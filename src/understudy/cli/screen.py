@@ -6,7 +6,11 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
+
+# What stands one below the other, and what stands in a table.
+Pairs: TypeAlias = list[tuple[str, object]]
+Rows: TypeAlias = list[tuple[object, ...]]
 
 # What models and tools say may hold escape sequences and text that reorders what follows.
 UNPRINTABLE: Final = re.compile(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.cli import screen
 from understudy.cli.hints import understudy
 from understudy.cli.output import note
-from understudy.cli.screen import count, visible
+from understudy.cli.screen import Pairs, Rows, count, visible
 
 if TYPE_CHECKING:
     from understudy.wire.skills import (
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
         SkillView,
     )
 
-Pairs = list[tuple[str, object]]
-Rows = list[tuple[object, ...]]
 COLUMNS: Final = (
     *("skill", "version", "origin", "visibility", "state", "owner", "changed", "description"),
 )

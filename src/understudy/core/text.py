@@ -5,6 +5,12 @@ from typing import Final
 ELLIPSIS: Final = "…"
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 PREVIEW_CHARS: Final = 160
+# Scripts without blanks between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer; to stand
+# in a class of characters.
+UNSPACED: Final = (
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
+)
 
 
 def preview(text: str, limit: int = PREVIEW_CHARS) -> str:

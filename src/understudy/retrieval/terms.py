@@ -7,6 +7,7 @@ from enum import StrEnum, auto
 from functools import lru_cache
 from typing import Final
 
+from understudy.core.text import UNSPACED
 from understudy.retrieval.normalise import fold, unify
 from understudy.retrieval.spelling import american
 from understudy.retrieval.stemming import stem
@@ -16,13 +17,8 @@ from understudy.retrieval.word_forms import IRREGULAR, NUMBERS, SHORT
 
 # A question looks for no more than this many terms: its rarest.
 MOST_QUERY_TERMS: Final = 64
-# Scripts without blanks around each word: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer.
-_UNSPACED: Final = (
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    "\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
-)
-_LETTERS: Final = rf"(?:(?![{_UNSPACED}])[^\W_])+"
-_PIECE: Final = re.compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
+_LETTERS: Final = rf"(?:(?![{UNSPACED}])[^\W_])+"
+_PIECE: Final = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
 _PART: Final = re.compile(r"[^\W_]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -102,7 +98,7 @@ def _long(piece: str) -> Iterator[Term]:
 
 
 def _is_unspaced(piece: str) -> bool:
-    return not piece.isascii() and re.match(f"[{_UNSPACED}]", piece) is not None
+    return not piece.isascii() and re.match(f"[{UNSPACED}]", piece) is not None
 
 
 def _characters(run: str) -> Iterator[Term]:

@@ -12,7 +12,7 @@ from understudy.core.batches import batches
 from understudy.core.errors import UnderstudyError
 from understudy.rollout.keeping import MountKeeper
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import Mark, RolloutUnits
+from understudy.rollout.ports import Mark, RolloutUnit, RolloutUnits
 from understudy.rollout.stages import Stage
 from understudy.skills.offered import folded
 
@@ -92,20 +92,23 @@ class Repair:
         try:
             if self._seen is None:
                 self.look()
-            elif self._seen != self._now():
+            elif self._seen != self._latest():
                 self._bring_changed()
         except UnderstudyError as problem:
             log.warning("rollout.not_kept_up", code=problem.code)
 
-    def _now(self) -> _Seen:
+    def _latest(self) -> _Seen:
         with self._units.read() as unit:
-            return _Seen(unit.rollouts.stamp(MOUNTED), self._keeper.shadows.stamp())
+            return self._as_of(unit)
+
+    def _as_of(self, unit: RolloutUnit) -> _Seen:
+        return _Seen(unit.rollouts.stamp(MOUNTED), self._keeper.shadows.stamp())
 
     def _bring_changed(self) -> None:
         with self._keeper.lock:
             before = self._seen or _Seen()
             with self._units.read() as unit:
-                now = _Seen(unit.rollouts.stamp(MOUNTED), self._keeper.shadows.stamp())
+                now = self._as_of(unit)
                 names = before.changed(now)
                 found = unit.rollouts.several(names & now.marks.keys())
             active = _by_folder(it for it in found if it.status is Stage.ACTIVE)

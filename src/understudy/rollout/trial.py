@@ -1,14 +1,13 @@
 """A trial: exactly one definition, executed by the daemon itself, and what came of it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import EvidenceKind
+from understudy.sessions.model import JsonObject
 
-JsonObject = Mapping[str, Any]
 # How many of those that are under way are looked at in one go.
 BATCH: Final = 200
 

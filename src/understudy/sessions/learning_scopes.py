@@ -30,6 +30,12 @@ class LearningScope:
         """The scope as one word, such as `session:s1`."""
         return f"{self.kind}:{self.id}"
 
+    @classmethod
+    def from_key(cls, key: str) -> "LearningScope":
+        """The scope that has this key."""
+        kind, _, scope_id = key.partition(":")
+        return cls(kind=ScopeKind(kind), id=scope_id)
+
 
 WORKSPACE: Final = LearningScope(kind=ScopeKind.WORKSPACE, id="default")
 

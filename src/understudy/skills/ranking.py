@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from understudy.core.text import UNSPACED
 from understudy.skills.offered import Offered
 
 K1: Final = 1.2
@@ -19,13 +20,8 @@ PART_OF_SLUG: Final = 25.0
 MAX_QUERY_CHARS: Final = 2_000
 _MAX_TOKEN_CHARS: Final = 64
 _MAX_TEXT_CHARS: Final = 4_000
-# Scripts without blanks between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer.
-_UNSPACED: Final = (
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    "\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
-)
-_RUN: Final = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+")
-_FIRST_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
+_RUN: Final = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_FIRST_UNSPACED: Final = re.compile(rf"[{UNSPACED}]")
 # Letters that do not come apart into a letter and a mark.
 _LATIN: Final = str.maketrans({"đ": "d", "ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe"})
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.learnings.model import Candidate, Kind, Learning, Sensitivity
-from understudy.sessions.learning_scopes import LearningScope, ScopeKind
+from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.learning_json import read_evidence, read_source
 from understudy.storage.search_text import search_text
 from understudy.storage.typed_json import fields_of, list_of
@@ -61,7 +61,7 @@ def read_shared(row: Any) -> dict[str, Any]:
     return {
         **fields_of(row.body, SAID, optional=False),
         **fields_of(row.body, ABOUT, optional=True),
-        "scope": _scope(row.scope_key),
+        "scope": LearningScope.from_key(row.scope_key),
         "kind": Kind(row.kind),
         "sensitivity": Sensitivity(row.sensitivity),
         "source": read_source(row.body["source"]),
@@ -70,8 +70,3 @@ def read_shared(row: Any) -> dict[str, Any]:
         "expires_at_ms": row.expires_at_ms,
         "version": row.version,
     }
-
-
-def _scope(key: str) -> LearningScope:
-    kind, _, scope_id = key.partition(":")
-    return LearningScope(kind=ScopeKind(kind), id=scope_id)

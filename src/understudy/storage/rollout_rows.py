@@ -17,7 +17,7 @@ from understudy.rollout.model import (
 )
 from understudy.rollout.stages import Stage
 from understudy.rollout.trial import Trial, TrialState
-from understudy.sessions.learning_scopes import LearningScope, ScopeKind
+from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.offered import folded
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.storage.columns import optional_object, read_record
@@ -80,7 +80,7 @@ def _rollout(row: Any) -> Rollout:
         **fields_of(row.body, ENDED, optional=True),
         **fields_of(row.body, BEGAN, optional=False),
         **fields_of(row.body, FLAGS, optional=False),
-        source_scope=_scope(row.source_scope_key),
+        source_scope=LearningScope.from_key(row.source_scope_key),
         status=Stage(row.status),
         definition=_definition(row.skill_name, row.body["definition"]),
     )
@@ -245,8 +245,3 @@ def _text(stored: Any) -> str:
 
 def _texts(stored: Any) -> tuple[str, ...]:
     return tuple(map(_text, list_of(stored)))
-
-
-def _scope(key: str) -> LearningScope:
-    kind, _, scope_id = key.partition(":")
-    return LearningScope(kind=ScopeKind(kind), id=scope_id)

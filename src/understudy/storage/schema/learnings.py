@@ -1,7 +1,5 @@
 """The learning plane: candidates, what was made of them, learnings, and which runs were told."""
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from understudy.learnings.model import (
@@ -16,7 +14,7 @@ from understudy.learnings.model import (
     Verification,
 )
 from understudy.storage.columns import Json, Ms
-from understudy.storage.schema.metadata import metadata, one_of
+from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Written out, as a database knows what an index is for only from the words of a query.
 OPEN = sa.text("is_open")
@@ -29,11 +27,6 @@ LIVE_WITH_SUBJECT = sa.text("is_live AND subject_digest IS NOT NULL")
 ACTIVE_WITH_SUBJECT = sa.text("is_active AND subject_digest IS NOT NULL")
 REPLACING = sa.text("supersedes IS NOT NULL")
 TAKEN_BACK = sa.text("is_taken_back")
-
-
-def _some(name: str, *columns: str, where: sa.TextClause, **options: Any) -> sa.Index:
-    """An index of some of the rows."""
-    return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where, **options)
 
 
 learning_candidates = sa.Table(
@@ -81,12 +74,12 @@ learning_candidates = sa.Table(
         "is_automatic",
         "is_expired",
     ),
-    _some("ix_learning_candidates_open", "candidate_id", where=OPEN),
-    _some(
+    some_of("ix_learning_candidates_open", "candidate_id", where=OPEN),
+    some_of(
         "ix_learning_candidates_expiring", "expires_at_ms", "candidate_id", where=OPEN_FOR_A_TIME
     ),
-    _some("ix_learning_candidates_decided", "decided_at_ms", "candidate_id", where=DECIDED),
-    _some(
+    some_of("ix_learning_candidates_decided", "decided_at_ms", "candidate_id", where=DECIDED),
+    some_of(
         "uq_learning_candidates_proposal",
         "source_run_id",
         "scope_key",
@@ -95,7 +88,7 @@ learning_candidates = sa.Table(
         where=BY_DAEMON,
         unique=True,
     ),
-    _some("uq_learning_candidates_summary", "source_run_id", where=RUN_SUMMARY, unique=True),
+    some_of("uq_learning_candidates_summary", "source_run_id", where=RUN_SUMMARY, unique=True),
 )
 
 # What automation made of each candidate under each policy, so that nothing is judged twice.
@@ -144,16 +137,16 @@ learnings = sa.Table(
     one_of("policy_decision", PolicyDecision),
     sa.Index("ix_learnings_status", "status", "learning_id"),
     sa.Index("ix_learnings_scope", "scope_key", "learning_id"),
-    _some(
+    some_of(
         "ix_learnings_newest",
         "scope_key",
         "published_at_ms",
         "learning_id",
         where=LIVE,
     ),
-    _some("ix_learnings_key", "key_digest", "scope_key", "kind", where=LIVE),
-    _some("ix_learnings_subject", "subject_digest", "scope_key", "kind", where=LIVE_WITH_SUBJECT),
-    _some(
+    some_of("ix_learnings_key", "key_digest", "scope_key", "kind", where=LIVE),
+    some_of("ix_learnings_subject", "subject_digest", "scope_key", "kind", where=LIVE_WITH_SUBJECT),
+    some_of(
         "ix_learnings_contradicting",
         "subject_digest",
         "kind",
@@ -161,8 +154,8 @@ learnings = sa.Table(
         "learning_id",
         where=ACTIVE_WITH_SUBJECT,
     ),
-    _some("ix_learnings_replacing", "supersedes", where=REPLACING),
-    _some("ix_learnings_taken_back", "key_digest", "scope_key", "kind", where=TAKEN_BACK),
+    some_of("ix_learnings_replacing", "supersedes", where=REPLACING),
+    some_of("ix_learnings_taken_back", "key_digest", "scope_key", "kind", where=TAKEN_BACK),
 )
 
 learning_uses = sa.Table(

@@ -1,6 +1,7 @@
-"""What every table of ours shares: names of constraints, and enums as checks."""
+"""What every table of ours shares: names of constraints, enums as checks, partial indexes."""
 
 from enum import StrEnum
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -19,3 +20,8 @@ def one_of(column: str, values: type[StrEnum]) -> sa.CheckConstraint:
     """The column holds a value of the enum."""
     listed = ", ".join(f"'{value}'" for value in values)
     return sa.CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+def some_of(name: str, *columns: str, where: sa.TextClause, **options: Any) -> sa.Index:
+    """An index of some of the rows."""
+    return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where, **options)

@@ -1,7 +1,5 @@
 """Rollouts: the record of each promoted skill, what happened to it, and what speaks for it."""
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from understudy.rollout.model import EventName, EvidenceKind, Proof
@@ -10,7 +8,7 @@ from understudy.rollout.replay_report import JudgedBy
 from understudy.rollout.stages import Stage
 from understudy.rollout.trial import TrialState
 from understudy.storage.columns import Json, Ms, RowNumber, Sorted
-from understudy.storage.schema.metadata import metadata, one_of
+from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Written out, as a database knows what an index is for only from the words of a query.
 LIVE = sa.text("status <> 'revoked'")
@@ -19,11 +17,6 @@ PENDING = sa.text("state = 'pending'")
 FLAGGED = sa.text("is_flagged")
 # What a person, or the daemon, does to have a skill watched anew.
 WATCHED = sa.text("event IN ('promote', 'rollback', 'release')")
-
-
-def _some(name: str, *columns: str, where: sa.TextClause, **options: Any) -> sa.Index:
-    """An index of some of the rows."""
-    return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where, **options)
 
 
 rollouts = sa.Table(
@@ -49,11 +42,11 @@ rollouts = sa.Table(
     sa.Column("body", Json, nullable=False),
     one_of("status", Stage),
     # A learning has at most one skill that is not revoked.
-    _some("uq_rollouts_live", "source_learning_id", where=LIVE, unique=True),
-    _some("uq_rollouts_live_name", "folded_name", where=LIVE, unique=True),
+    some_of("uq_rollouts_live", "source_learning_id", where=LIVE, unique=True),
+    some_of("uq_rollouts_live_name", "folded_name", where=LIVE, unique=True),
     sa.Index("ix_rollouts_source", "source_learning_id", "skill_name"),
     sa.Index("ix_rollouts_status", "status", "skill_name"),
-    _some("ix_rollouts_flagged", "updated_at_ms", "skill_name", where=FLAGGED),
+    some_of("ix_rollouts_flagged", "updated_at_ms", "skill_name", where=FLAGGED),
 )
 
 # Nothing of what stands below is ever changed or removed.
@@ -67,7 +60,7 @@ rollout_events = sa.Table(
     sa.Column("body", Json, nullable=False),
     one_of("event", EventName),
     sa.Index("ix_rollout_events_skill", "skill_name", "number"),
-    _some("ix_rollout_events_watched", "skill_name", "number", where=WATCHED),
+    some_of("ix_rollout_events_watched", "skill_name", "number", where=WATCHED),
     sqlite_autoincrement=True,
 )
 
@@ -173,7 +166,7 @@ rollout_snapshots = sa.Table(
         ["skill_name", "fingerprint"],
         ["rollout_definitions.skill_name", "rollout_definitions.fingerprint"],
     ),
-    _some("ix_rollout_snapshots_active", "skill_name", "attempt", "number", where=MOUNTED),
+    some_of("ix_rollout_snapshots_active", "skill_name", "attempt", "number", where=MOUNTED),
 )
 
 rollout_trials = sa.Table(
@@ -199,8 +192,8 @@ rollout_trials = sa.Table(
     one_of("kind", EvidenceKind),
     one_of("state", TrialState),
     sa.Index("ix_rollout_trials_skill", "skill_name", "trial_id"),
-    _some("ix_rollout_trials_pending", "trial_id", where=PENDING),
-    _some("ix_rollout_trials_under_way", "skill_name", "trial_id", where=PENDING),
+    some_of("ix_rollout_trials_pending", "trial_id", where=PENDING),
+    some_of("ix_rollout_trials_under_way", "skill_name", "trial_id", where=PENDING),
     sa.Index("uq_rollout_trials_run", "run_id", unique=True),
 )
 
