@@ -13,7 +13,7 @@ from tests.support.skilled import Skilled
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
-from understudy.rollout.outcomes import Outcomes
+from understudy.rollout.settling import Outcomes
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call

@@ -26,8 +26,8 @@ from understudy.rollout.confidence import Tally
 from understudy.rollout.markers import MAX_MARKER_CHARS
 from understudy.rollout.model import EvidenceKind
 from understudy.rollout.replay_plan import MAX_CASES
+from understudy.rollout.replay_standing import replayed
 from understudy.rollout.replay_work import CHANGED, ReplayWorker
-from understudy.rollout.replays import replayed
 from understudy.rollout.stages import Stage
 from understudy.rollout.trial import TrialState
 from understudy.rollout.trial_wish import MAX_PENDING, CaseWish

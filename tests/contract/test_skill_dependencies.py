@@ -9,10 +9,10 @@ from tests.support.skill_depot import NOWHERE, OTHER, Depot
 from tests.support.skill_service import ANN, ROOT, SLUG, VERA
 from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.author import Author
+from understudy.skills.dependency_names import Manager
 from understudy.skills.dependency_service import Checked, Installed, InstalledOne
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillStatus
-from understudy.skills.names import Manager
 from understudy.skills.service import SkillService
 
 PIP = f"pip:{NOWHERE.replace('-', '_')}"

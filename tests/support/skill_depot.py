@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.support.skill_service import ANN, SLUG, Shop, skill_md
 from understudy.skills.author import Author
 from understudy.skills.bundle import Bundle
+from understudy.skills.dependency_names import Manager
 from understudy.skills.dependency_service import DependencyService
 from understudy.skills.environments import Environments
 from understudy.skills.events import SkillEvent, SkillEvents
 from understudy.skills.model import Skill
-from understudy.skills.names import Manager
 from understudy.skills.runtimes import Runtimes
 from understudy.skills.service import SkillService
 from understudy.storage.unit import SqlUnits

@@ -11,9 +11,9 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
 from understudy.skills.bundle import Bundle
+from understudy.skills.dependency_names import Manager
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.names import Manager
 from understudy.skills.ports import require_bundle
 from understudy.skills.service import SkillService
 from understudy.storage.schema import skill_bundle_files

@@ -14,8 +14,8 @@ from understudy.rollout.checkout import head_of
 from understudy.rollout.stand_ins import RecordedTools
 from understudy.rollout.trial import Trial
 from understudy.rollout.trial_runs import TrialRuns
+from understudy.rollout.trial_service import TrialService
 from understudy.rollout.trial_wish import TrialWish
-from understudy.rollout.trials import TrialService
 from understudy.rollout.worktrees import Worktrees
 from understudy.sessions.model import Session
 from understudy.settings import Settings

@@ -12,9 +12,9 @@ from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Candidate
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts
-from understudy.rollout.outcomes import Outcomes
 from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.requiring import require_rollout
+from understudy.rollout.settling import Outcomes
 from understudy.rollout.stages import Stage
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus

@@ -31,7 +31,7 @@ from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.review.service import LearningPolicyService
 from understudy.rollout.service import RolloutService
-from understudy.rollout.trials import TrialService
+from understudy.rollout.trial_service import TrialService
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.questions import QuestionService

@@ -23,12 +23,12 @@ from understudy.rollout.linked import LinkedRollouts
 from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.offered import CHOSEN, Chooses, PromotedSkills
-from understudy.rollout.outcomes import Outcomes
 from understudy.rollout.repair import Repair
 from understudy.rollout.replay_judge import ReplayJudge
 from understudy.rollout.replay_work import ReplayNews, ReplayWorker
 from understudy.rollout.replaying import Replaying
 from understudy.rollout.service import RolloutService
+from understudy.rollout.settling import Outcomes
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage

@@ -46,7 +46,7 @@ from understudy.review.worker import TOPIC as REVIEWS
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.checkout import Checkout, head_of
 from understudy.rollout.trial_runs import TrialRuns
-from understudy.rollout.trials import TrialService
+from understudy.rollout.trial_service import TrialService
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.family import Family

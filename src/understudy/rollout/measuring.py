@@ -16,7 +16,7 @@ SUCCESS = Opinion(verdict=Verdict.SUCCEEDED, reason="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class EndedRun:
     """A run that is over, with what of it counts."""
 
     run: Run
@@ -24,9 +24,9 @@ class Ended:
     unrecorded_calls: int = 0
 
 
-def read_ended(unit: RolloutUnit, run: Run) -> Ended:
+def read_ended(unit: RolloutUnit, run: Run) -> EndedRun:
     """What a run left in the journal."""
-    return Ended(
+    return EndedRun(
         run=run,
         output=last_output(unit, run.run_id),
         unrecorded_calls=_unrecorded(unit, run.run_id),
@@ -51,7 +51,7 @@ class Measuring:
     judge: ReplayJudge
     rules: JudgeRules
 
-    async def fared(self, ended: Ended) -> Fared:
+    async def fared(self, ended: EndedRun) -> Fared:
         """How one of them went."""
         run = ended.run
         judged_by, opinion = await self._opinion(ended)
@@ -67,7 +67,7 @@ class Measuring:
             took_ms=_took_ms(run),
         )
 
-    async def _opinion(self, ended: Ended) -> tuple[JudgedBy, Opinion]:
+    async def _opinion(self, ended: EndedRun) -> tuple[JudgedBy, Opinion]:
         if ended.run.status is not RunStatus.COMPLETED:
             return JudgedBy.STATUS, _unfinished(ended.run)
         if self.marker is not None:
@@ -83,7 +83,7 @@ def _unfinished(run: Run) -> Opinion:
     return Opinion(verdict=verdict, reason=f"the run is {run.status}, not completed")
 
 
-def _by_marker(ended: Ended, marker: str) -> Opinion:
+def _by_marker(ended: EndedRun, marker: str) -> Opinion:
     if marker in ended.output:
         return SUCCESS
     return Opinion(verdict=Verdict.FAILED, reason="the last output lacks the marker")

@@ -11,7 +11,7 @@ from understudy.rollout.guards import GUARDS, Case, missing
 from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.model import Definition, EventName, Rollout
 from understudy.rollout.ports import IsTaken, RolloutUnit, Rules
-from understudy.rollout.replays import NO_REPLAYS, replay_standing
+from understudy.rollout.replay_standing import NO_REPLAYS, replay_standing
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import hold_name

@@ -14,7 +14,7 @@ import structlog
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
-from understudy.rollout.measuring import Ended, Measuring, read_ended
+from understudy.rollout.measuring import EndedRun, Measuring, read_ended
 from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.replay_case import ReplayCase
 from understudy.rollout.replay_judge import JudgeRules, ReplayJudge
@@ -42,7 +42,7 @@ class Standing:
     # Whether the rollout is still what the replay is about.
     is_current: bool
     # Of the case that is next: what it recorded, without the skill, and with it, if all have ended.
-    ended: tuple[Ended, Ended, Ended] | None
+    ended: tuple[EndedRun, EndedRun, EndedRun] | None
     rules: JudgeRules
 
     @property
@@ -135,7 +135,7 @@ class ReplayWorker:
             return standing if case is None else replace(standing, ended=_ended(unit, case))
 
     async def _judged(
-        self, case: ReplayCase, ended: tuple[Ended, Ended, Ended], rules: JudgeRules
+        self, case: ReplayCase, ended: tuple[EndedRun, EndedRun, EndedRun], rules: JudgeRules
     ) -> CaseReport:
         recorded, without_skill, with_skill = ended
         measuring = Measuring(
@@ -182,7 +182,7 @@ class ReplayNews:
             cast("RolloutUnit", unit).afterwards(partial(self.bell.ring, TOPIC))
 
 
-def _ended(unit: RolloutUnit, case: ReplayCase) -> tuple[Ended, Ended, Ended] | None:
+def _ended(unit: RolloutUnit, case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:
     """All runs of a case, once they are over."""
     if case.without_run_id is None or case.with_run_id is None:
         return None

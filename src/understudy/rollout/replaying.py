@@ -19,7 +19,7 @@ from understudy.runs.model import Run
 from understudy.runs.ports import require_run
 
 # The folders of a case: without the skill, and with it.
-Folders = tuple[str, str]
+CaseFolders = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Replaying:
         owner: Principal,
         rollout: Rollout,
         case: tuple[ReplayCase, Run],
-        folders: Folders,
+        folders: CaseFolders,
     ) -> None:
         row, recorded = case
         given = (without_skill(recorded), with_skill(rollout, recorded))
@@ -82,7 +82,7 @@ class Replaying:
         unit.replay_cases.update(begun)
 
     @contextmanager
-    def _folders(self, trial: Trial, case: ReplayCase) -> Iterator[Folders]:
+    def _folders(self, trial: Trial, case: ReplayCase) -> Iterator[CaseFolders]:
         """Two fresh folders, which go again if the case is not begun."""
         claimed: list[str] = []
         try:

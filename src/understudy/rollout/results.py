@@ -76,14 +76,14 @@ class Execution:
         return self.kind is EvidenceKind.VERIFICATION and not self.success
 
 
-def record_executed(changes: Changes, record: Rollout, execution: Execution) -> Rollout:
+def record_executed(changes: Changes, seen: Rollout, execution: Execution) -> Rollout:
     """Take a run of the daemon that carried a definition out; the last thing that a unit does.
 
     Adds nothing where the rollout has gone on meanwhile, or where a verification failed: neither
     speaks for anything.
     """
-    rollout = require_rollout(changes.unit, record.skill_name, lock=True)
-    is_current = (rollout.attempt, rollout.fingerprint) == (record.attempt, record.fingerprint)
+    rollout = require_rollout(changes.unit, seen.skill_name, lock=True)
+    is_current = (rollout.attempt, rollout.fingerprint) == (seen.attempt, seen.fingerprint)
     is_open = rollout.is_live and _fits(rollout, execution.kind)
     is_new = not execution.is_moot and not _is_counted(changes.unit, rollout, execution)
     if not (is_current and is_open and is_new):

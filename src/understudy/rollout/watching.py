@@ -10,7 +10,7 @@ from understudy.rollout.counting import Counts
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import Outcome, UseOutcome, tally_of
 from understudy.rollout.ports import RolloutUnit
-from understudy.rollout.replays import replayed
+from understudy.rollout.replay_standing import replayed
 from understudy.rollout.stages import Stage
 
 # So many of the first runs in force may raise what the later ones are measured by.
@@ -27,7 +27,7 @@ LEAST_RATE: Final = 0.5
 NEVER_MS: Final = 2**62
 NOTHING: Final = Tally(successes=0, tries=0)
 
-Uses = tuple[UseOutcome, ...]
+UseOutcomes = tuple[UseOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +40,9 @@ class Watch:
     # When recorded runs were run again with it.
     replayed: Tally = NOTHING
     # In force, oldest first.
-    first: Uses = ()
+    first: UseOutcomes = ()
     # Since it is watched, newest first; some may be among the first.
-    recent: Uses = ()
+    recent: UseOutcomes = ()
 
     @property
     def shown(self) -> Tally:
@@ -63,17 +63,17 @@ class Watch:
         return len(_sessions(self.recent))
 
     @property
-    def lately(self) -> Uses:
+    def lately(self) -> UseOutcomes:
         """The newest runs."""
         return self._fairly(self.recent)
 
     @property
-    def later(self) -> Uses:
+    def later(self) -> UseOutcomes:
         """The newest runs that are not part of the baseline."""
         return self._recent_of(known=False, among=self.first[:FIRST_USES])
 
     @property
-    def early(self) -> Uses:
+    def early(self) -> UseOutcomes:
         """Of its first runs those since it is watched."""
         return self._recent_of(known=True, among=self.first)
 
@@ -83,11 +83,11 @@ class Watch:
         failed = (it for it in self.lately if it.outcome is Outcome.FAILED)
         return tuple(it.carrying_run_id or it.run_id for it in failed)
 
-    def _recent_of(self, *, known: bool, among: Uses) -> Uses:
+    def _recent_of(self, *, known: bool, among: UseOutcomes) -> UseOutcomes:
         ids = {it.run_id for it in among}
         return self._fairly(it for it in self.recent if (it.run_id in ids) is known)
 
-    def _fairly(self, outcomes: Iterable[UseOutcome]) -> Uses:
+    def _fairly(self, outcomes: Iterable[UseOutcome]) -> UseOutcomes:
         """The first so many that are measured, of which no session has more than its share.
 
         One session alone has all of them; from eleven on each has a single one.
@@ -129,7 +129,7 @@ class Worse:
 class Comparison:
     """Some runs, and what they have to reach; None is the least rate of all."""
 
-    measured: Callable[[Watch], Uses]
+    measured: Callable[[Watch], UseOutcomes]
     baseline: Callable[[Watch], Tally | None]
 
 
@@ -151,7 +151,7 @@ def worse(watch: Watch) -> Worse | None:
     return None
 
 
-def _is_enough(measured: Uses, *, sessions: int) -> bool:
+def _is_enough(measured: UseOutcomes, *, sessions: int) -> bool:
     """Whether there are enough runs to tell, and enough sessions that saw it fail."""
     failing = _sessions(it for it in measured if it.outcome is Outcome.FAILED)
     return len(measured) >= LEAST_USES and len(failing) >= min(LEAST_SESSIONS, sessions)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from understudy.skills.dependencies import Requirements
-from understudy.skills.names import Manager, is_name
+from understudy.skills.dependency_names import Manager, is_name
 from understudy.skills.package_names import ALTERNATIVES
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.skills.bundle import Bundle
+from understudy.skills.dependency_names import Dependency, Manager, check_dependency, is_name
 from understudy.skills.document import Value
 from understudy.skills.javascript_imports import javascript_imports
 from understudy.skills.manifest import Manifest
-from understudy.skills.names import Dependency, Manager, check_dependency, is_name
 from understudy.skills.package_names import package_of
 from understudy.skills.python_imports import python_imports
 

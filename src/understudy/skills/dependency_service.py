@@ -12,10 +12,10 @@ from understudy.core.clock import Clock
 from understudy.core.principal import Role
 from understudy.skills.author import Author
 from understudy.skills.change import Changing
+from understudy.skills.dependency_names import Dependency, Manager, check_dependency
 from understudy.skills.environments import Environments
 from understudy.skills.events import EventName, SkillEvents
 from understudy.skills.install_plans import Plan, plans_for_missing, plans_for_one
-from understudy.skills.names import Dependency, Manager, check_dependency
 from understudy.skills.needs import Needs, keep, needs_in_use
 from understudy.skills.next_steps import next_step
 from understudy.skills.ports import SkillUnits

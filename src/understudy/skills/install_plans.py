@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.skills.names import Dependency, Manager, check_dependency
+from understudy.skills.dependency_names import Dependency, Manager, check_dependency
 from understudy.skills.needs import Needs
 
 # Names that pip takes for one another.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from understudy.redaction.scrub import preview
+from understudy.skills.dependency_names import Manager, is_name
 from understudy.skills.environments import SITE_PACKAGES, Environments
-from understudy.skills.names import Manager, is_name
 from understudy.tools.programs import Ended, Programs
 
 MAX_REASON_CHARS: Final = 300

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from understudy.skills.names import Manager, check_dependency
+from understudy.skills.dependency_names import Manager, check_dependency
 
 # Who installs programs on this machine: the first that is there, and how it is asked.
 PACKAGE_MANAGERS: Final[Mapping[str, str]] = {

@@ -15,7 +15,7 @@ from understudy.memory.texts import Cleaner
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
-from understudy.rollout.measuring import Ended, Measuring
+from understudy.rollout.measuring import EndedRun, Measuring
 from understudy.rollout.replay_judge import ReplayJudge
 from understudy.rollout.replay_report import Fared, JudgedBy, Verdict
 from understudy.runs.model import RunStatus, Usage
@@ -55,7 +55,7 @@ async def fared(
         judge=judge,
         rules=rules or JudgeSettings(),
     )
-    return await measuring.fared(Ended(run=run, output=output, unrecorded_calls=2))
+    return await measuring.fared(EndedRun(run=run, output=output, unrecorded_calls=2))
 
 
 async def test_the_marker_decides_where_there_is_one(judge: ReplayJudge, fake: FakeModel) -> None:

@@ -12,9 +12,9 @@ from understudy.core.errors import Invalid
 from understudy.skills.availability import LocalMachine, missing
 from understudy.skills.bundle import Bundle
 from understudy.skills.dependencies import Requirements, find_requirements
+from understudy.skills.dependency_names import Manager, check_dependency
 from understudy.skills.javascript_imports import javascript_imports
 from understudy.skills.manifest import parse
-from understudy.skills.names import Manager, check_dependency
 from understudy.skills.python_imports import python_imports
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from understudy.core.errors import Conflict, Invalid
 from understudy.skills import environments as module
+from understudy.skills.dependency_names import Manager
 from understudy.skills.environments import Environments
-from understudy.skills.names import Manager
 
 
 @pytest.fixture

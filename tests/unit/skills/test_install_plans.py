@@ -2,8 +2,8 @@
 
 from tests.support.skill_store import make_skill
 from understudy.skills.dependencies import Requirements
+from understudy.skills.dependency_names import Manager, check_dependency
 from understudy.skills.install_plans import Plan, plans_for_missing, plans_for_one
-from understudy.skills.names import Manager, check_dependency
 from understudy.skills.needs import Needs
 
 ALL = Requirements(

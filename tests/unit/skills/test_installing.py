@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.packages import make_source, make_wheel, npm_registry
 from understudy.skills import installing
+from understudy.skills.dependency_names import Manager
 from understudy.skills.environments import SITE_PACKAGES, Environments
 from understudy.skills.installing import NO_NPM, PackageInstaller
-from understudy.skills.names import Manager
 from understudy.tools.processes import Children
 from understudy.tools.programs import Programs
 

@@ -33,7 +33,7 @@ LOOK_BACK_MS: Final = 7 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class EndedUse:
     """A use whose run is over, with what became of it."""
 
     use: SkillUse
@@ -78,7 +78,7 @@ class Outcomes:
             # The run has ended all the same; the next look notes it.
             log.exception("rollout.use_not_noted", run_id=run_id)
 
-    def _note(self, ended: Ended) -> None:
+    def _note(self, ended: EndedUse) -> None:
         use, now = ended.use, self.maker.clock.now_ms()
         with self.units.write() as unit:
             rollout = unit.rollouts.get(use.skill_name, lock=True)
@@ -103,7 +103,7 @@ class Outcomes:
             if follow is not None and _is_about(rollout, use):
                 follow(self, unit, rollout, ended)
 
-    def _take_as_evidence(self, unit: RolloutUnit, rollout: Rollout, ended: Ended) -> None:
+    def _take_as_evidence(self, unit: RolloutUnit, rollout: Rollout, ended: EndedUse) -> None:
         """A canary that fails is held; what somebody stopped shows nothing."""
         if ended.run is None or ended.outcome is Outcome.ABANDONED:
             return
@@ -114,7 +114,7 @@ class Outcomes:
         )
         record_executed(self.maker.within(unit, DAEMON.actor), rollout, shown)
 
-    def _hold_against_baseline(self, unit: RolloutUnit, rollout: Rollout, _: Ended) -> None:
+    def _hold_against_baseline(self, unit: RolloutUnit, rollout: Rollout, _: EndedUse) -> None:
         """Take back what does worse than it did, or at least have somebody look at it."""
         if rollout.held_reason is not None:
             return
@@ -132,7 +132,7 @@ class Outcomes:
         )
 
 
-_Follow = Callable[[Outcomes, RolloutUnit, Rollout, Ended], None]
+_Follow = Callable[[Outcomes, RolloutUnit, Rollout, EndedUse], None]
 # What a use means by where its rollout stands; elsewhere it is only counted.
 _FOLLOWS: Final[Mapping[Stage, _Follow]] = {
     Stage.CANARY: Outcomes._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
@@ -146,20 +146,20 @@ def _is_about(rollout: Rollout, use: SkillUse) -> bool:
     return is_of_stage and use.fingerprint == rollout.fingerprint
 
 
-def ended_use(unit: RolloutUnit, use: SkillUse) -> Ended | None:
+def ended_use(unit: RolloutUnit, use: SkillUse) -> EndedUse | None:
     """What became of a use; None as long as its run, or what it had carried out for it, goes on."""
     try:
         run = require_run(unit, use.run_id)
         carried_out = tuple(carried_out_for(unit, use.run_id, use.fingerprint))
     except DamagedRecord:
         # Nobody can tell any more.
-        return Ended(use=use, outcome=Outcome.ABANDONED)
+        return EndedUse(use=use, outcome=Outcome.ABANDONED)
     outcome = outcome_of([it.status for it in carried_out])
     # A run that goes on may have it carried out once more.
     if outcome is None or run.status not in TERMINAL:
         return None
     decisive = (it for it in carried_out if outcome_of([it.status]) is outcome)
-    return Ended(use=use, outcome=outcome, run=next(decisive, None))
+    return EndedUse(use=use, outcome=outcome, run=next(decisive, None))
 
 
 def _concerned(unit: RolloutUnit, run: Run) -> Iterator[str]:
