@@ -114,8 +114,19 @@ class Held:
 
 
 Admission = Admitted | Refused | Held
-# A call that makes sense, with the arguments it would run with.
-Sound = tuple[Asked, Tool, BaseModel, Request | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sound:
+    """A call that makes sense, with the arguments it would run with."""
+
+    asked: Asked
+    tool: Tool
+    arguments: BaseModel
+    # The same as JSON values.
+    plain: Mapping[str, Any]
+    # What a person was asked about it, if anybody was.
+    request: Request | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +152,7 @@ class Doorkeeper:
                     admissions[asked.key] = self._mistake(asked, problem)
             verdicts = self._judge(unit, sound)
         for each, verdict in zip(sound, verdicts, strict=True):
-            admissions[each[0].key] = self._admission(each, verdict)
+            admissions[each.asked.key] = self._admission(each, verdict)
         return admissions | self._without_consent(sound, admissions)
 
     def _without_consent(
@@ -151,28 +162,28 @@ class Doorkeeper:
         asked = [
             each
             for each in sound
-            if _is_open(each, admissions[each[0].key])
-            and self.consent.concerns(each[0].run, each[1].name, _plain(each[2]))
+            if _is_open(each, admissions[each.asked.key])
+            and self.consent.concerns(each.asked.run, each.tool.name, each.plain)
         ]
         if not asked:
             return {}
         with self.units.write() as unit:
-            run = asked[0][0].run
+            run = asked[0].asked.run
             if not unit.runs.owns(run.run_id, run.attempt):
                 raise Superseded(run.run_id)
             refused = {
-                each[0].key: self._refused(unit, each, admissions[each[0].key]) for each in asked
+                each.asked.key: self._refused(unit, each, admissions[each.asked.key])
+                for each in asked
             }
         return {key: refusal for key, refusal in refused.items() if refusal is not None}
 
     def _refused(self, unit: RunUnit, sound: Sound, admission: Admission) -> Refused | None:
-        asked, tool, arguments, _ = sound
-        plain = _plain(arguments)
+        asked, name = sound.asked, sound.tool.name
         if isinstance(admission, Held):
-            refusal = self.consent.declined(unit, asked.run, tool.name, plain)
+            refusal = self.consent.declined(unit, asked.run, name, sound.plain)
         else:
             call = Call(call_id=asked.call.call_id, key=asked.key, result_key=asked.result_key)
-            refusal = self.consent.refuses(unit, asked.run, tool.name, plain, call)
+            refusal = self.consent.refuses(unit, asked.run, name, sound.plain, call)
         if refusal is None:
             return None
         return Refused(content=refusal.content, status="denied", entry=refusal.entry)
@@ -193,13 +204,13 @@ class Doorkeeper:
     def _judge(self, unit: RunUnit, sound: Sequence[Sound]) -> tuple[Verdict, ...]:
         if not sound:
             return ()
-        plain = [(tool, _plain(arguments)) for _, tool, arguments, _ in sound]
-        return self.gatekeeper.judge(unit, sound[0][0].run, plain)
+        plain = [(each.tool, each.plain) for each in sound]
+        return self.gatekeeper.judge(unit, sound[0].asked.run, plain)
 
     def _admission(self, sound: Sound, verdict: Verdict) -> Admission:
-        asked, tool, arguments, request = sound
+        tool, arguments, request = sound.tool, sound.arguments, sound.request
         now = self.clock.now_ms()
-        entry = audit_entry(verdict, asked.run, tool.name, at_ms=now)
+        entry = audit_entry(verdict, sound.asked.run, tool.name, at_ms=now)
         if verdict.decision is Decision.DENY:
             return Refused(content=f"denied: {verdict.reason}", status="denied", entry=entry)
         if request is None:
@@ -222,15 +233,14 @@ class Doorkeeper:
                 return Refused(content=content, status="denied", entry=entry)
 
     def _request(self, sound: Sound, verdict: Verdict, now: int) -> Request:
-        asked, tool, arguments, _ = sound
-        wait_s = self.expires_after_s
+        asked, wait_s = sound.asked, self.expires_after_s
         return new_approval(
             asked.run,
             call_key=asked.approval_key,
             body={
                 "tool_call_id": asked.call.call_id,
-                "tool_name": tool.name,
-                "input": _plain(arguments),
+                "tool_name": sound.tool.name,
+                "input": sound.plain,
                 "scope": str(verdict.level),
                 "reason": verdict.reason,
             },
@@ -247,9 +257,12 @@ def _read(unit: RunUnit, offer: Offer, asked: Asked) -> Sound:
     # Only a run that was woken can have been answered.
     request = unit.requests.of_call(asked.approval_key) if asked.run.wakes else None
     updated = _updated(request) if request else None
-    if updated is not None:
-        return asked, tool, offer.registry.check(tool.name, updated), request
-    return asked, tool, offer.registry.validate(tool.name, asked.call.arguments), request
+    if updated is None:
+        arguments = offer.registry.validate(tool.name, asked.call.arguments)
+    else:
+        arguments = offer.registry.check(tool.name, updated)
+    plain = arguments.model_dump(mode="json")
+    return Sound(asked=asked, tool=tool, arguments=arguments, plain=plain, request=request)
 
 
 def _is_open(sound: Sound, admission: Admission) -> bool:
@@ -257,10 +270,10 @@ def _is_open(sound: Sound, admission: Admission) -> bool:
 
     Who allowed it in an approval agreed to that very call, if theirs is the word of the user.
     """
-    asked, _, _, request = sound
+    request = sound.request
     match admission:
         case Admitted():
-            return request is None or not is_word_of(asked.run.user_id, request)
+            return request is None or not is_word_of(sound.asked.run.user_id, request)
         case Held():
             return admission.request is not None
         case _:
@@ -272,11 +285,6 @@ def _updated(request: Request) -> Mapping[str, Any] | None:
     if request.state is not RequestState.ALLOWED:
         return None
     return (request.resolution or {}).get("updated_input")
-
-
-def _plain(arguments: BaseModel) -> Mapping[str, Any]:
-    """Arguments as JSON values."""
-    return arguments.model_dump(mode="json")
 
 
 def _denial(request: Request) -> str:
