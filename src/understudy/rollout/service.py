@@ -23,6 +23,7 @@ from understudy.rollout.ports import (
     RolloutFilter,
     RolloutUnit,
     RolloutUnits,
+    Rules,
 )
 from understudy.rollout.promoting import Promoting, case_of
 from understudy.rollout.requiring import require_rollout
@@ -204,28 +205,28 @@ class RolloutService:
             return self._detail(unit, rollout)
 
     def _detail(self, unit: RolloutUnit, rollout: Rollout) -> Detail:
+        rules = self.policy_of(unit)
         (told,) = _counted(unit, [rollout], most=SHOWN)
         return Detail(
             record=told.record,
             counts=told.counts,
             evidence=told.evidence,
             events=told.events,
-            uses=uses_of(unit, rollout, self.policy_of(unit)),
+            uses=uses_of(unit, rollout, rules),
             next=NEXT.get(rollout.status),
-            missing=self._missing(unit, rollout),
+            missing=_missing(unit, rollout, rules),
             warnings=(*self.caveats(rollout.definition), *source_caveats(unit, rollout)),
         )
-
-    def _missing(self, unit: RolloutUnit, rollout: Rollout) -> tuple[Reason, ...]:
-        target = NEXT.get(rollout.status)
-        if target is None:
-            return ()
-        return missing(rollout.status, target, case_of(unit, rollout, self.policy_of(unit)))
 
     def _reason(self, reason: str | None) -> str | None:
         given = check_reason(reason)
         self.guard.check_reason(given)
         return given
+
+
+def _missing(unit: RolloutUnit, rollout: Rollout, rules: Rules) -> tuple[Reason, ...]:
+    target = NEXT.get(rollout.status)
+    return () if target is None else missing(rollout.status, target, case_of(unit, rollout, rules))
 
 
 def _counted(unit: RolloutUnit, rollouts: Sequence[Rollout], *, most: int) -> list[Counted]:
