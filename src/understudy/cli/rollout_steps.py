@@ -47,17 +47,21 @@ def promote(
         list[str] | None,
         typer.Option("--block-tool", metavar="TOOL", help="Never this tool; repeatable."),
     ] = None,
-    provider: Annotated[str | None, typer.Option(help="Another route for it.")] = None,
-    model: Annotated[str | None, typer.Option(help="Another model for it.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(help="The route that its runs take instead of the usual one.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model that its runs use instead of the usual one.")
+    ] = None,
     fallback_model: Annotated[
-        str | None, typer.Option("--fallback-model", help="The model where that one fails.")
+        str | None, typer.Option("--fallback-model", help="The model to try when that one fails.")
     ] = None,
     status: Annotated[str | None, typer.Option(help=f"The stage: {TARGETS}.")] = None,
     key: Key = None,
 ) -> None:
-    """Make a draft of a procedure; again with the same name, change what it says.
+    """Make a draft from a procedure, or edit the draft of that name.
 
-    A change of what it says begins the rollout anew: what was shown before no longer counts.
+    An edit starts the rollout over: earlier evidence no longer counts.
     """
     from understudy.client.calls import given
     from understudy.wire.rollout_requests import PromoteSkill
@@ -108,7 +112,7 @@ def result(
     fingerprint: OfFingerprint = None,
     key: Key = None,
 ) -> None:
-    """Have a run that has ended count as evidence for a promoted skill."""
+    """Count a run that has ended as evidence for a promoted skill."""
     from understudy.client.calls import given
     from understudy.wire.rollout_requests import RolloutResult
 
@@ -126,7 +130,7 @@ def result(
 
 @commands("hold")
 def hold(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
-    """Let a rollout go no further until it is released."""
+    """Keep a rollout from advancing until it is released."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.hold(name, reason=reason, key=key)
         daemon.show(lambda: rollouts_shown.tell(view))
@@ -134,7 +138,7 @@ def hold(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = 
 
 @commands("release")
 def release(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
-    """Let a rollout that is held go on."""
+    """Let a rollout that was held advance again."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.release(name, reason=reason, key=key)
         daemon.show(lambda: rollouts_shown.tell(view))
@@ -150,7 +154,7 @@ def revoke(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key 
 
 @commands("rollback")
 def rollback(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
-    """Have a revoked skill in force again, as it last was."""
+    """Put a revoked skill back in force, as it last was."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.rollback(name, reason=reason, key=key)
         daemon.show(lambda: rollouts_shown.tell(view))

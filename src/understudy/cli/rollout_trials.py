@@ -25,8 +25,8 @@ def trial(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="What the last output has to contain; without it, what the trial before expected,"
-            " or anything.",
+            help="What the last output must contain; by default what the previous trial expected,"
+            " or else anything.",
         ),
     ] = None,
     case: Annotated[
@@ -44,10 +44,11 @@ def trial(
     ] = None,
     fingerprint: OfFingerprint = None,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for its end; a failed one is a failure.")
+        bool, typer.Option("--wait", help="Wait until the trial ends; exit with 1 if it failed.")
     ] = False,
     timeout: Annotated[
-        float | None, typer.Option(min=0, help="Seconds to wait; as long as it takes if not said.")
+        float | None,
+        typer.Option(min=0, help="Give up waiting after so many seconds; by default never."),
     ] = None,
     key: Key = None,
 ) -> None:

@@ -77,10 +77,17 @@ def diff(
     name: SkillName,
     old: Annotated[
         int | None,
-        typer.Argument(metavar="[FROM]", min=1, help="A revision; the last that said otherwise."),
+        typer.Argument(
+            metavar="[FROM]",
+            min=1,
+            help="The older revision; by default the newest one with another definition.",
+        ),
     ] = None,
     new: Annotated[
-        int | None, typer.Argument(metavar="[TO]", min=1, help="A revision; the current one.")
+        int | None,
+        typer.Argument(
+            metavar="[TO]", min=1, help="The newer revision; by default the current one."
+        ),
     ] = None,
 ) -> None:
     """Print what changed between two revisions, as a patch of the skill's files."""
