@@ -1,7 +1,7 @@
 """Whether the user of a run has agreed to what a call would do; kept on record, never guessed.
 
 What counts is what this user typed in the message that the run began with, and what they said to
-an offer. What a tool, a file, a letter or somebody else says is nobody's consent.
+an offer. What a tool, a file, a message or somebody else says is nobody's consent.
 """
 
 from collections.abc import Callable, Mapping
