@@ -294,7 +294,9 @@ async def test_a_call_that_is_taken_up_again_needs_no_second_consent(here: Conse
         with here.skilled.units.write() as unit:
             run = unit.runs.get(run_id, lock=True)
             assert run is not None
-            return shop.consent.refuses(unit, run, "skill_manage", arguments, call) is not None
+            act = shop.consent.act(run, "skill_manage", arguments)
+            assert act is not None
+            return shop.consent.refuses(unit, run, act, call) is not None
 
     assert [refused(0), refused(0), refused(1), refused(0)] == [False, False, True, False]
 

@@ -11,6 +11,7 @@ from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
 from understudy.core.text import preview
+from understudy.evolution.acts import Act
 from understudy.evolution.consent import Call
 from understudy.permissions.model import Decision, Verdict
 from understudy.permissions.outright import is_among
@@ -160,30 +161,31 @@ class Doorkeeper:
     ) -> dict[str, Admission]:
         """Those of the calls that the user would have to agree to, and did not."""
         asked = [
-            each
+            (each.asked, act, admissions[each.asked.key])
             for each in sound
             if _is_open(each, admissions[each.asked.key])
-            and self.consent.concerns(each.asked.run, each.tool.name, each.plain)
+            and (act := self.consent.act(each.asked.run, each.tool.name, each.plain)) is not None
         ]
         if not asked:
             return {}
         with self.units.write() as unit:
-            run = asked[0].asked.run
+            run = asked[0][0].run
             if not unit.runs.owns(run.run_id, run.attempt):
                 raise Superseded(run.run_id)
             refused = {
-                each.asked.key: self._refused(unit, each, admissions[each.asked.key])
-                for each in asked
+                each.key: self._refused(unit, each, act, admission)
+                for each, act, admission in asked
             }
         return {key: refusal for key, refusal in refused.items() if refusal is not None}
 
-    def _refused(self, unit: RunUnit, sound: Sound, admission: Admission) -> Refused | None:
-        asked, name = sound.asked, sound.tool.name
+    def _refused(
+        self, unit: RunUnit, asked: Asked, act: Act, admission: Admission
+    ) -> Refused | None:
         if isinstance(admission, Held):
-            refusal = self.consent.declined(unit, asked.run, name, sound.plain)
+            refusal = self.consent.declined(unit, asked.run, act)
         else:
             call = Call(call_id=asked.call.call_id, key=asked.key, result_key=asked.result_key)
-            refusal = self.consent.refuses(unit, asked.run, name, sound.plain, call)
+            refusal = self.consent.refuses(unit, asked.run, act, call)
         if refusal is None:
             return None
         return Refused(content=refusal.content, status="denied", entry=refusal.entry)

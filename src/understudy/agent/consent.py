@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from understudy.evolution.acts import Act
 from understudy.evolution.consent import Call, Refusal
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
@@ -16,19 +17,15 @@ class ConsentGate(Protocol):
         """A run begins with these words of its user."""
         ...
 
-    def concerns(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether a call with these arguments needs consent at all."""
+    def act(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> Act | None:
+        """What a call with these arguments needs consent for; None where it needs none."""
         ...
 
-    def declined(
-        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any]
-    ) -> Refusal | None:
+    def declined(self, unit: RunUnit, run: Run, act: Act) -> Refusal | None:
         """Why nobody is even asked to approve a call; None when somebody may be."""
         ...
 
-    def refuses(
-        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any], call: Call
-    ) -> Refusal | None:
+    def refuses(self, unit: RunUnit, run: Run, act: Act, call: Call) -> Refusal | None:
         """Why a call must not run; None when it may. The run is held."""
         ...
 
@@ -39,18 +36,14 @@ class NoConsent:
     def hear(self, unit: RunUnit, run: Run, session: Session) -> None:
         """Nothing."""
 
-    def concerns(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> bool:
-        """No call does."""
-        return False
+    def act(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> Act | None:
+        """No call needs any."""
+        return None
 
-    def declined(
-        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any]
-    ) -> Refusal | None:
+    def declined(self, unit: RunUnit, run: Run, act: Act) -> Refusal | None:
         """Nobody said no."""
         return None
 
-    def refuses(
-        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any], call: Call
-    ) -> Refusal | None:
+    def refuses(self, unit: RunUnit, run: Run, act: Act, call: Call) -> Refusal | None:
         """Nothing stands against it."""
         return None

@@ -89,41 +89,31 @@ class ConsentRecords:
             if act is not None and act.is_asked_for(words, is_spoken_of=True):
                 self.offers.answer(unit, run, offer, RequestState.ALLOWED)
 
-    def concerns(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether a call with these arguments needs consent at all.
+    def act(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> Act | None:
+        """What a call with these arguments needs consent for; None where it needs none.
 
         What is not the user's to delete, the skills themselves refuse.
         """
-        act = self._act(tool_name, arguments)
-        if act is None:
-            return False
+        act = act_of(tool_name, arguments, is_local_skill=self.is_local_skill, scrub=self.scrub)
+        if act is None or act.purpose is not Purpose.DELETE:
+            return act
         # By the name that the skills will be asked for, not by what people are shown of it.
         slug = str(arguments.get("slug", ""))
-        return act.purpose is not Purpose.DELETE or self.belongings.holds(run, slug)
+        return act if self.belongings.holds(run, slug) else None
 
-    def declined(
-        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any]
-    ) -> Refusal | None:
+    def declined(self, unit: RunUnit, run: Run, act: Act) -> Refusal | None:
         """The answer to a call that the user has said no to, and that nobody is to be asked about."""
-        act = self._act(tool_name, arguments)
-        if act is None:
-            return None
         words = self._words(unit, run)
         said_no = reads_as(words or "") is Consent.DECLINE or (
             self.offers.has_declined(unit, run, act) and not self._is_wanted(unit, run, act, words)
         )
         return self._refusal(run, act, DECLINED, words) if said_no else None
 
-    def refuses(
-        self, unit: RunUnit, run: Run, tool_name: str, arguments: Mapping[str, Any], call: Call
-    ) -> Refusal | None:
+    def refuses(self, unit: RunUnit, run: Run, act: Act, call: Call) -> Refusal | None:
         """None where the user agreed, which is used up with it; else an offer is open. The run is held.
 
         To ask again for the same call gives the same answer.
         """
-        act = self._act(tool_name, arguments)
-        if act is None:
-            return None
         hold_offers(unit, run.session_id)
         words = self._words(unit, run)
         if reads_as(words or "") is Consent.DECLINE:
@@ -136,9 +126,6 @@ class ConsentRecords:
             return None
         self.offers.ask(unit, run, act, origin=CALL, call_key=call.key, call_id=call.call_id)
         return self._refusal(run, act, NEEDED, words)
-
-    def _act(self, tool_name: str, arguments: Mapping[str, Any]) -> Act | None:
-        return act_of(tool_name, arguments, is_local_skill=self.is_local_skill, scrub=self.scrub)
 
     def _words(self, unit: RunUnit, run: Run) -> str | None:
         return own_words(run, require_session(unit, run.session_id))
