@@ -133,6 +133,28 @@ async def test_creating_keeps_the_text_and_grants_it_to_the_agent(skilled: Skill
     assert (entry.actor, entry.resource_id, entry.version) == ("ann", skill.skill_id, 1)
 
 
+async def test_an_agent_that_creates_what_its_user_has_is_granted_it(
+    skilled: Skilled, folder: Path
+) -> None:
+    skilled.service.create(author(ANN), OK_MD)
+
+    [told] = await skilled.told(create())
+    [newer] = await skilled.told(create(f"{OK_MD}More.\n"))
+    [published] = await skilled.told(publish("drafts/report"), session_id="s1")
+
+    granted = "It is granted to you; from your next turn on, call use_skill with weekly-report."
+    same = "The content of skill weekly-report was this very one already, in version 1."
+    assert told == f"{same} {granted}"
+    assert newer.startswith("Kept a new version of skill weekly-report")
+    assert published.startswith("Kept a new version of skill weekly-report")
+    assert newer.endswith(granted)
+    assert published.endswith(granted)
+    skill = skilled.skill()
+    assert skill is not None
+    assert (skill.version, skill.visibility) == (3, Visibility.INTERNAL)
+    assert len(skilled.audited("skills.grant")) == 2
+
+
 async def test_what_cannot_be_a_skill_is_refused_with_the_first_reason(skilled: Skilled) -> None:
     refused = {
         ("  \n", ""): "SKILL.md is blank",
@@ -273,7 +295,7 @@ async def test_an_agent_without_the_switch_publishes_a_folder(
         "links or devices: 'link'. It is granted to you; from your next turn on, call use_skill "
         "with weekly-report."
     )
-    assert told[1].startswith("Nothing changed: skill weekly-report has this very content")
+    assert told[1].startswith("The content of skill weekly-report was this very one already")
     assert skilled.content(path="scripts/a.py") == b"print('a')\n"
     assert skilled.content(path="link") == b""
     [entry] = skilled.audited("skills.publish")

@@ -205,22 +205,62 @@ def test_creating_the_same_again_changes_nothing(shop: Shop) -> None:
     assert len(shop.audit()) == 1
 
 
-@pytest.mark.parametrize("content", [OK_MD, OK_MD + "More.\n"])
-def test_a_run_opens_nobody_a_private_skill_that_is_there_already(shop: Shop, content: str) -> None:
+@pytest.mark.parametrize(("content", "version"), [(OK_MD, 1), (OK_MD + "More.\n", 2)])
+def test_a_run_that_creates_on_its_users_own_slug_is_granted_the_skill(
+    shop: Shop, content: str, version: int
+) -> None:
     shop.service.create(ANN, OK_MD)
     again = shop.service.create(run_of(ANN), content)
 
-    assert not again.granted
-    assert again.skill.visibility is Visibility.PRIVATE
+    assert (again.granted, again.is_unchanged) == (True, version == 1)
+    assert (again.skill.version, again.skill.visibility) == (version, Visibility.INTERNAL)
+    assert again.skill == shop.row()
+    assert shop.grants() == (["default"], [])
+    granted = next(entry for entry in shop.audit() if entry.action == "skills.grant")
+    assert granted.reason == f"{SLUG} to agent default in run_1"
+
+
+def test_a_public_skill_stays_public_when_a_run_is_granted_it(shop: Shop) -> None:
+    shop.service.create(ANN, OK_MD)
+    shop.service.update(ROOT, SLUG, Changes(visibility=Visibility.PUBLIC))
+    again = shop.service.create(run_of(ANN), OK_MD)
+
+    assert (again.granted, again.skill.visibility) == (True, Visibility.PUBLIC)
+    assert shop.grants() == (["default"], [])
+
+
+def test_a_run_that_has_the_skill_and_creates_it_again_changes_nothing(shop: Shop) -> None:
+    shop.service.create(run_of(ANN), OK_MD)
+    before, written = shop.state(), shop.audit()
+    again = shop.service.create(run_of(ANN), OK_MD)
+
+    assert (again.granted, again.is_unchanged) == (True, True)
+    assert (shop.state(), shop.audit()) == (before, written)
+
+
+def test_a_person_who_creates_their_own_slug_again_grants_it_to_nobody(shop: Shop) -> None:
+    shop.service.create(ANN, OK_MD)
+    again = shop.service.create(ANN, OK_MD + "More.\n")
+
+    assert (again.granted, again.skill.visibility) == (False, Visibility.PRIVATE)
     assert shop.grants() == ([], [])
 
 
-def test_a_grant_that_is_pinned_stays_so_when_its_agent_creates_the_next_version(
-    shop: Shop,
+def test_a_run_whose_agent_was_deleted_is_granted_nothing_of_what_is_there(shop: Shop) -> None:
+    shop.service.create(ANN, OK_MD)
+    again = shop.service.create(run_of(ANN, agent_id="gone"), OK_MD)
+
+    assert (again.granted, again.skill.visibility) == (False, Visibility.PRIVATE)
+    assert shop.grants() == ([], [])
+
+
+@pytest.mark.parametrize("content", [OK_MD, OK_MD + "More.\n"])
+def test_a_grant_that_is_pinned_stays_so_when_its_agent_creates_the_skill_again(
+    shop: Shop, content: str
 ) -> None:
     shop.service.create(run_of(ANN), OK_MD)
     shop.service.grant_agent(ANN, SLUG, "default", version=1)
-    shop.service.create(run_of(ANN), OK_MD + "More.\n")
+    shop.service.create(run_of(ANN), content)
 
     assert shop.pins() == {"default": 1}
 

@@ -61,7 +61,8 @@ def missing_deps(missing: Sequence[str]) -> str:
 def _kept(kept: Kept) -> str:
     skill, number = kept.skill, kept.version.number
     if kept.is_unchanged:
-        return f"Nothing changed: skill {skill.slug} has this very content in version {number}."
+        # It may well be granted only now, so this does not say that nothing changed.
+        return f"The content of skill {skill.slug} was this very one already, in version {number}."
     verb = "Created" if number == 1 else "Kept a new version of"
     return f"{verb} skill {skill.slug} ({shown(skill.name)}), version {number}."
 

@@ -51,21 +51,20 @@ class Putting:
     """How a draft is kept."""
 
     action: str
-    # The agent that may use it from then on, where the skill is new.
+    # The agent that may use it from then on.
     grant_to: str | None = None
     restored_from: int | None = None
 
 
 def keep(change: Change, draft: Draft, before: Skill | None, how: Putting) -> Kept:
     """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
-    if before is not None and is_current(change.unit, before, draft.bundle):
-        return unchanged(change.unit, change.author, before)
-    if before is not None and is_live(before):
-        # Who may use a skill that is there already is for people to say.
-        how = replace(how, grant_to=None)
     if how.grant_to is not None and not granting.is_agent(change.unit, how.grant_to):
         # The agent was deleted while it worked; another one of its id is not to have the skill.
         how = replace(how, grant_to=None)
+    if before is not None and is_live(before):
+        before, how = _granted(change, before, how)
+    if before is not None and is_current(change.unit, before, draft.bundle):
+        return unchanged(change.unit, change.author, before)
     number = next_number(change.unit, draft.slug)
     skill = _row(change, draft, before, number, how)
     change.require_name(skill.slug, skill.name, before if before and is_live(before) else None)
@@ -115,6 +114,17 @@ def require_version(unit: SkillUnit, skill: Skill, number: int) -> SkillVersion:
     if version is None:
         raise denials.version_not_found(skill.slug, number)
     return version
+
+
+def _granted(change: Change, skill: Skill, how: Putting) -> tuple[Skill, Putting]:
+    """A live skill that the agent may use, and how it is kept now that this is settled.
+
+    A grant that it has stays as it is, for somebody may have pinned it.
+    """
+    agent_id = how.grant_to
+    if agent_id is not None and granting.agent_grant(change.unit, skill, agent_id) is None:
+        skill = granting.grant_agent(change, skill, agent_id, None)
+    return skill, replace(how, grant_to=None)
 
 
 def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: Putting) -> Skill:
