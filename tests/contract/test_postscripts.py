@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from tests.contract.conftest import House
 from tests.support.coached import (
+    BOTH,
     DONE,
     EVOLVING,
     OPEN,
@@ -22,6 +23,7 @@ from tests.support.factories import make_session
 from tests.support.memories import evidence_of, record_of, summaries, system_text
 from tests.support.school import ON, School
 from tests.support.workshop import Probe, die, restarted, texts
+from understudy.agent.admission import MAX_CALLS
 from understudy.core.errors import DamagedRecord
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.offer_book import Offers
@@ -192,17 +194,39 @@ async def test_where_nobody_can_answer_nobody_is_asked(coached: Coached) -> None
     assert await offered(coached)
 
 
-async def test_only_calls_that_were_executed_count(coached: Coached) -> None:
+@pytest.mark.parametrize(
+    "failed",
+    [
+        FakeCall(name="read_file", arguments={"path": "nowhere.txt"}),
+        FakeCall(name="probe", arguments={"label": []}),
+        FakeCall(name="probe", arguments="{"),
+        FakeCall(name="probe", arguments="[]"),
+        FakeCall(name="no_such_tool"),
+    ],
+)
+async def test_a_call_that_failed_counts(coached: Coached, failed: FakeCall) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=3)
-    probes = [FakeCall(name="probe"), FakeCall(name="probe")]
-    refused = [FakeCall(name="no_such_tool"), FakeCall(name="probe", arguments="{")]
-    coached.fake.queue(Answer(calls=(*probes, *refused)), DONE)
+    coached.fake.queue(Answer(calls=(FakeCall(name="probe"), failed)), DONE)
     assert not await offered(coached)
 
-    # A call that ran and failed is one that ran.
-    failed = FakeCall(name="read_file", arguments={"path": "nowhere.txt"})
-    coached.fake.queue(Answer(calls=(*probes, failed)), DONE)
+    coached.fake.queue(Answer(calls=(FakeCall(name="probe"), failed, failed)), DONE)
     assert await offered(coached)
+
+
+@one_database
+async def test_a_call_that_was_refused_does_not_count(coached: Coached) -> None:
+    # By the budget of one reply; by a rule; as an admin has switched the tool off.
+    coached.switch(skill_evolve=True, skill_nudge_interval=MAX_CALLS + 1)
+    coached.fake.queue(Answer(calls=(FakeCall(name="probe"),) * (MAX_CALLS + 9)), DONE)
+    assert not await offered(coached)
+
+    denied = {"rules": [{"tool": "probe", "decision": "deny"}]}
+    coached.change(permissions=denied, other_config={**BOTH, "skill_nudge_interval": 1})
+    with coached.shop.units.write() as unit:
+        unit.tool_switches.set("read_file", enabled=False)
+    refused = (FakeCall(name="probe"), FakeCall(name="read_file", arguments={"path": "a.txt"}))
+    coached.fake.queue(Answer(calls=refused), DONE)
+    assert not await offered(coached)
 
 
 async def test_the_calls_from_before_a_crash_count(coached: Coached) -> None:

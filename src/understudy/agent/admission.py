@@ -27,6 +27,9 @@ from understudy.tools.registry import ToolRegistry
 
 MAX_CALLS: Final = 128
 NAME_CHARS: Final = 40
+# What keeps a call from running that is right in itself; all others the model got wrong.
+BEYOND_BUDGET: Final = "too_many_calls"
+NOT_GIVEN: Final = "tool_not_given"
 TOO_MANY_CALLS: Final = f"not run: a reply may ask for at most {MAX_CALLS} calls; ask again for it"
 
 
@@ -50,9 +53,9 @@ class Offer:
         if name not in self.names:
             available = ", ".join(self.told) or "none"
             shown = repr(preview(call.name, NAME_CHARS))
-            raise ToolError(
-                f"there is no tool {shown}; available: {available}", code="unknown_tool"
-            )
+            # The same words for both: the model is not to learn which tools others are given.
+            code = NOT_GIVEN if name in self.registry.names() else "unknown_tool"
+            raise ToolError(f"there is no tool {shown}; available: {available}", code=code)
         return self.registry.get(name)
 
     def is_once(self, call: ToolCall) -> bool:
@@ -104,6 +107,8 @@ class Refused:
     content: str
     status: str = "error"
     entry: AuditEntry | None = None
+    # Whether nobody said no: there is no such tool, or it takes something else.
+    is_mistake: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +196,7 @@ class Doorkeeper:
         return Refused(content=refusal.content, status="denied", entry=refusal.entry)
 
     def _mistake(self, asked: Asked, problem: ToolError) -> Refused:
-        """A call that no rule has to look at: there is no such tool, or it takes something else."""
+        """A call that no rule has to look at, as it cannot run or is one too many."""
         entry = AuditEntry(
             at_ms=self.clock.now_ms(),
             actor=asked.run.user_id,
@@ -201,7 +206,8 @@ class Doorkeeper:
             outcome=Outcome.REFUSED,
             reason=f"{problem.code} in {asked.run.run_id}",
         )
-        return Refused(content=problem.detail, entry=entry)
+        is_mistake = problem.code not in (BEYOND_BUDGET, NOT_GIVEN)
+        return Refused(content=problem.detail, entry=entry, is_mistake=is_mistake)
 
     def _judge(self, unit: RunUnit, sound: Sequence[Sound]) -> tuple[Verdict, ...]:
         if not sound:
@@ -254,7 +260,7 @@ class Doorkeeper:
 def _read(unit: RunUnit, offer: Offer, asked: Asked) -> Sound:
     """The call with its tool and arguments; those a person put in its place come first."""
     if asked.index >= MAX_CALLS:
-        raise ToolError(TOO_MANY_CALLS)
+        raise ToolError(TOO_MANY_CALLS, code=BEYOND_BUDGET)
     tool = offer.find(asked.call)
     # Only a run that was woken can have been answered.
     request = unit.requests.of_call(asked.approval_key) if asked.run.wakes else None

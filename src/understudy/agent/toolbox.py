@@ -47,11 +47,15 @@ class ToolObserver(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a call; `executed` tells whether the tool ran at all."""
+    """What came of a call; `executed` tells whether the tool ran at all.
+
+    One that did not was refused, or the model got the call wrong.
+    """
 
     status: str
     content: str
     executed: bool
+    refused: bool = False
     entry: AuditEntry | None = None
 
 
@@ -143,6 +147,7 @@ class Toolbox:
             "status": outcome.status,
             "content": content,
             "executed": outcome.executed,
+            "refused": outcome.refused,
         }
         if artifact is not None:
             data["artifact_id"] = artifact.artifact_id
@@ -165,6 +170,7 @@ class Toolbox:
                 status=admission.status,
                 content=admission.content,
                 executed=False,
+                refused=not admission.is_mistake,
                 entry=admission.entry,
             )
         is_once = admission.tool.effect == "once"

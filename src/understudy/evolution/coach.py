@@ -21,7 +21,7 @@ from understudy.runs.execute import Execution
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
 from understudy.runs.ports import RunUnit
-from understudy.runs.steps import executed_calls
+from understudy.runs.steps import counted_calls
 from understudy.sessions.model import Session
 from understudy.sessions.ports import Units
 
@@ -86,7 +86,7 @@ class EvolutionCoach:
         run, settings = execution.run, settings_in(execution.snapshot)
         finish = Finish(
             switches=settings.switches,
-            tool_calls=executed_calls(execution.steps.done.values()),
+            tool_calls=counted_calls(execution.steps.done.values()),
             reply=reply,
             was_sent=remark_key(run.run_id, POSTSCRIPT) in execution.steps.done,
             is_interactive=settings.is_interactive,

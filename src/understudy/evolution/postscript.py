@@ -22,7 +22,7 @@ class Finish:
     """A run that has just ended in good order, as far as it matters here."""
 
     switches: Switches
-    # Calls that were executed, whether they succeeded or failed.
+    # Calls that were made, whether they succeeded or failed; not those that were refused.
     tool_calls: int
     reply: str
     was_sent: bool = False

@@ -4,7 +4,7 @@ A step is named by its key. When a run is taken up again after a crash, the jour
 steps are done and what they answered; only the one that was in flight happens again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from understudy.core.clock import Clock
@@ -81,7 +81,20 @@ class Steps:
 
 
 def executed_calls(done: Iterable[JournalEvent]) -> int:
-    """How many tool calls of a run were executed, well or not; what was refused does not count."""
-    return sum(
-        1 for event in done if event.kind is EventKind.TOOL_RESULT and event.data.get("executed")
-    )
+    """How many tool calls of a run reached their tool, whatever it made of them."""
+    return sum(1 for result in _results(done) if result.data.get("executed"))
+
+
+def counted_calls(done: Iterable[JournalEvent]) -> int:
+    """The same with those that the model got wrong: a mistake is an attempt, a refusal is none."""
+    return sum(1 for result in _results(done) if _counts(result))
+
+
+def _results(done: Iterable[JournalEvent]) -> Iterator[JournalEvent]:
+    return (event for event in done if event.kind is EventKind.TOOL_RESULT)
+
+
+def _counts(result: JournalEvent) -> bool:
+    refused = result.data.get("refused")
+    # Journals of an older version tell only whether the tool ran.
+    return bool(result.data.get("executed")) if refused is None else not refused
