@@ -165,6 +165,7 @@ async def test_an_empty_reply_gets_nothing_below_it(
 
     done = await coached.run()
 
+    assert done.run.status is RunStatus.COMPLETED
     assert [output.data["text"] for output in done.outputs] == []
     assert (coached.remarks(done.run.run_id), book.opened) == ([], [])
 

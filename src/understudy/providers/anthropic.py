@@ -80,7 +80,7 @@ class AnthropicProvider:
             raise self._failures.malformed("it has an unexpected shape") from None
         if not parts.finish_reason:
             raise self._failures.incomplete()
-        return parts.finish(self._failures)
+        return parts.finish(self._failures, may_be_empty=request.may_be_empty)
 
     async def close(self) -> None:
         """Close the connections."""

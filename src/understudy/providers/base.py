@@ -62,6 +62,11 @@ class AssistantMessage:
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it neither said nor asked for anything; servers refuse such a message."""
+        return not self.tool_calls and not self.text.strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMessage:
@@ -97,6 +102,8 @@ class ModelRequest:
     run_id: str = ""
     # Tried once when the model cannot answer; None: the one of the route, if it has one.
     fallback_model: str | None = None
+    # Whether the model may end without a word, as what it was to do is done; else that is a failure.
+    may_be_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

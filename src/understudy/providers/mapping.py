@@ -35,6 +35,8 @@ def to_messages(request: ModelRequest) -> list[theirs.ModelMessage]:
         if not isinstance(message, AssistantMessage):
             waiting.append(_request_part(message))
             continue
+        if message.is_empty:
+            continue
         if waiting:
             history.append(theirs.ModelRequest(parts=waiting))
             waiting = []

@@ -77,7 +77,7 @@ class OpenAIProvider:
                     await _drain(pieces)
                     break
             parts = reader.close(response.headers.get("content-type", ""))
-        return parts.finish(self._failures)
+        return parts.finish(self._failures, may_be_empty=request.may_be_empty)
 
     def _body(self, request: ModelRequest) -> bytes:
         body = request_body(

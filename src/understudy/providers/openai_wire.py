@@ -25,16 +25,13 @@ def request_body(
     request: ModelRequest, *, max_tokens_field: str, with_usage: bool
 ) -> dict[str, object]:
     """The JSON document to post."""
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    said = [_message(message) for message in request.messages if not _is_empty(message)]
     body: dict[str, object] = {
         "model": request.model,
-        "messages": [
-            {"role": "system", "content": request.system},
-            *(_message(message) for message in request.messages),
-        ],
+        "messages": [*system, *said],
         "stream": True,
     }
-    if not request.system:
-        body["messages"] = [_message(message) for message in request.messages]
     if with_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
@@ -54,6 +51,10 @@ def request_body(
     if "max_tokens" in given:
         body[max_tokens_field] = given["max_tokens"]
     return body
+
+
+def _is_empty(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and message.is_empty
 
 
 def _message(message: Message) -> dict[str, object]:

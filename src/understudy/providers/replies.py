@@ -12,6 +12,8 @@ from understudy.providers.surrogates import Speaker, clean
 
 # What every JSON reader takes for exact; no model reads more.
 MAX_TOKENS: Final = 2**53
+# How servers call it when a model has said all that it wanted to.
+_ENDED: Final = frozenset({"stop", "end_turn"})
 
 
 @dataclass(slots=True)
@@ -39,11 +41,12 @@ class ReplyParts:
         self._speaker.say(piece)
         self._text.append(piece)
 
-    def finish(self, failures: Failures) -> ModelReply:
-        """The complete reply; raises when there is nothing in it."""
+    def finish(self, failures: Failures, *, may_be_empty: bool = False) -> ModelReply:
+        """The complete reply; raises when there is nothing in it, unless the model may end so."""
         self._speaker.end()
         text = clean("".join(self._text))
-        if not self.calls and not text.strip():
+        is_empty = not self.calls and not text.strip()
+        if is_empty and not (may_be_empty and self.finish_reason in _ENDED):
             raise failures.empty(self.finish_reason)
         if any(not call.name for call in self.calls):
             raise failures.malformed("a tool call has no name")

@@ -1,6 +1,7 @@
 """What every real provider does, whatever wire it speaks."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -194,6 +195,40 @@ async def test_a_broken_answer_may_be_tried_again(
     with pytest.raises(ProviderError) as caught:
         await complete(provider)
     assert (caught.value.code, caught.value.retryable) == (code, True)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+async def test_an_empty_answer_is_one_where_the_request_says_so(
+    fake: FakeModel, provider: Provider, plain: bool
+) -> None:
+    asked = replace(ask(), may_be_empty=True)
+    fake.queue(Answer(plain=plain), Answer(finish_reason="max_tokens", plain=plain))
+
+    reply = await provider.complete(asked, on_delta=Listener())
+
+    assert (reply.text, reply.tool_calls) == ("", ())
+    with pytest.raises(ProviderError) as caught:
+        await provider.complete(asked, on_delta=Listener())
+    assert caught.value.code == "provider_empty"
+
+
+async def test_a_reply_without_a_word_is_left_out_of_the_history(
+    fake: FakeModel, provider: Provider
+) -> None:
+    fake.queue("ok")
+    calls = (ToolCall(call_id="c1", name="write_file", arguments="{}"),)
+    history = (
+        UserMessage(text="go"),
+        AssistantMessage(text="", tool_calls=calls),
+        ToolMessage(call_id="c1", name="write_file", content="done"),
+        AssistantMessage(text=" \n"),
+        UserMessage(text="and?"),
+    )
+    await complete(provider, ask(*history))
+
+    turns = fake.requests[0].turns
+    assert [turn.calls for turn in turns if turn.role == "assistant"] == [1]
+    assert (turns[-1].role, turns[-1].text) == ("user", "and?")
 
 
 async def test_a_provider_that_failed_answers_the_next_call(

@@ -1,0 +1,78 @@
+"""A last reply without a word: an answer where tools have done the work, else a failure to answer."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.contract.conftest import House
+from tests.support.workshop import Probe, Workshop
+from understudy.runs.model import RunStatus
+from understudy.sessions.journal import EventKind
+from understudy.settings import Settings
+from understudy.testing.answers import Answer, FakeCall, call
+from understudy.testing.fake_model import FakeModel
+
+NOTHING = Answer()
+
+
+@pytest.fixture
+async def shop(house: House, settings: Settings) -> AsyncIterator[Workshop]:
+    shop = Workshop(house.units, settings, tools=(Probe(),))
+    yield shop
+    await shop.providers.close()
+
+
+@pytest.mark.parametrize("last", [NOTHING, Answer(plain=True), Answer(text=" \n")])
+async def test_a_run_that_used_tools_may_end_without_a_word(
+    shop: Workshop, fake: FakeModel, last: Answer
+) -> None:
+    fake.queue(call("probe"), last)
+
+    done = await shop.run()
+
+    assert (done.run.status, done.run.error) == (RunStatus.COMPLETED, None)
+    assert len(fake.requests) == 2
+    assert done.outputs == ()
+    reply = shop.journal(done.run.run_id, EventKind.MESSAGE)[-1].data["text"]
+    assert reply == last.text
+
+
+async def test_what_was_not_said_is_not_told_to_the_model_later(
+    shop: Workshop, fake: FakeModel
+) -> None:
+    fake.queue(call("probe"), NOTHING, "Here I am.")
+    await shop.run()
+    await shop.run("are you there?")
+
+    # Servers refuse a message without content.
+    turns = [turn for turn in fake.requests[-1].turns if turn.role != "system"]
+    assert [turn.role for turn in turns] == ["user", "assistant", "tool", "user"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        (),
+        # Nothing was done by a call that was refused.
+        (Answer(calls=(FakeCall(name="list_files"),)),),
+    ],
+)
+async def test_a_run_that_did_nothing_must_say_something(
+    shop: Workshop, fake: FakeModel, before: tuple[Answer, ...]
+) -> None:
+    with shop.units.write() as unit:
+        unit.tool_switches.set("list_files", enabled=False)
+    fake.queue(*before, NOTHING)
+
+    run = (await shop.run()).run
+
+    assert run.status is RunStatus.FAILED
+    assert "the answer is empty" in (run.error or "")
+
+
+async def test_an_answer_that_was_cut_off_before_its_first_word_is_none(
+    shop: Workshop, fake: FakeModel
+) -> None:
+    fake.queue(call("probe"), Answer(finish_reason="length"))
+
+    assert (await shop.run()).run.status is RunStatus.FAILED
