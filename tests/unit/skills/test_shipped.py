@@ -48,6 +48,11 @@ def test_one_is_clean_by_the_guard(slug: str) -> None:
 
 
 @skill
+def test_one_names_no_tool_that_an_agent_may_not_know_of(slug: str) -> None:
+    assert "skill_manage" not in texts(SHIPPED[slug])
+
+
+@skill
 def test_one_needs_nothing(slug: str) -> None:
     assert find_requirements(SHIPPED[slug]).dependencies == ()
 
