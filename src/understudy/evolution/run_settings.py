@@ -17,7 +17,9 @@ ASKED_BY_PEOPLE: Final = frozenset(
     {RunKind.INPUT, RunKind.APPROVAL_RESUME, RunKind.USER_QUESTION_RESUME}
 )
 # Callers that say of themselves that no person sits there.
-UNATTENDED: Final = frozenset({"cron", "heartbeat", "schedule", TRIAL_SOURCE})
+UNATTENDED: Final = frozenset(
+    {"cron", "heartbeat", "schedule", "subagent", "sub-agent", "sub_agent", TRIAL_SOURCE}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,8 +40,10 @@ def test_only_what_people_typed_is_interactive(kind: RunKind) -> None:
     assert is_interactive(make_run(kind=kind), make_session()) is (kind in typed)
 
 
-@pytest.mark.parametrize("source", ["cron", "Cron", " HEARTBEAT ", "schedule\n"])
-def test_nobody_sits_at_what_the_clock_began_however_it_is_spelled(source: str) -> None:
+@pytest.mark.parametrize(
+    "source", ["cron", "Cron", " HEARTBEAT ", "schedule\n", "subagent", "Sub-Agent", "sub_agent"]
+)
+def test_nobody_sits_at_what_the_clock_or_an_agent_began_however_it_is_spelled(source: str) -> None:
     run = make_run(request=RunRequest(source_kind=source))
 
     assert not is_interactive(run, make_session())
