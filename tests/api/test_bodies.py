@@ -34,6 +34,11 @@ def pointers(api: TestClient, method: str, path: str, body: object) -> list[str]
         ),
         ("POST", "/v1/sessions/s1/runs", {"content": "a", "debug_level": 1}, "/debug_level"),
         ("POST", "/v1/agents/default/files/SOUL.md/restore", {"version": "1"}, "/version"),
+        ("POST", "/v1/agents/default/files/SOUL.md/restore", {"version": 0}, "/version"),
+        ("POST", "/v1/agents/default/files/SOUL.md/restore", {"version": -1}, "/version"),
+        ("POST", "/v1/agents/default/users/ann/files/SOUL.md/restore", {"version": 0}, "/version"),
+        ("POST", "/v1/skills/skill-creator/restore", {"version": 0}, "/version"),
+        ("POST", "/v1/skills/skill-creator/restore", {"version": -1}, "/version"),
         (
             "POST",
             "/v1/runtime",
@@ -42,7 +47,7 @@ def pointers(api: TestClient, method: str, path: str, body: object) -> list[str]
         ),
     ],
 )
-def test_a_value_of_another_type_is_refused(
+def test_a_value_of_another_type_or_range_is_refused(
     api: TestClient, method: str, path: str, body: object, pointer: str
 ) -> None:
     assert pointers(api, method, path, body) == [pointer]

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.wire.base import Int32, JsonObject, Omitted, Request, Update, View
+from understudy.wire.base import Int32, JsonObject, Omitted, Request, Update, VersionNumber, View
 from understudy.wire.evolution import SwitchView
 
 AgentType: TypeAlias = Literal["predefined", "open"]
@@ -70,7 +70,7 @@ class WriteFile(Request):
 class RestoreFile(Request):
     """Which earlier version to bring back."""
 
-    version: Int32
+    version: VersionNumber
 
 
 class FileVersionView(View):

@@ -13,6 +13,8 @@ JsonObject: TypeAlias = dict[str, Any]
 ScopeLists: TypeAlias = dict[str, list[str]]
 # Numbers of this range fit every database.
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+# The number of a version of something.
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 RoleName: TypeAlias = Literal["viewer", "operator", "admin"]
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from understudy.wire.base import Int32, Request
+from understudy.wire.base import Int32, Request, VersionNumber
 from understudy.wire.skills import Visibility
 
 # More findings than this nobody has looked at one by one.
@@ -64,7 +64,7 @@ class ToggleSkill(Request):
 class RestoreSkill(_Guarded):
     """Which earlier version to bring back, as a new one."""
 
-    version: Int32
+    version: VersionNumber
 
 
 class UndeleteSkill(_Guarded):
