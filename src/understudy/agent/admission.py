@@ -23,6 +23,7 @@ from understudy.runs.requests import Request, RequestState
 from understudy.runs.stops import Superseded
 from understudy.sessions.ports import Units
 from understudy.tools.base import Effect, Tool, ToolError
+from understudy.tools.names import quoted
 from understudy.tools.registry import ToolRegistry
 
 MAX_CALLS: Final = 128
@@ -52,10 +53,11 @@ class Offer:
         name = self.registry.canonical(call.name)
         if name not in self.names:
             available = ", ".join(self.told) or "none"
-            shown = repr(preview(call.name, NAME_CHARS))
             # The same words for both: the model is not to learn which tools others are given.
             code = NOT_GIVEN if name in self.registry.names() else "unknown_tool"
-            raise ToolError(f"there is no tool {shown}; available: {available}", code=code)
+            raise ToolError(
+                f"there is no tool {quoted(call.name)}; available: {available}", code=code
+            )
         return self.registry.get(name)
 
     def is_once(self, call: ToolCall) -> bool:

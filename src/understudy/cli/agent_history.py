@@ -95,6 +95,8 @@ def _row(entry: "EvolutionEntry") -> tuple[object, ...]:
     return screen.ago(entry.at_ms), what, by, entry.run_id, which
 
 
+# Those that read badly behind the word.
+_OFFER_STATES: Final = {"offered": "open"}
 _Row = Callable[[Any], tuple[str, str | None, str]]
 ROWS: Final[Mapping[str, _Row]] = {
     "soul_version": lambda it: (
@@ -109,7 +111,7 @@ ROWS: Final[Mapping[str, _Row]] = {
         it.nudge if it.step is None else f"{it.nudge} at step {it.step}",
     ),
     "offer": lambda it: (
-        f"offer {it.state}",
+        f"offer {_OFFER_STATES.get(it.state, it.state)}",
         it.answered_by or it.user_id,
         f"{it.offer_id} {screen.visible(it.question)}",
     ),

@@ -4,10 +4,18 @@ import hashlib
 import re
 from typing import Final
 
+from understudy.core.text import ELLIPSIS
+
 MAX_WIRE_CHARS: Final = 64
 SEPARATOR: Final = "__"
 HASH_CHARS: Final = 10
+MAX_QUOTED_CHARS: Final = 40
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def quoted(name: str) -> str:
+    """A name as a model gave it, blanks around it included, in quotes and not too long."""
+    return repr(name if len(name) <= MAX_QUOTED_CHARS else name[:MAX_QUOTED_CHARS] + ELLIPSIS)
 
 
 def wire_name(name: str) -> str:

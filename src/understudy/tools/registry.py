@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from understudy.core.text import preview
 from understudy.tools.base import Tool, ToolError, schema_of
-from understudy.tools.names import wire_name
+from understudy.tools.names import quoted, wire_name
 
 MAX_ARGUMENT_CHARS: Final = 8 * 1024 * 1024
 MAX_SHOWN_ERRORS: Final = 5
@@ -52,10 +52,9 @@ class ToolRegistry:
         """The tool of that name, or a `ToolError` that lists the names there are."""
         tool = self._tools.get(self.canonical(name))
         if tool is None:
-            shown = repr(preview(name, NAME_CHARS))
             available = ", ".join(self._tools) or "none"
             raise ToolError(
-                f"there is no tool {shown}; available: {available}", code="unknown_tool"
+                f"there is no tool {quoted(name)}; available: {available}", code="unknown_tool"
             )
         return tool
 
