@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Final
 
 from understudy.evolution.reading import plain, word_line
+from understudy.evolution.request_grammar import SMILES
 from understudy.i18n.catalogue import phrases
 from understudy.learnings.quoting import pasted
 
@@ -26,9 +27,11 @@ POLITE: Final = (
 # Around a yes.
 AGREEING: Final = (
     *("yeah", "yep", "sure", "great", "perfect", "nice", "go ahead", "go ahead and", "of course"),
+    *("yup", "sounds good", "sounds great", "i approve", "approved", "i agree", "agreed", "i accept"),
+    *("absolutely", "definitely"),
     *("đồng ý", "có", "tốt", "giúp tôi", "giúp mình"),
-    *("可以", "同意", "帮我", "幫我", "当然", "很好"),
-    *("👍", "✅", "🙏"),
+    *("可以", "同意", "帮我", "幫我", "当然", "很好", "嗯", "没问题", "沒問題"),
+    *SMILES,
 )  # fmt: skip
 # Around a no. Those with a comma would turn it round without one: `no, skip`.
 REFUSING: Final = (

@@ -1,7 +1,7 @@
 """Messages in which a user asks in their own words to delete a skill, or to publish a folder as one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -17,6 +17,11 @@ from understudy.learnings.wording import UNSPACED
 
 # What a polite question is about is always at hand: a skill by name, or the one just spoken of.
 _AT_HAND: Final = re.compile("")
+# What is there is at stake: of questions only those count that nobody asks to hear whether one may.
+_MODALS: Final[Mapping[Grammar, tuple[str, ...]]] = {
+    ENGLISH: ("(?:can|could) you(?: please| pls| kindly| help me)?", "would you please"),
+    CHINESE: ("能不能", "可不可以", "能否", "可否", "能"),
+}
 # What may follow in English; of the others some would make it something else: `for Bob`.
 _CONNECTORS: Final = ("and", "because", "so")
 # What is named stands in the place of {name}; nobody types a longer one.
@@ -155,6 +160,7 @@ def _grammars(asked: Asks, names: tuple[str, ...]) -> Sequence[Grammar]:
             grammar,
             about=about,
             tasks=(),
+            modals=_MODALS.get(grammar, grammar.modals),
             asks=tuple(ask.replace("{name}", f"(?:{name})") for ask in asks),
             connectors=_CONNECTORS if grammar is ENGLISH else grammar.connectors,
             definite=_AT_HAND,

@@ -10,7 +10,7 @@ from understudy.learnings.sentences import sentences
 
 # Stands where something quoted stood, and is no word of any language.
 QUOTED: Final = "\ufffc"
-_LISTED: Final = re.compile(r"\s*(?:[-+*\u2022\u00b7#|~]|\d{1,3}[.)\u3001])")
+_LISTED: Final = re.compile(r"\s*(?:[-+*\u2022\u00b7#|~]|//|/\*|\d{1,3}[.)\u3001])")
 _LABEL: Final = re.compile(r"[:\uff1a](?!//)(?<!\d[:\uff1a](?=\d))")
 # Alone on a line: what follows is what somebody else said.
 _SPEAKER: Final = re.compile(

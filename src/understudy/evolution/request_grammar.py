@@ -11,6 +11,8 @@ from typing import Final
 
 # Joins the words of a name that is written as one, and is a letter: `after-call-notes`.
 JOINT: Final = "\ua78f"
+# Beside a wish these only smile; others may be in jest.
+SMILES: Final = ("👍", "✅", "🙏", "🙂", "😀", "😄", "😊", "☺", "👌", "🎉")
 # Describes nothing.
 NOTHING: Final = re.compile(r"(?!)")
 

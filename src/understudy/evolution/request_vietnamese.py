@@ -3,11 +3,14 @@
 import re
 from typing import Final
 
-from understudy.evolution.request_grammar import JOINT, Grammar, signs, words
+from understudy.evolution.request_grammar import JOINT, SMILES, Grammar, signs, words
 
 _THING: Final = (
     r"(?:nó|tất cả|việc|(?:(?:tất cả )?(?:quy trình|cách làm|công việc|các bước|những bước|phiên"
-    r"|phương pháp|điều|cái|thứ)))(?: (?:vừa rồi|vừa làm|vừa xong|này|đó|trên))?"
+    r"|phương pháp|điều|cái|thứ)))(?: (?:vừa rồi|vừa làm|vừa xong|này|đó|trên"
+    r"|(?:bạn|ta|chúng ta|mình)(?: vừa| đã)? (?:làm|thực hiện)))?"
+    r"|(?:quy trình|cách làm|các bước)"
+    r"(?: (?!(?:thành|làm|dưới|như|của|từ|cho|là|ở|trong|trên|vào|và|nào|ai|bao)\b)[^ ,]+){1,4}"
     r"|(?:này|đó)|những gì (?:bạn|ta|chúng ta|mình)(?: vừa| đã)? làm"
 )
 _ONE: Final = r"(?:một |1 )?(?:kỹ|kĩ) năng(?: mới)?"
@@ -26,7 +29,7 @@ _DOES: Final = (
 _NOT_OURS: Final = r"(?:mềm|sống|giao tiếp|hồ sơ|cv|game|nhân vật)"
 # What ends a description, and is about the wish again.
 _BACK: Final = (
-    r"(?:nếu|nhưng|hoặc|hay là|lần sau|sau này|mai|có lẽ|bỏ qua|ví dụ|giả sử|đùa|đừng"
+    r"(?:nếu|nhưng|hoặc|hay là|(?<!để )lần sau|sau này|mai|có lẽ|bỏ qua|ví dụ|giả sử|đùa|đừng"
     r"|khi (?:xong|nào|bạn|rảnh)|sau khi (?:xong|bạn))"
 )
 _SAID: Final = rf"(?: (?!(?:{_BACK}|{_NOT_OURS})\b)[^ ,]+)"
@@ -37,12 +40,16 @@ VIETNAMESE: Final = Grammar(
         *("hãy", "làm ơn", "xin", "vui lòng", "ok", "okay", "được", "vâng", "dạ", "ừ"),
         *("tốt", "tốt lắm", "tuyệt", "tuyệt vời", "hay lắm", "cảm ơn", "cám ơn", "bạn"),
         *("tôi muốn", "mình muốn", "giúp tôi", "giúp mình", "giờ", "bây giờ", "rồi", "và", "nhờ bạn"),
-        *("vậy", "vậy thì", "thế thì", "có", "em", "anh"),
+        *("vậy", "vậy thì", "thế thì", "có", "em", "anh", "đồng ý"),
+        # When the work of this run is done; nothing that may fail to come.
+        *("xong thì", "làm xong thì", "xong việc thì", "khi xong", "khi xong thì", "sau khi xong"),
     ),
     tasks=(rf"{_DO}(?: [^ ,]+){{1,12}}(?: ,)? (?:rồi|sau đó|và|xong thì)(?: hãy)?",),
     modals=("có thể(?: giúp(?: tôi| mình)?)?",),
     asks=(
         rf"{_KEEP}(?: (?:{_THING}))?(?: lại)? (?:thành|làm|dưới dạng|như) {_ONE}",
+        rf"(?:tôi|mình) muốn (?:{_THING}) (?:được lưu |được chuyển |trở )?thành {_ONE}",
+        rf"thêm (?:{_THING}) vào (?:bộ |kho )?(?:kỹ|kĩ) năng của (?:bạn|tôi|mình)",
         rf"(?:{_MAKE}|lưu(?: lại)?) {_ONE}(?: [^ ,]*{JOINT})?",
     ),
     connectors=(
@@ -52,6 +59,7 @@ VIETNAMESE: Final = Grammar(
     polite=(
         *("nhé", "nha", "đi", "ạ", "giúp tôi", "giúp mình", "cho tôi", "cho mình", "ngay", "luôn"),
         *("cảm ơn", "cám ơn", "cảm ơn bạn", "này", "đó"),
+        *SMILES,
     ),
     soft_questions=("được không", "được chứ"),
     particles=("không",),
@@ -61,7 +69,7 @@ VIETNAMESE: Final = Grammar(
     ),
     vetoes=words(
         *("không", "chưa", "đừng", "chớ", "chẳng", "khỏi", "nếu", "khi", "sau khi", "trước khi"),
-        *("lúc", "hoặc", "hay là", "gì", "sao", "thế nào", "nghĩa", "mai", "lần sau", "sau này"),
+        *("lúc", "hoặc", "hay là", "(?<!những )gì", "sao", "thế nào", "nghĩa", "mai", "(?<!để )lần sau", "sau này"),
         *("có lẽ", "nói", "bảo", "ví dụ", "giả sử", "mềm", "sống", "giao tiếp", "hồ sơ", "cv"),
         *("nhưng", "game", "nhân vật", "đùa", "phải", "bỏ qua"),
     ),

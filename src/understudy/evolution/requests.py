@@ -20,6 +20,10 @@ GRAMMARS: Final = (ENGLISH, VIETNAMESE, CHINESE)
 MAX_SENTENCE_CHARS: Final = 400
 
 _IN_ONE: Final = re.compile(rf"(?<=[{UNSPACED},]) | (?=[{UNSPACED},])")
+# The dot of a file's name, which ends no clause.
+_FILE_DOT: Final = re.compile(
+    r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"
+)
 # With hyphens, or so few words in marks that they were left where they stood.
 _NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
 
@@ -58,7 +62,8 @@ def _asks(grammar: Grammar, sentence: str) -> bool:
     if len(sentence) > MAX_SENTENCE_CHARS or not grammar.names_it(sentence):
         return False
     # A name is one word, unless its words are those of the wish: `a well-tried skill`.
-    lines = dict.fromkeys((_line(grammar, _NAMES.sub(_as_one, sentence)), _line(grammar, sentence)))
+    named = _FILE_DOT.sub(JOINT, _NAMES.sub(_as_one, sentence))
+    lines = dict.fromkeys((_line(grammar, named), _line(grammar, sentence)))
     return any(_asks_in(grammar, line, is_question="?" in sentence) for line in lines)
 
 
@@ -66,22 +71,30 @@ def _asks_in(grammar: Grammar, line: str, *, is_question: bool) -> bool:
     softly = next(places_before(line, grammar, len(line), grammar.soft_questions), None)
     only_asks = next(places_before(line, grammar, len(line), grammar.particles), None)
     end = next(place for place in (softly, only_asks, len(line)) if place is not None)
-    found = _first_in(grammar, line, end)
+    asks = is_question or only_asks is not None
+    found = _first_in(grammar, line, end, is_question=asks)
     if found is None or _is_vetoed(grammar, found):
         return False
     is_polite_question = bool(found["modal"] or softly is not None)
-    if is_question or only_asks is not None or is_polite_question:
+    if asks or is_polite_question:
         # "Could you …?" asks for it when it is about something at hand, and else whether one can.
         return is_polite_question and grammar.definite.search(line, found.start("ask")) is not None
     return True
 
 
-def _first_in(grammar: Grammar, line: str, end: int) -> re.Match[str] | None:
-    """What is asked between leads and polite words; as few words as may be."""
+def _first_in(grammar: Grammar, line: str, end: int, *, is_question: bool) -> re.Match[str] | None:
+    """What is asked between leads and polite words; as few words as may be.
+
+    In a question a word that may be a lead or a modal verb is the verb: `可以`.
+    """
     pattern = _pattern(grammar)
     places = product(beginnings(line, grammar), endings(line, grammar, end))
-    found = (pattern.fullmatch(line, start, stop) for start, stop in places if start < stop)
-    return next((each for each in found if each is not None), None)
+    tried = (pattern.fullmatch(line, start, stop) for start, stop in places if start < stop)
+    found = (each for each in tried if each is not None)
+    first = next(found, None)
+    if first is None or first["modal"] or not is_question:
+        return first
+    return next((each for each in found if each["modal"]), first)
 
 
 def _is_vetoed(grammar: Grammar, found: re.Match[str]) -> bool:

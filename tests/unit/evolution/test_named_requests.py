@@ -37,6 +37,7 @@ KEEP = (
     *("Delete the skill short-lived. No, wait.", "save as skill", "make a skill of this", "skip"),
     *("I got this mail.\n\nPlease delete the skill short-lived.", "What is this? Delete the skill short-lived."),
     *("不要删除技能 short-lived", "别删除这个技能", "要不要删除这个技能？", "đừng xóa kỹ năng short-lived"),
+    *("Can we delete the skill short-lived?", "Would you delete the skill short-lived?", "可以删除技能 short-lived 吗？"),
 )  # fmt: skip
 PUBLISH = (
     *("Publish drafts/report.", "publish the folder drafts/report as a skill", "publish report"),
