@@ -128,6 +128,43 @@ async def test_declining_closes_the_offer_and_is_remembered(here: Consenting) ->
     assert ["consent_declined" in why for why in here.refusals("skills.create")][1:] == [True, True]
 
 
+@pytest.mark.parametrize("words", ["no", "Not now, thanks.", "không cần", "不用了"])
+async def test_a_plain_no_declines_the_offer_that_is_open(here: Consenting, words: str) -> None:
+    offer = await here.offered(CREATE)
+
+    [in_that_turn] = await here.told(CREATE, words=words)
+    [later] = await here.told(CREATE, words="What else is there?")
+
+    assert in_that_turn == later
+    assert later.startswith("the user declined")
+    assert [(it.request_id, it.state) for it in here.offers()] == [
+        (offer.request_id, RequestState.DENIED)
+    ]
+
+
+@pytest.mark.parametrize("words", ["yes", "ok", "no problem", "no?", "sure, go ahead"])
+async def test_other_short_answers_may_be_to_something_else(here: Consenting, words: str) -> None:
+    offer = await here.offered(CREATE)
+
+    [told] = await here.told(CREATE, words=words)
+
+    assert told.startswith("approval needed")
+    assert here.offers(RequestState.PENDING) == (offer,)
+
+
+async def test_a_plain_no_says_nothing_where_nothing_is_offered_or_it_is_somebody_elses(
+    here: Consenting,
+) -> None:
+    await here.told(words="no")
+    offer = await here.offered(CREATE)
+
+    await here.told(words="no", who=BOB)
+    await here.told(words="no", kind=RunKind.MAILBOX_DELIVERY)
+    await here.told(words="no", actor_id="bob", source_plugin="group-chat")
+
+    assert here.offers(RequestState.PENDING) == (offer,)
+
+
 async def test_who_declined_may_still_ask_for_it_and_has_then_changed_their_mind(
     here: Consenting,
 ) -> None:

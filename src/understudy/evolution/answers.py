@@ -40,6 +40,20 @@ REFUSING: Final = (
     *("不 ,", "不用 ,", "不要 ,", "不了", "不用了", "算了"),
 )  # fmt: skip
 
+# Each says no to a question that was asked; alone it does not say to which.
+BARE: Final = (
+    *("no", "nope", "nah", "not now", "not today", "not this time", "rather not", "id rather not"),
+    *("no need",),
+    *("không", "khong", "không cần", "không cần đâu", "thôi", "khỏi", "để sau"),
+    *("不", "不用", "不用了", "不了", "不要", "不必", "不必了", "不需要", "算了"),
+)  # fmt: skip
+# Around it; no `ok` and no `yes`, which would say the opposite.
+THANKING: Final = (
+    *("please", "thanks", "thank you", "thx", "sorry", "well", "for now"),
+    *("dạ", "ạ", "nhé", "cảm ơn", "cám ơn", "cảm ơn bạn", "xin lỗi"),
+    *("谢谢", "謝謝", "谢谢你", "吧", "先", "暂时", "暫時", "抱歉"),
+)  # fmt: skip
+
 
 def words_to_answer(locale: str) -> dict[str, str]:
     """What people are told to reply: the first phrases of a language, by what they mean."""
@@ -48,20 +62,25 @@ def words_to_answer(locale: str) -> dict[str, str]:
 
 def is_accepting(text: str) -> bool:
     """Whether the whole message accepts an offer."""
-    return _answers(text, "consent.save", (*POLITE, *AGREEING))
+    return _answers(text, _phrases("consent.save"), (*POLITE, *AGREEING))
 
 
 def is_declining(text: str) -> bool:
     """Whether the whole message declines an offer."""
-    return _answers(text, "consent.skip", (*POLITE, *REFUSING))
+    return _answers(text, _phrases("consent.skip"), (*POLITE, *REFUSING))
 
 
-def _answers(text: str, key: str, around: tuple[str, ...]) -> bool:
+def is_bare_no(text: str) -> bool:
+    """Whether the whole message is a no, to whatever was asked."""
+    return _answers(text, _choices(BARE), (*THANKING, *BARE))
+
+
+def _answers(text: str, said: Choices, around: tuple[str, ...]) -> bool:
     if len(text) > MAX_CHARS or _shows_something(text):
         return False
     line = plain(text)
     # A question is no answer.
-    return "?" not in line and _is_said(tuple(word_line(line).split()), key, around)
+    return "?" not in line and _is_said(tuple(word_line(line).split()), said, around)
 
 
 def _shows_something(text: str) -> bool:
@@ -69,9 +88,9 @@ def _shows_something(text: str) -> bool:
     return bool(pasted(text)) or "```" in text
 
 
-def _is_said(words: Words, key: str, around: tuple[str, ...]) -> bool:
+def _is_said(words: Words, said: Choices, around: tuple[str, ...]) -> bool:
     """Whether the words are one of the phrases, with any number of those around it."""
-    polite, said = _polite(around), _phrases(key)
+    polite = _choices((",", *around))
     # Each place is looked at once, however the words before it may be split.
     places = _reached(words, {0}, polite)
     answered = {end for start in places for end in _ends(words, start, said)}
@@ -94,8 +113,8 @@ def _ends(words: Words, start: int, choices: Choices) -> Iterator[int]:
 
 
 @cache
-def _polite(around: tuple[str, ...]) -> Choices:
-    return _by_first({(",",), *map(words_of, around)})
+def _choices(said: tuple[str, ...]) -> Choices:
+    return _by_first({*map(words_of, said)})
 
 
 @cache

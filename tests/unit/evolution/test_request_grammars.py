@@ -19,6 +19,12 @@ GRAMMARS = (*requests.GRAMMARS, *DELETING, *PUBLISHING)
 ANSWERS = {
     "accepting": (*answers.POLITE, *answers.AGREEING),
     "declining": (*answers.POLITE, *answers.REFUSING),
+    "refusing": (*answers.THANKING, *answers.BARE),
+}
+READERS: dict[str, Callable[[str], bool]] = {
+    "accepting": answers.is_accepting,
+    "declining": answers.is_declining,
+    "refusing": answers.is_bare_no,
 }
 # How Python itself reads a pattern.
 PARSER = import_module("re._parser")
@@ -115,7 +121,7 @@ def test_no_answer_that_is_said_again_and_again_takes_long(name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_two_answers_that_are_said_again_and_again_take_long(name: str) -> None:
-    reader = {"accepting": answers.is_accepting, "declining": answers.is_declining}[name]
+    reader = READERS[name]
 
     for first in ANSWERS[name]:
         pairs = (" ".join([first, second] * TIMES) for second in ANSWERS[name])

@@ -5,6 +5,7 @@ import unicodedata
 import pytest
 
 from tests.support.effort import takes_under
+from understudy.evolution.answers import is_bare_no
 from understudy.evolution.wording import MAX_CHARS, Consent, reads_as
 from understudy.i18n.catalogue import phrases
 
@@ -72,6 +73,20 @@ WANTED = (
     *("We need a skill that checks links when a page changes.", "Can you create a skill for weekly reports?"),
     *("Use skill_manage to create a skill for this.", "Can you create a weekly report skill?"),
     "That worked well - save it as a skill so we can reuse it next week.",
+)  # fmt: skip
+# Said to an open offer these decline it; to nobody's question they mean nothing.
+BARE = (
+    *("no", "No.", "NO!", '"no"', "no thanks", "No, thanks!", "nope", "nah", "not now", "Not now, thanks.", "no thank you"),
+    *("no, thank you", "no, not now", "not today", "not this time", "rather not", "I'd rather not", "no need", "nope, sorry"),
+    *("không", "Không.", "không cần", "không cần đâu", "thôi", "thôi khỏi", "dạ không ạ", "không, cảm ơn", "để sau nhé", "khong"),
+    *("不用", "不用了", "不", "不。", "不了", "不要", "不必了", "不需要", "算了", "不用，谢谢", "先不用", "暂时不用了", "謝謝，不用"),
+)  # fmt: skip
+NOT_BARE = (
+    *("", "no?", "not", "yes", "ok", "no problem", "no worries", "no, go on", "not now but later", "no yes", "now", "knope"),
+    *("no, save as skill", "no skip", "not bad", "no one", "no idea", "not yet done", "there is no need to wait", "> no"),
+    *("```\nno\n```", "bob: no", "no is what he said", "say no", "thanks", "I said no to him", "no more than three", "no" * 150),
+    *("không?", "không sao", "không có gì", "thôi được", "có", "không biết", "không phải vậy", "cảm ơn"),
+    *("不客气", "不错", "不是", "不是这个", "好", "不知道", "不用担心", "要不要", "不行吗", "谢谢"),
 )  # fmt: skip
 REQUESTED = (*ASKED, *DESCRIBED, *NAMED, *WANTED)
 TRAPS = (
@@ -153,6 +168,17 @@ def test_an_answer_accepts(text: str) -> None:
 @pytest.mark.parametrize("text", DECLINED)
 def test_an_answer_declines(text: str) -> None:
     assert reads_as(text) is Consent.DECLINE
+
+
+@pytest.mark.parametrize("text", BARE)
+def test_a_plain_no_is_one_and_by_itself_declines_nothing(text: str) -> None:
+    assert is_bare_no(text)
+    assert reads_as(text) is None
+
+
+@pytest.mark.parametrize("text", NOT_BARE)
+def test_what_says_more_or_something_else_is_no_plain_no(text: str) -> None:
+    assert not is_bare_no(text)
 
 
 @pytest.mark.parametrize("text", REQUESTED)
