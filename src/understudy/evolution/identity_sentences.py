@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.evolution.identity_labels import Kind
+from understudy.evolution.identity_tones import is_manner, name_in
 
 # So much of a line may belong to a sentence that goes on below it.
 MAX_BEFORE_CHARS: Final = 60
@@ -14,6 +15,8 @@ MAX_VALUE_CHARS: Final = 200
 _REST: Final = r"(?P<value>[^.;!?\n\u3002\uff01\uff1b]{1,200})"
 # Up to the next comma: what follows may be something else.
 _PART: Final = r"(?P<value>[^.,;!?\n\u3002\uff0c\u3001\uff01\uff1b]{1,200})"
+# The same, and what the sentence goes on with.
+_PART_OF: Final = rf"{_PART}(?=(?P<more>[^.;!?\n\u3002\uff01\uff1b]{{0,200}}))"
 # The same, with what follows where it has another name.
 _NAMED: Final = r"(?P<value>[^.,;!?\n]{1,100}(?:,[^.;!?\n]{0,100}(?-i:[A-Z])[^.;!?\n]{0,100})?)"
 _OURS: Final = (
@@ -71,6 +74,11 @@ _MANNERS: Final = frozenset(
 _PHRASE_ENDS: Final = re.compile(
     r"[,.:]| (?:of|who|that|which|with|in|for|and|to|at|on|when|but|as|or)\b"
 )
+# Those of them that may have a task.
+_TASKED: Final = re.compile(
+    r"\b(?:helper|friend|companion|partner|listener|speaker|person|guest)s?"
+    r" (?:who|that|which|(?:for|to)(?! (?:all|people|users?|every\w*|any\w*|the user)\b))\b"
+)
 _ROLE_VI: Final = re.compile(
     r"(?:một|1|mot) (?!người|chút|phần|nguoi)|(?:vị |viên )?(?:trợ lý|luật sư|bác sĩ|nhân viên|chuyên gia|giám đốc"
     r"|kỹ sư|giáo viên|quản lý|tư vấn|cố vấn|đại diện|sếp|chủ tịch)",
@@ -80,7 +88,7 @@ _ROLE_ZH: Final = re.compile(
     r"(?:一?[个個名位])|.*(?:师|師|员|員|家|官|者|长|長|客服|助手|助理|经理|經理|顾问|顧問|医生|醫生|老板|老闆)$"
 )
 _MANNER_ZH: Final = re.compile(r".*(?:的|的人|的时候|的時候|地|得)$|(?:很|非常|最|更)")
-_ARTICLE: Final = re.compile(r"(?:a|an|the|một|一?[个個名位])\s*", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"(?:a|an|the|một)\s+|一?[个個名位]\s*", re.IGNORECASE)
 _APPOSITION: Final = re.compile(r",\s*(?:a|an|the)\s+", re.IGNORECASE)
 # How a line ends on which such a sentence has only begun.
 _UNFINISHED: Final = re.compile(
@@ -99,7 +107,10 @@ def _is_name(value: str) -> bool:
 
 
 def _is_role(value: str) -> bool:
-    said = _PHRASE_ENDS.split(value.casefold(), maxsplit=1)[0].split()
+    plain = value.casefold()
+    said = _PHRASE_ENDS.split(plain, maxsplit=1)[0].split()
+    if _TASKED.search(plain) is not None:
+        return True
     return (
         bool(said)
         and said[-1] not in _MANNERS
@@ -163,9 +174,11 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
             _saying(Kind.NAME, rf"\b(?:calls? (?:me|you)|goe?s? by|known? (?:you )?as|answers? to|become) {_REST}", _is_name),
             _saying(Kind.NAME, rf"\b(?:sign(?: off)?|speak|answer|respond|reply|write|act|pose|appear) as {_REST}", _is_name),
             _saying(Kind.NAME, rf"{_BE} {_NAMED}", _is_name),
-            _saying(Kind.ROLE, rf"{_BE} (?:a|an|the) {_PART}", _is_role),
-            _saying(Kind.ROLE, rf"{_BE} [^.,;!?\n]{{1,80}}, (?:a|an|the) {_PART}", _is_role),
-            _saying(Kind.ROLE, rf"\b(?:act|serve|work) as (?:a|an|the) {_PART}", _is_role),
+            _saying(Kind.ROLE, rf"{_BE} (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(Kind.ROLE, rf"{_BE} [^.,;!?\n]{{1,80}}, (?:a|an|the) {_PART_OF}", _is_role),
+            # Behind a name, which has a capital.
+            _saying(Kind.ROLE, rf"{_BE} (?-i:[A-Z])[^.,;!?\n]{{0,80}}?(?:,? and| ?[\u2013\u2014-]) (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(Kind.ROLE, rf"\b(?:act|serve|work) as (?:a|an|the) {_PART_OF}", _is_role),
             _saying(Kind.ROLE, rf"{_OURS} (?:role|job|(?:job )?title|position|profession){_IS} {_REST}"),
             _saying(Kind.PURPOSE, rf"{_OURS} (?:purpose|mission|mandate){_IS} {_REST}"),
             _saying(Kind.PURPOSE, rf"\b(?:you|i) (?:exist|were (?:made|built|created)|was (?:made|built|created)) to {_REST}"),
@@ -182,7 +195,7 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
             _saying(Kind.NAME, rf"\b(?:tên (?:mới |thật )?(?:của )?(?:bạn|tôi|mình) là|(?:bạn|tôi|mình) tên(?: là)?) {_REST}"),
             _saying(Kind.NAME, rf"\b(?:gọi (?:tôi|mình|bạn) là|(?:tự )?xưng (?:tên )?là) {_REST}", _is_name),
             _saying(Kind.NAME, rf"{_LA} {_REST}", _is_name),
-            _saying(Kind.ROLE, rf"{_LA} {_PART}", _is_vietnamese_role),
+            _saying(Kind.ROLE, rf"{_LA} {_PART_OF}", _is_vietnamese_role),
             _saying(Kind.ROLE, rf"\bvai trò (?:của )?(?:bạn|tôi|mình) là {_REST}"),
             _saying(Kind.PURPOSE, rf"\b(?:mục đích|sứ mệnh|nhiệm vụ) (?:của )?(?:bạn|tôi|mình) là {_REST}"),
         ),
@@ -194,8 +207,8 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
             _saying(Kind.NAME, rf"[你我您](?:现在|現在|以后|以後|就)*叫做?(?!{_SOMEBODY_ZH}){_REST}"),
             _saying(Kind.NAME, r"(?P<value>[^.,;:!?\u3002\uff0c]{1,20}?)(?:就)?是[你我您]的?(?:新)?(?:名字|姓名)"),
             _saying(Kind.NAME, rf"(?:叫我|称我为|稱我為|自称|自稱|称自己为|稱自己為|叫自己){_REST}"),
-            _saying(Kind.NAME, rf"{_SHI}{_PART}", _is_chinese_name),
-            _saying(Kind.ROLE, rf"{_SHI}{_PART}", _is_chinese_role),
+            _saying(Kind.NAME, rf"{_SHI}{_PART_OF}", _is_chinese_name),
+            _saying(Kind.ROLE, rf"{_SHI}{_PART_OF}", _is_chinese_role),
             _saying(Kind.ROLE, rf"[你我您]的?(?:角色|职位|職位|职务|職務|工作)是{_REST}"),
             _saying(Kind.PURPOSE, rf"[你我您]的?(?:目的|使命|宗旨|任务|任務|职责|職責)是{_REST}"),
         ),
@@ -225,12 +238,18 @@ def _found_in(line: str) -> Iterator[tuple[Kind, str, int]]:
         for saying in sayings:
             for found in saying.pattern.finditer(line):
                 value = found["value"].strip()
-                if saying.counts(value):
+                if saying.counts(value) and not _is_only_manner(found):
                     yield saying.kind, _bare(saying.kind, value), found.start("value")
+
+
+def _is_only_manner(found: re.Match[str]) -> bool:
+    """Whether all of the sentence says how an agent is; what a task is may come last."""
+    more = found.groupdict().get("more")
+    return more is not None and is_manner(found["value"] + more)
 
 
 def _bare(kind: Kind, value: str) -> str:
     """A role without its article; a name without the role behind it, which is found by itself."""
     if kind is Kind.ROLE:
         return _ARTICLE.sub("", value, count=1) if _ARTICLE.match(value) else value
-    return _APPOSITION.split(value, maxsplit=1)[0] if kind is Kind.NAME else value
+    return name_in(_APPOSITION.split(value, maxsplit=1)[0]) if kind is Kind.NAME else value
