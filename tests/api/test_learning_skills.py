@@ -421,7 +421,7 @@ def test_a_wrong_result_is_refused_and_changes_nothing(daemon: Daemon, api: Test
 def test_a_reason_is_text_that_tells_no_secret(api: TestClient, verb: str) -> None:
     promote(api, learned(api))
 
-    for reason in (KEY, "x" * 5000, 7):
+    for reason in (KEY, "see AKIA" + "IOSFODNN7EXAMPLE", "x" * 5000, 7):
         assert pointers(api, f"{ONE}/{verb}", {"reason": reason}) == ["/reason"]
     assert pointers(api, f"{ONE}/{verb}", {"why": "x"}) == ["/why"]
 

@@ -32,14 +32,16 @@ class Guard:
         # What looks like a secret is gone from both, so only what was named is left to differ.
         return scrub(text, self.literals) != scrub(text)
 
-    def reason(self, text: str) -> str | None:
-        """Why a text may not be kept; None when it may."""
-        return secret_reason(text) or (KNOWN_SECRET if self.knows(text) else None)
+    def reason(self, text: str, *, strictly: bool = False) -> str | None:
+        """Why a text may not be kept; None when it may. `strictly` takes no example for one."""
+        return secret_reason(text, strictly=strictly) or (
+            KNOWN_SECRET if self.knows(text) else None
+        )
 
-    def check(self, given: Given, *, code: str = "secret_content") -> None:
+    def check(self, given: Given, *, code: str = "secret_content", strictly: bool = False) -> None:
         """Refuse the first text that may not be kept."""
         for pointer, text in given.items():
-            reason = None if text is None else self.reason(text)
+            reason = None if text is None else self.reason(text, strictly=strictly)
             if reason is not None:
                 raise looks_secret(code, pointer=pointer, why=reason)
 
@@ -55,9 +57,9 @@ class Guard:
         if self.knows(candidate.content):
             raise looks_secret("secret_content", pointer="/content", why=KNOWN_SECRET)
 
-    def check_reason(self, reason: str | None) -> None:
+    def check_reason(self, reason: str | None, *, strictly: bool = False) -> None:
         """Refuse a reason that may not be kept."""
-        self.check({"/reason": reason}, code="secret_reason")
+        self.check({"/reason": reason}, code="secret_reason", strictly=strictly)
 
 
 NO_LITERALS: Final = Guard()

@@ -13,6 +13,7 @@ from understudy.learnings.model import MAX_CONTENT_CHARS
 from understudy.learnings.redaction_marks import has_redaction_mark
 from understudy.learnings.spelled_out import read_together
 from understudy.redaction.scrub import scrub
+from understudy.redaction.strict import holds_secret
 
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
 
@@ -31,16 +32,21 @@ CHECKS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
 )
 
 
-def secret_reason(text: str) -> str | None:
+# Where a false alarm costs little, also what only looks like the example of one.
+STRICT_CHECKS: Final = (*CHECKS, ("secret_pattern", holds_secret))
+
+
+def secret_reason(text: str, *, strictly: bool = False) -> str | None:
     """Why a text looks like secret material; None when it does not."""
     # What is longer is refused anyway, and would fill the memory.
-    return (_remembered if len(text) <= MAX_CONTENT_CHARS else _reason)(text)
+    return (_remembered if len(text) <= MAX_CONTENT_CHARS else _reason)(text, strictly)
 
 
-def _reason(text: str) -> str | None:
+def _reason(text: str, strictly: bool) -> str | None:
     shown = _shown(text)
     readings = dict.fromkeys((shown, read_together(shown)))
-    return next((why for it in readings for why, says in CHECKS if says(it)), None)
+    checks = STRICT_CHECKS if strictly else CHECKS
+    return next((why for it in readings for why, says in checks if says(it)), None)
 
 
 # What was looked at before a lock was taken is not looked at again while it is held.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from understudy.redaction.opaque import is_made_up, is_placeholder, looks_random
+from understudy.redaction.opaque import is_made_up, is_opaque_enough, is_placeholder, looks_random
 from understudy.redaction.rule import Match, Rule, Span
 
 # One character of a body.
@@ -48,6 +48,16 @@ def _random(match: Match) -> Iterable[Span]:
     return (match.span("secret"),) if is_real(body) and looks_random(body) else ()
 
 
+def _strictly(match: Match) -> Iterable[Span]:
+    """Also what only looks like an example: `AKIA…EXAMPLE` may be one, and need not be kept."""
+    body = match["body"]
+    return (match.span("secret"),) if len(body) >= 16 and is_opaque_enough(body) else ()
+
+
+def _strictly_random(match: Match) -> Iterable[Span]:
+    return _strictly(match) if any(map(str.isdigit, match["body"])) else ()
+
+
 def _beginning(body: str) -> str:
     """The first characters of a body, so that a short prefix alone calls no rule."""
     first = _FIRST.match(body)
@@ -71,6 +81,7 @@ def _family(
         trigger=trigger or rf"(?:{prefix}){_beginning(body)}",
         pattern=rf"{_START}(?P<secret>(?:{prefix})(?P<body>{body}))",
         pick=_random if faint else _telling,
+        strict=_strictly_random if faint else _strictly,
         matches=(begin + rest, f"use {begin}{rest}, then stop", f"把密钥改成{begin}{rest}之后"),
         misses=(f"{begin}...", begin + "x" * 24, f"{begin}your-token-here"),
     )

@@ -4,13 +4,21 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from understudy.redaction.opaque import is_basic_pair, is_made_up, is_value, key_grade, looks_random
+from understudy.redaction.opaque import (
+    is_basic_pair,
+    is_made_up,
+    is_opaque_enough,
+    is_value,
+    key_grade,
+    looks_random,
+)
 from understudy.redaction.rule import Match, Rule, Span, group, group_if
 
 _QUOTE: Final = r"(?:\\{0,3}[\"'`])?"
 _OPAQUE: Final = r"[A-Za-z0-9._~+/=:@%$!*^&#-]"
 _KIND_NAME: Final = re.compile(r"::\w*\Z")
 _COOKIE: Final = re.compile(r"([\w!#$%&*+.^|~-]{1,128})=([^;,\s\"']{1,4096})")
+_STRICT: Final = group_if(is_opaque_enough)
 _RANDOM: Final = "k8Jq" + "2Zx9Lm4T" + "v7Bd1Wc3"
 
 
@@ -54,6 +62,7 @@ HEADERS: Final = (
         rf"(?P<scheme>bearer|basic|token|digest|apikey|api-key|key|negotiate|hawk|ssws|jwt|bot|oauth|genie"
         rf"key|splunk|zoho-oauthtoken)?[\s:=+]{{0,8}}(?P<secret>{_OPAQUE}{{4,}})",
         pick=_header,
+        strict=_STRICT,
         matches=(
             "Authorization: Bearer " + "raw-token",
             "AUTHORIZATION: BASIC " + "dTpw" + "YXNz",
@@ -80,6 +89,7 @@ HEADERS: Final = (
         trigger="(?i)bearer",
         pattern=rf"(?i)\bbearer[ \t+=:]{{1,8}}{_QUOTE}(?P<secret>{_OPAQUE}{{4,}})",
         pick=_bearer,
+        strict=_STRICT,
         matches=("Bearer " + "raw-token", "BEARER " + "abc123def", "BEARER " + "abc.def"),
         misses=("Bearer tokens are accepted.", "He is the bearer of news.", "Bearer {access_token}"),
     ),
@@ -89,6 +99,7 @@ HEADERS: Final = (
         trigger=r"(?i)(?:basic|auth)[\"'\\]{0,4}[ \t:=+]+[\"'\\]{0,4}[A-Za-z0-9+/_-]{4}",
         pattern=rf"(?i)\b(?:basic|_?auth)[\"'\\]{{0,4}}[ \t:=+]{{1,8}}{_QUOTE}(?P<secret>[A-Za-z0-9+/_-]{{4,}}={{0,2}})",
         pick=group_if(is_basic_pair),
+        strict=_STRICT,
         matches=("Basic " + "dXNlcjpw" + "YXNz", '"auth": "' + "dXNlcjpw" + 'YXNzdw=="'),
         misses=("Basic authentication is off.", "basic arithmetic"),
     ),

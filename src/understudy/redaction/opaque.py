@@ -59,6 +59,10 @@ _KIND_RUNS: Final = re.compile(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")
 _KINDS: Final = tuple(re.compile(kind) for kind in ("[a-z]", "[A-Z]", r"\d", ""))
 _FIGURE: Final = 2
 _BLANK: Final = re.compile(r"\s")
+# A word or words in camel case, with a small number behind each; or a number of some digits.
+_NAME_RUN: Final = re.compile(
+    r"[A-Za-z]{1,15}|(?=.{1,15}\Z)[A-Za-z]+\d{1,2}|[A-Za-z][a-z]+\d{0,2}(?:[A-Z][a-z]+\d{0,2})+|\d{1,4}"
+)
 _VOWELS: Final = frozenset("aeiouyAEIOUY")
 
 
@@ -238,6 +242,19 @@ def _word_share(letters: str) -> float:
     plain = letters.lower()
     pairs = [first + second in COMMON for first, second in pairwise(plain)]
     return sum(pairs) / len(pairs) if pairs else 1.0
+
+
+@lru_cache(maxsize=4096)
+def is_opaque_enough(value: str, *, least: int = 12) -> bool:
+    """Whether so much of it is neither a word nor a short number, be it called an example or not."""
+    if is_placeholder(value):
+        return False
+    return sum(len(run) for run in _RUNS.findall(value) if not _is_name(run)) >= least
+
+
+def _is_name(run: str) -> bool:
+    letters = "".join(filter(str.isalpha, run))
+    return _NAME_RUN.fullmatch(run) is not None and _word_share(letters) >= 0.75
 
 
 def is_basic_pair(value: str) -> bool:

@@ -45,6 +45,8 @@ class Rule:
     misses: Sequence[str]
     # What it takes may lie far behind its trigger.
     is_long: bool = False
+    # What it takes where a false alarm costs little; None where nothing more than elsewhere.
+    strict: Pick | None = None
 
 
 def whole(match: Match) -> Iterable[Span]:

@@ -173,7 +173,7 @@ def _secrets(wanted: Promotion, guard: Guard) -> Iterator[FieldError]:
         given = enumerate(getattr(wanted, name))
         texts |= {f"/{name}/{at}": each[:MAX_WORD_CHARS] for at, each in given}
     for pointer, text in texts.items():
-        why = guard.reason(text)
+        why = guard.reason(text, strictly=True)
         if why is not None:
             detail = f"this looks like secret material ({why}), which no skill may tell"
             yield FieldError(pointer=pointer, code="secret_definition", detail=detail)

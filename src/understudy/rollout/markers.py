@@ -25,7 +25,7 @@ class Markers:
         trimmed = marker.strip()
         if not trimmed or len(marker) > MAX_MARKER_CHARS:
             raise refusals.bad_marker(MAX_MARKER_CHARS, pointer)
-        why = self.guard.reason(trimmed)
+        why = self.guard.reason(trimmed, strictly=True)
         if why is not None:
             raise refusals.secret_marker(pointer, why)
         return trimmed
@@ -33,7 +33,7 @@ class Markers:
     def check_params(self, params: Params) -> None:
         """Refuse what a skill is to work on if it looks like a secret."""
         for text in _read_in(params):
-            why = self.guard.reason(text)
+            why = self.guard.reason(text, strictly=True)
             if why is not None:
                 raise trial_refusals.secret_params(why)
 

@@ -220,7 +220,7 @@ class RolloutService:
 
     def _reason(self, reason: str | None) -> str | None:
         given = check_reason(reason)
-        self.guard.check_reason(given)
+        self.guard.check_reason(given, strictly=True)
         return given
 
 

@@ -11,6 +11,7 @@ from understudy.learnings.guard import NO_LITERALS, Guard
 from understudy.rollout.definition import DEFAULT_DESCRIPTION, Promotion, check_definition
 from understudy.rollout.model import FORKED
 
+EXAMPLE = "AKIA" + "IOSFODNN7EXAMPLE"
 KEY = "sk-" + "proj-" + "Ab3dEf6hIj9lMn2pQr5tUv8x"
 # What is wrong, and where that is said.
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -57,6 +58,9 @@ SECRETS: dict[str, tuple[dict[str, Any], str]] = {
     "second model": ({"fallback_model": KEY}, "/fallback_model"),
     "tool": ({"allowed_tools": ["read_file", KEY]}, "/allowed_tools/1"),
     "blocked tool": ({"blocked_tools": [KEY]}, "/blocked_tools/0"),
+    "the name of an example": ({"skill_name": EXAMPLE}, "/skill_name"),
+    "the instructions of an example": ({"instructions": f"use {EXAMPLE}"}, "/instructions"),
+    "the tool of an example": ({"allowed_tools": [EXAMPLE]}, "/allowed_tools/0"),
 }
 
 
