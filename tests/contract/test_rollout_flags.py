@@ -19,9 +19,7 @@ def scenery(units: SqlUnits, tmp_path: Path) -> Scenery:
 
 def flagged(scenery: Scenery) -> list[tuple[str, str]]:
     hand = scenery.hand
-    status = RolloutStatus(
-        scenery.units, scenery.keeper, lambda: 0, hand.counters.snapshot, hand.clock
-    )
+    status = RolloutStatus(scenery.units, scenery.keeper, tuple, hand.counters.snapshot, hand.clock)
     return [(it["code"], it["name"]) for it in status()["flagged"]]
 
 

@@ -231,7 +231,7 @@ class TestStarts:
 
         again = scenery.restarted()
 
-        assert (again.files(), again.repair.unreadable) == ({}, 1)
+        assert (again.files(), again.repair.unreadable) == ({}, (NAME,))
         assert again.offered() == []
 
     def test_what_became_unreadable_loses_its_files_with_the_next_change(

@@ -1,6 +1,6 @@
 """What `/v1/status` tells of promoted skills, and what of them deserves a look."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,8 +63,8 @@ class RolloutStatus:
 
     units: RolloutUnits
     keeper: MountKeeper
-    # How many active records could not be read at the last look.
-    unreadable: Callable[[], int]
+    # The active skills whose records could not be read at the last look.
+    unreadable: Callable[[], Sequence[str]]
     counted: Callable[[], Mapping[str, Mapping[str, int]]]
     clock: Clock
 
@@ -80,7 +80,7 @@ class RolloutStatus:
         return {
             "stages": {str(stage): count for stage, count in stages.items()},
             "mounted": self.keeper.mounted(),
-            "unreadable": self.unreadable(),
+            "unreadable": list(self.unreadable()),
             "flagged": [
                 *(_flagged(it) for it in flagged if self._is_news(it)),
                 *({"code": ENDING, "name": name, "ends_at_ms": ends} for name, ends in ending),
@@ -107,12 +107,14 @@ def _flagged(rollout: Rollout) -> dict[str, Any]:
 
 def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """What a person should know of."""
-    if rollouts["unreadable"]:
+    unreadable = rollouts["unreadable"]
+    yield from map(_unread, unreadable[:MAX_SHOWN])
+    if len(unreadable) > MAX_SHOWN:
         yield warning(
             "error",
             TroubleCode.UNMOUNTED,
-            f"records of active promoted skills that cannot be read: {rollouts['unreadable']}",
-            action="bring back the database from a backup, or revoke and promote them again",
+            f"records of active promoted skills that cannot be read, beside these: {len(unreadable) - MAX_SHOWN}",
+            action="`rollouts.unreadable` of `understudy status --json` names them all",
         )
     troubles = rollouts["troubles"]
     for each in troubles[:MAX_SHOWN]:
@@ -125,6 +127,17 @@ def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             action="`rollouts.troubles` of `understudy status --json` names them all",
         )
     yield from (_flag(each) for each in rollouts["flagged"])
+
+
+def _unread(name: str) -> dict[str, Any]:
+    return warning(
+        "error",
+        TroubleCode.UNMOUNTED,
+        f"the record of the promoted skill {name} cannot be read, so nobody can use it",
+        related_id=name,
+        action=f"`understudy rollouts revoke {name}`, then promote it again or roll it back;"
+        " or bring back the database from a backup",
+    )
 
 
 def _warning(trouble: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,20 +53,25 @@ class Changes:
 
     def change(self, before: Rollout, after: Rollout, event: EventName, **about: Any) -> Rollout:
         """Replace a rollout, and keep how it was."""
-        self.unit.rollouts.add_snapshot(
-            Snapshot(
-                skill_name=before.skill_name,
-                number=before.revision,
-                record=before,
-                recorded_at_ms=self.now_ms,
-            )
-        )
+        self._keep(before)
         changed = replace(after, revision=before.revision + 1, updated_at_ms=self.now_ms)
         if after.status is not before.status:
             changed = replace(changed, stage_began_at_ms=self.now_ms)
         self.unit.rollouts.update(changed, expected_revision=before.revision)
         self.note(event, before, changed, **about)
         return changed
+
+    def _keep(self, before: Rollout) -> None:
+        if before.definition.is_lost:
+            # Nobody goes back to what cannot be read.
+            return
+        snapshot = Snapshot(
+            skill_name=before.skill_name,
+            number=before.revision,
+            record=before,
+            recorded_at_ms=self.now_ms,
+        )
+        self.unit.rollouts.add_snapshot(snapshot)
 
     def note(self, event: EventName, before: Rollout | None, after: Rollout, **about: Any) -> None:
         """Write down what happened, and have all hear of it who are to."""

@@ -9,7 +9,7 @@ from understudy.learnings.events import Told
 from understudy.learnings.model import Learning
 from understudy.learnings.ports import LearningUnit
 from understudy.rollout.changes import ChangeMaker
-from understudy.rollout.requiring import require_rollout
+from understudy.rollout.requiring import held_to_end
 from understudy.rollout.revoking import revoke
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ class LinkedRollouts:
         """Revoke what hangs on a learning; answers what is to be told of it at the end."""
         # Units hold the stores of everything; the learning plane just does not know of this one.
         ours = cast("RolloutUnit", unit)
-        found = ours.rollouts.live_of(learning.learning_id)
+        # By its name alone: a record that is damaged keeps no learning in force.
+        name = ours.rollouts.live_name_of(learning.learning_id)
+        found = None if name is None else held_to_end(ours, name)
         if found is None:
             return ()
         changes = self.maker.within(ours, by.actor)
-        revoke(changes, require_rollout(ours, found.skill_name, lock=True), REASON)
+        revoke(changes, found, REASON)
         return tuple(changes.told)

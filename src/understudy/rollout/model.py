@@ -56,6 +56,18 @@ class Definition:
         """What tells it from any other."""
         return fingerprint_of(self)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it only stands where one was that cannot be read any more."""
+        return not self.instructions
+
+
+def lost_definition(skill_name: str) -> Definition:
+    """What stands where a definition cannot be read; nobody can promote one like it."""
+    return Definition(
+        skill_name=skill_name, description="What it said cannot be read.", instructions=""
+    )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:

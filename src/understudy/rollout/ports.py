@@ -63,6 +63,15 @@ class RolloutStore(Protocol):
         """The live rollout that a learning was promoted to."""
         ...
 
+    def live_name_of(self, learning_id: str) -> str | None:
+        """What the live rollout of a learning is called, be its record damaged or not."""
+        ...
+
+    def remnant(self, skill_name: str) -> Rollout | None:
+        """What is left of a rollout that cannot be read: all but its body, with what it said if
+        that was kept elsewhere; raises `DamagedRecord` when there is less."""
+        ...
+
     def live_called(self, name: str) -> str | None:
         """The name of the live rollout that this can be taken for, however it is written."""
         ...

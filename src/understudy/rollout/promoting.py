@@ -12,6 +12,7 @@ from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.model import Definition, EventName, Rollout
 from understudy.rollout.ports import IsTaken, RolloutUnit, Rules
 from understudy.rollout.replay_standing import NO_REPLAYS, replay_standing
+from understudy.rollout.requiring import if_whole_or_ended
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import hold_name
@@ -53,18 +54,18 @@ class Promoting:
     def _there(self, learning: Learning, skill_name: str) -> Rollout | None:
         """The rollout of this name, held; one that lives for another learning is refused."""
         # Looked at before it is held: who would only be refused waits for nobody.
-        found = self.unit.rollouts.get(skill_name)
+        found = if_whole_or_ended(self.unit, skill_name)
         if found is not None:
             _require_ours(found, learning)
-            found = self.unit.rollouts.get(skill_name, lock=True)
+            found = if_whole_or_ended(self.unit, skill_name, lock=True)
         if found is not None:
             _require_ours(found, learning)
         return found
 
     def _require_room(self, learning: Learning, skill_name: str) -> None:
-        other = self.unit.rollouts.live_of(learning.learning_id)
+        other = self.unit.rollouts.live_name_of(learning.learning_id)
         if other is not None:
-            raise refusals.already_promoted(other)
+            raise refusals.already_promoted(learning.learning_id, other)
         namesake = self.unit.rollouts.live_called(skill_name)
         if namesake is not None:
             raise refusals.name_taken(namesake)

@@ -59,13 +59,13 @@ def bad_source(reasons: Iterable[Reason]) -> Invalid:
     )
 
 
-def already_promoted(other: Rollout) -> Conflict:
+def already_promoted(learning_id: str, skill_name: str) -> Conflict:
     """A learning has one live skill at most."""
     return Conflict(
         "already_promoted",
         domain="rollout",
-        detail=f"{other.source_learning_id} is promoted as {other.skill_name}; revoke that first",
-        params={"skill_name": other.skill_name, "learning_id": other.source_learning_id},
+        detail=f"{learning_id} is promoted as {skill_name}; revoke that first",
+        params={"skill_name": skill_name, "learning_id": learning_id},
     )
 
 

@@ -63,9 +63,9 @@ class Repair:
         self._late: Mapping[str, Mark] = {}
 
     @property
-    def unreadable(self) -> int:
-        """How many active records could not be read when they were last looked at."""
-        return len(self._unreadable)
+    def unreadable(self) -> tuple[str, ...]:
+        """The active skills whose records could not be read when they were last looked at."""
+        return tuple(sorted(self._unreadable))
 
     def startup(self, *, patience_s: float = START_S) -> None:
         """Have files as the records say, whoever changed them; `look` goes on with what takes

@@ -1,5 +1,6 @@
-"""A rollout by its name."""
+"""A rollout by its name; where its record is damaged, what is left of it."""
 
+from understudy.core.errors import DamagedRecord
 from understudy.rollout.model import Rollout
 from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.refusals import no_rollout
@@ -11,3 +12,22 @@ def require_rollout(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -
     if rollout is None:
         raise no_rollout(skill_name)
     return rollout
+
+
+def held_to_end(unit: RolloutUnit, skill_name: str) -> Rollout | None:
+    """The rollout, held, of which as much is read as it takes to end it."""
+    try:
+        return unit.rollouts.get(skill_name, lock=True)
+    except DamagedRecord:
+        return unit.rollouts.remnant(skill_name)
+
+
+def if_whole_or_ended(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -> Rollout | None:
+    """The rollout; of a revoked one that cannot be read what is left, as another begins on it."""
+    try:
+        return unit.rollouts.get(skill_name, lock=lock)
+    except DamagedRecord:
+        left = unit.rollouts.remnant(skill_name)
+        if left is None or left.is_live:
+            raise
+        return left

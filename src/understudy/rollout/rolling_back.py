@@ -8,7 +8,7 @@ from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
 from understudy.rollout.model import EventName, Rollout, Snapshot
 from understudy.rollout.ports import IsTaken, RolloutUnit
-from understudy.rollout.requiring import require_rollout
+from understudy.rollout.requiring import if_whole_or_ended
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import ROLLOUT, Stage
 from understudy.rollout.taken import hold_name
@@ -22,25 +22,33 @@ def roll_back(
 ) -> Rollout:
     """Put the latest active snapshot in force whose own learning still stands."""
     unit = changes.unit
-    found = require_rollout(unit, skill_name)
+    found = _require_ended_or_whole(unit, skill_name)
     # Names are held before rows everywhere.
     hold_name(unit, skill_name)
     _require_free_to_go_back(found)
     snapshot = _choose(unit, found, now_ms=changes.now_ms)
     # As everywhere the learning is held first, so what was found has to be looked at once more.
     _require_source(unit, snapshot, now_ms=changes.now_ms)
-    rollout = require_rollout(unit, skill_name, lock=True)
+    rollout = _require_ended_or_whole(unit, skill_name, lock=True)
     if rollout.revision != found.revision:
         raise refusals.changed_meanwhile(skill_name)
-    other = unit.rollouts.live_of(snapshot.record.source_learning_id)
+    learning_id = snapshot.record.source_learning_id
+    other = unit.rollouts.live_name_of(learning_id)
     if other is not None:
-        raise refusals.already_promoted(other)
+        raise refusals.already_promoted(learning_id, other)
     if unit.rollouts.live_called(skill_name) is not None or is_taken(unit, skill_name):
         raise refusals.name_taken(skill_name)
     ROLLOUT.check(rollout.status, Stage.ACTIVE)
     return changes.change(
         rollout, _restored(changes, rollout, snapshot.record), EventName.ROLLBACK, reason=reason
     )
+
+
+def _require_ended_or_whole(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -> Rollout:
+    found = if_whole_or_ended(unit, skill_name, lock=lock)
+    if found is None:
+        raise refusals.no_rollout(skill_name)
+    return found
 
 
 def _require_free_to_go_back(rollout: Rollout) -> None:

@@ -26,7 +26,7 @@ from understudy.rollout.ports import (
     Rules,
 )
 from understudy.rollout.promoting import Promoting, case_of
-from understudy.rollout.requiring import require_rollout
+from understudy.rollout.requiring import held_to_end, require_rollout
 from understudy.rollout.results import Result, record
 from understudy.rollout.revoking import revoke
 from understudy.rollout.rolling_back import roll_back
@@ -174,12 +174,16 @@ class RolloutService:
         """Take a skill back; one that was revoked before is refused."""
         given = self._reason(reason)
 
-        def change(changes: Changes, rollout: Rollout) -> Rollout:
-            if not rollout.is_live:
-                raise refusals.revoked_already(rollout)
-            return revoke(changes, rollout, given)
-
-        return self._change(principal.actor, skill_name, change)
+        with self.units.write() as unit:
+            changes = self.maker.within(unit, principal.actor)
+            found = held_to_end(unit, skill_name)
+            if found is None:
+                raise refusals.no_rollout(skill_name)
+            if not found.is_live:
+                raise refusals.revoked_already(found)
+            rollout = revoke(changes, found, given)
+            changes.tell()
+        return self._shown(rollout)
 
     def rollback(
         self, principal: Principal, skill_name: str, *, reason: str | None = None

@@ -14,8 +14,9 @@ from understudy.rollout.model import (
     Proof,
     Rollout,
     Snapshot,
+    lost_definition,
 )
-from understudy.rollout.stages import Stage
+from understudy.rollout.stages import LIVE, Stage
 from understudy.rollout.trial import Trial, TrialState
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.offered import folded
@@ -51,6 +52,8 @@ HAPPENED_PERHAPS: Final = {
     "definition_fingerprint": str,
     "reason": str,
 }
+# Why one is held whose own reason cannot be read.
+HELD_UNREAD: Final = "it was held, and why cannot be read"
 
 
 def rollout_row(rollout: Rollout) -> dict[str, Any]:
@@ -88,6 +91,39 @@ def _rollout(row: Any) -> Rollout:
         # Evidence speaks for a definition; one that was changed behind its back has none.
         raise ValueError("the definition is not the one that was kept")
     return rollout
+
+
+def read_remnant(row: Any, said: Any) -> Rollout:
+    """What the columns of a row still tell of a rollout, or `DamagedRecord`."""
+    return read_record(
+        row, lambda it: _remnant(it, said), what=f"rollout {row.skill_name} beside its body"
+    )
+
+
+def _remnant(row: Any, said: Any) -> Rollout:
+    stage = Stage(row.status)
+    # A person may have held it, and then only a person lets it go.
+    is_held = bool(row.is_flagged) and stage in LIVE
+    return Rollout(
+        **fields_of({name: getattr(row, name) for name in PLAIN}, PLAIN, optional=False),
+        source_scope=_scope(row.source_scope_key),
+        status=stage,
+        definition=_kept_definition(row, said),
+        attempt_began_at_ms=row.updated_at_ms,
+        stage_began_at_ms=row.updated_at_ms,
+        held_reason=HELD_UNREAD if is_held else None,
+        is_held_by_hand=is_held,
+        revoked_at_ms=None if stage in LIVE else row.updated_at_ms,
+        is_demoted=bool(row.is_flagged) and stage not in LIVE,
+    )
+
+
+def _kept_definition(row: Any, said: Any) -> Definition:
+    try:
+        found = _definition(row.skill_name, said)
+    except (KeyError, TypeError, ValueError):
+        return lost_definition(row.skill_name)
+    return found if found.fingerprint == row.fingerprint else lost_definition(row.skill_name)
 
 
 def _definition(skill_name: str, stored: Any) -> Definition:

@@ -1,6 +1,6 @@
 """How rollouts were before each change."""
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -36,6 +36,11 @@ class SqlSnapshots:
         row = self._connection.execute(_SNAPSHOT, values).first()
         return None if row is None else read_snapshot(row)
 
+    def said(self, skill_name: str, fingerprint: str) -> Any:
+        """What a skill said once, as it is stored; None where that was not kept."""
+        values = {"wanted": skill_name, "of": fingerprint}
+        return self._connection.scalar(_SAID, values)
+
     def page(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
         """How it was before, newest first."""
         query = _SNAPSHOTS.where(table.c.skill_name == skill_name)
@@ -66,6 +71,10 @@ _SNAPSHOTS: Final = sa.select(table, definitions.c.body.label("definition")).joi
     ),
     # One without is damaged, and told so.
     isouter=True,
+)
+_SAID: Final = sa.select(definitions.c.body).where(
+    definitions.c.skill_name == sa.bindparam("wanted"),
+    definitions.c.fingerprint == sa.bindparam("of"),
 )
 _SNAPSHOT: Final = _SNAPSHOTS.where(
     table.c.skill_name == sa.bindparam("wanted"),

@@ -15,7 +15,13 @@ from understudy.skills.offered import folded
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_evidence import SqlEvidence
-from understudy.storage.rollout_rows import event_row, read_event, read_rollout, rollout_row
+from understudy.storage.rollout_rows import (
+    event_row,
+    read_event,
+    read_remnant,
+    read_rollout,
+    rollout_row,
+)
 from understudy.storage.rollout_snapshots import SqlSnapshots
 from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import rollout_events, rollouts
@@ -62,6 +68,18 @@ class SqlRollouts:
     def live_of(self, learning_id: str) -> Rollout | None:
         """The live rollout that a learning was promoted to."""
         return self._one(_LIVE_OF, learning_id)
+
+    def live_name_of(self, learning_id: str) -> str | None:
+        """What the live rollout of a learning is called, be its record damaged or not."""
+        found: str | None = self._connection.scalar(_LIVE_NAME_OF, {"wanted": learning_id})
+        return found
+
+    def remnant(self, skill_name: str) -> Rollout | None:
+        """What is left of a rollout that cannot be read."""
+        row = self._connection.execute(_ONE, {"wanted": skill_name}).first()
+        if row is None:
+            return None
+        return read_remnant(row, self._snapshots.said(skill_name, row.fingerprint))
 
     def live_called(self, name: str) -> str | None:
         """The name of the live rollout that this can be taken for, however it is written."""
@@ -180,6 +198,7 @@ _ONE: Final = sa.select(rollouts).where(rollouts.c.skill_name == sa.bindparam("w
 _LIVE_OF: Final = sa.select(rollouts).where(
     LIVE, rollouts.c.source_learning_id == sa.bindparam("wanted")
 )
+_LIVE_NAME_OF: Final = _LIVE_OF.with_only_columns(rollouts.c.skill_name)
 _LIVE_CALLED: Final = sa.select(rollouts.c.skill_name).where(
     LIVE, rollouts.c.folded_name == sa.bindparam("wanted")
 )

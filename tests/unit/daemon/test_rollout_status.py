@@ -1,12 +1,13 @@
 """What `/v1/status` says of promoted skills, and whom it tells what."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from understudy.daemon.rollout_status import FLAGS, MAX_SHOWN, WORDS, rollout_warnings
 from understudy.rollout.keeping import TroubleCode
 
 
-def rollouts(*troubles: dict[str, str], unreadable: int = 0) -> dict[str, Any]:
+def rollouts(*troubles: dict[str, str], unreadable: Sequence[str] = ()) -> dict[str, Any]:
     return {"troubles": troubles, "unreadable": unreadable, "flagged": ()}
 
 
@@ -37,11 +38,20 @@ def test_only_who_is_told_all_is_told_of_places() -> None:
 def test_many_troubles_are_told_in_a_few_lines() -> None:
     troubles = [{"code": "rollout_unmounted", "name": f"notes-{at}"} for at in range(50)]
 
-    found = [*rollout_warnings(rollouts(*troubles, unreadable=2))]
+    found = [*rollout_warnings(rollouts(*troubles))]
 
-    assert len(found) == MAX_SHOWN + 2
-    assert "cannot be read: 2" in found[0]["message"]
+    assert len(found) == MAX_SHOWN + 1
     assert "30" in found[-1]["message"]
+
+
+def test_what_cannot_be_read_is_named_with_what_ends_it() -> None:
+    [found] = rollout_warnings(rollouts(unreadable=["notes"]))
+    assert (found["code"], found["related_id"]) == ("rollout_unmounted", "notes")
+    assert "understudy rollouts revoke notes" in found["action"]
+
+    many = [*rollout_warnings(rollouts(unreadable=[f"notes-{at}" for at in range(50)]))]
+    assert len(many) == MAX_SHOWN + 1
+    assert "30" in many[-1]["message"]
 
 
 def test_what_the_daemon_held_or_took_back_is_worth_a_look_and_no_error() -> None:

@@ -353,17 +353,17 @@ def test_a_record_that_cannot_be_read_costs_its_own_files_until_it_can() -> None
     units: Any = Database(ACTIVE)
     repair = Repair(units, keeper_of(disk))
     repair.startup()
-    assert (repair.unreadable, [*disk.there]) == (0, ["lrn_1"])
+    assert (repair.unreadable, [*disk.there]) == ((), ["lrn_1"])
 
     units.several = lambda _names: ()
     units.active_ones = (replace(ACTIVE, attempt=2),)
     repair.keep_up()
-    assert (repair.unreadable, disk.there) == (1, {})
+    assert (repair.unreadable, disk.there) == ((ACTIVE.skill_name,), {})
 
     del units.several
     units.active_ones = (replace(ACTIVE, attempt=3),)
     repair.keep_up()
-    assert (repair.unreadable, [*disk.there]) == (0, ["lrn_1"])
+    assert (repair.unreadable, [*disk.there]) == ((), ["lrn_1"])
 
 
 def several(count: int) -> list[Rollout]:
