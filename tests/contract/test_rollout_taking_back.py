@@ -220,6 +220,17 @@ def test_a_demoted_skill_is_taken_back_and_an_older_one_comes_in_its_place(
     assert not back.record.is_demoted
 
 
+def test_what_was_demoted_stays_passed_over_whatever_was_tried_since(hand: Stagehand) -> None:
+    hand.bring_to(Stage.ACTIVE, instructions=f"First {MARKER}.")
+    hand.rollouts.revoke(ALICE, NAME)
+    hand.bring_to(Stage.ACTIVE, instructions=f"Second {MARKER}.")
+    hand.demote("2 of 9 runs succeeded")
+    hand.promote(instructions=f"Third {MARKER}.")
+    hand.rollouts.revoke(ALICE, NAME)
+    back = hand.rollouts.rollback(ALICE, NAME)
+    assert back.record.definition.instructions == f"First {MARKER}."
+
+
 def test_a_demoted_skill_comes_back_where_there_was_never_another(hand: Stagehand) -> None:
     active = hand.bring_to(Stage.ACTIVE)
     hand.demote("worse")

@@ -132,6 +132,10 @@ class RolloutStore(Protocol):
         """Those that show it in force, newest first: of each attempt at it the last."""
         ...
 
+    def demoted(self, skill_name: str) -> frozenset[str]:
+        """The fingerprints that were ever taken back because they did worse than their baseline."""
+        ...
+
     def counts(self) -> dict[Stage, int]:
         """How many there are in each stage."""
         ...

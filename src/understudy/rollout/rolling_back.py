@@ -66,11 +66,9 @@ def _choose(unit: RolloutUnit, rollout: Rollout, *, now_ms: int) -> Snapshot:
     fit = [it for it in snapshots if _is_fit(unit, it.record, now_ms=now_ms)]
     if not fit:
         raise refusals.source_is_gone(rollout.skill_name)
-    # What was demoted comes back only where nothing else was ever in force.
-    others = (
-        it for it in fit if not rollout.is_demoted or it.record.fingerprint != rollout.fingerprint
-    )
-    return next(others, fit[0])
+    # What was demoted comes back only where nothing else was ever in force, however long ago.
+    demoted = unit.rollouts.demoted(rollout.skill_name)
+    return next((it for it in fit if it.record.fingerprint not in demoted), fit[0])
 
 
 def _is_fit(unit: RolloutUnit, record: Rollout, *, now_ms: int) -> bool:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.counting import Sums
-from understudy.rollout.model import Evidence, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.model import EventName, Evidence, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.ports import Mark, RolloutFilter
 from understudy.rollout.stages import Stage
 from understudy.skills.offered import folded
@@ -128,6 +128,11 @@ class SqlRollouts:
         by = (rollout_events.c.number,)
         return select_page(self._connection, query, request, by=by, read=read_event)
 
+    def demoted(self, skill_name: str) -> frozenset[str]:
+        """The fingerprints that were ever taken back because they did worse than their baseline."""
+        rows = self._connection.execute(_DEMOTED, {"wanted": skill_name}).all()
+        return frozenset(it.definition_fingerprint or "" for it in readable(rows, read_event))
+
     def recent_events(
         self, skill_names: Collection[str], *, limit: int
     ) -> dict[str, tuple[LifecycleEvent, ...]]:
@@ -227,6 +232,10 @@ _FLAGGED: Final = (
     .where(FLAGGED)
     .order_by(rollouts.c.updated_at_ms.desc(), rollouts.c.skill_name)
     .limit(sa.bindparam("most"))
+)
+_DEMOTED: Final = sa.select(rollout_events).where(
+    rollout_events.c.skill_name == sa.bindparam("wanted"),
+    rollout_events.c.event == str(EventName.DEMOTE),
 )
 _RECENT_OF_ONE: Final = (
     sa.select(rollout_events)
