@@ -185,6 +185,22 @@ def test_a_rollout_is_held_and_released(live: Live, name: str) -> None:
     assert "next is verified" in released.stderr
 
 
+def test_what_failed_as_a_canary_is_shown_the_way_back_to_draft(live: Live, name: str) -> None:
+    live.session(f"of-{name}")
+    live.model.queue(MARKER, "no")
+    for kind, steps in (("verification", 2), ("canary", 0)):
+        run_id = live.run(f"of-{name}", "Write the notes.")["run_id"]
+        invoke(live, "result", name, run_id, "--expect", MARKER, "--kind", kind)
+        for _ in range(steps):
+            invoke(live, "advance", name)
+
+    released = invoke(live, "release", name)
+    refused = invoke(live, "advance", name, exit_code=4)
+
+    for told in (released, refused):
+        assert f"rollouts advance {name} --to draft` begins anew" in told.stderr
+
+
 def test_what_is_not_there_is_told_with_what_to_do(live: Live) -> None:
     missing = invoke(live, "show", "none", exit_code=3)
     as_json = answer(live, "advance", "none", exit_code=3)

@@ -83,6 +83,14 @@ def test_one_that_is_held_is_offered_to_nobody_until_it_is_released(canaries: Ca
     assert offered(canaries, 100) == SESSIONS
 
 
+def test_one_that_failed_is_offered_to_nobody_though_it_was_released(canaries: Canaries) -> None:
+    canaries.hand.show("canary", canaries.hand.run("something else"))
+    canaries.hand.rollouts.release(ALICE, NAME)
+
+    assert offered(canaries, 100) == []
+    assert canaries.hand.get().uses.offered_percent == 0
+
+
 def test_once_active_everybody_is_offered_it(canaries: Canaries) -> None:
     canaries.hand.show("canary", canaries.hand.run())
     canaries.hand.promote(status=Stage.ACTIVE)

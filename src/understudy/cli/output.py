@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -81,12 +81,21 @@ HINTS: Final[Mapping[str, str]] = {
     "skill_unsafe": "change these lines; `{understudy} skills scan PATH` finds the same in files here",
     "skill_trash_not_found": "see what there is with `{understudy} skills trash`",
     "rollout_not_found": "see what there is with `{understudy} rollouts list`",
-    "rollout_not_ready": "`{understudy} rollouts trial {skill} --expect TEXT` shows whether it works",
     "rollout_snapshot_not_found": "`{understudy} rollouts history {skill}` lists what there is",
     "evidence_not_executed": "`{understudy} rollouts trial {skill} --expect TEXT` executes it",
     "trial_not_found": "see what there is with `{understudy} rollouts trials {skill}`",
     "session_not_idle": "wait until its runs have ended, or stop them with"
     " `{understudy} sessions interrupt`",
+}
+# What a step of a rollout lacks, the most pressing first: what is done about that one comes first.
+STEP_HINTS: Final[Mapping[str, str]] = {
+    "canary_failed": "`{understudy} rollouts advance {skill} --to draft` begins anew; mend it, and show"
+    " again that it works",
+    "rollout_held": "`{understudy} rollouts show {skill}` says why it is held, and"
+    " `{understudy} rollouts release {skill}` lets it go on",
+    "needs_verification": "`{understudy} rollouts trial {skill} --expect TEXT` shows whether it works",
+    "needs_canary": "`{understudy} rollouts trial {skill} --kind canary --expect TEXT` tries the canary",
+    "needs_replay": "`{understudy} rollouts trial {skill} --case RUN --expect TEXT` replays a recorded run",
 }
 
 # Problems whose errors say it all, each named by its code: what stands above them.
@@ -185,9 +194,15 @@ def problem_lines(problem: Mapping[str, Any], hint_for: str | None = None) -> li
         words = field.get("detail", "")
         if words and words != detail:
             lines.append(f"  {field.get('code' if heading else 'pointer', '')}: {words}")
-    if hint := HINTS.get(hint_for or str(code)):
+    if hint := HINTS.get(hint_for or str(code)) or step_hint(each.get("code") for each in errors):
         lines.append(f"  {hint.format(understudy=understudy(), skill=_skill(problem))}")
     return lines
+
+
+def step_hint(lacking: Iterable[object]) -> str | None:
+    """What to do first for a step of a rollout that lacks this; None where nothing is known."""
+    codes = set(lacking)
+    return next((hint for code, hint in STEP_HINTS.items() if code in codes), None)
 
 
 def _skill(problem: Mapping[str, Any]) -> str:

@@ -141,7 +141,7 @@ def release(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key
     """Let a rollout that was held advance again."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.release(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts_shown.tell_released(view))
 
 
 @commands("revoke")

@@ -1,10 +1,12 @@
 """Rollouts as people read them."""
 
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from understudy.cli import screen
-from understudy.cli.output import note
+from understudy.cli.hints import understudy
+from understudy.cli.output import STEP_HINTS, note
 from understudy.cli.screen import Rows, visible
 
 if TYPE_CHECKING:
@@ -100,6 +102,15 @@ def tell(view: "RolloutView") -> None:
         note(f"  next is {next_words(view)}")
     for each in view.warnings:
         note(f"  warning: {visible(each.message)}")
+
+
+def tell_released(view: "RolloutView") -> None:
+    """As `tell`; what failed as a canary goes on only from draft, so the way there is named."""
+    tell(view)
+    lacking = () if view.next is None else (it.code for it in view.next.missing)
+    if "canary_failed" in lacking:
+        hint = STEP_HINTS["canary_failed"]
+        note(f"  {hint.format(understudy=understudy(), skill=shlex.quote(view.skill_name))}")
 
 
 def event_rows(events: Iterable["LifecycleEventView"]) -> Rows:

@@ -26,11 +26,18 @@ def is_in_share(secret: str, fingerprint: str, session_id: str, percent: int) ->
 
 
 def share_of(rollout: Rollout, canary_share_percent: int) -> int:
-    """To how many in a hundred sessions a rollout is offered as it stands."""
+    """To how many in a hundred sessions a rollout is offered as it stands, if it did not fail."""
     if rollout.status is Stage.ACTIVE:
         return EVERY
     is_tried = rollout.status is Stage.CANARY and rollout.held_reason is None
     return canary_share_percent if is_tried else 0
+
+
+def has_failed(unit: RolloutUnit, rollout: Rollout) -> bool:
+    """Whether a canary goes no further in this attempt, so that nothing is learned by trying it."""
+    if rollout.status is not Stage.CANARY:
+        return False
+    return unit.rollouts.sums_of([rollout])[rollout.skill_name].every.canary_failure_count > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +47,18 @@ class CanaryShare:
     policy_of: PolicyOf
 
     def __call__(self, unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
-        """Whether a session is; nobody who names none, and nobody while it is held."""
+        """Whether a session is; nobody who names none, and nobody while it is held or once it
+        failed."""
         if session is None:
             return False
         percent = share_of(rollout, self.policy_of(unit).canary_share_percent)
-        return percent >= EVERY or (percent > 0 and _is_drawn(unit, rollout, session, percent))
+        return _is_drawn(unit, rollout, session, percent) and not has_failed(unit, rollout)
 
 
 def _is_drawn(unit: RolloutUnit, rollout: Rollout, session: Session, percent: int) -> bool:
     """Whether a session is in a share; nobody is as long as nobody has made the secret."""
+    if percent in {0, EVERY}:
+        return percent == EVERY
     secret = unit.canary_secret.get()
     if secret is None:
         return False

@@ -6,7 +6,7 @@ from understudy.rollout.confidence import Tally
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts, tally_of
 from understudy.rollout.ports import RolloutUnit, Rules
-from understudy.rollout.sharing import share_of
+from understudy.rollout.sharing import has_failed, share_of
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import watch_of
 
@@ -29,7 +29,9 @@ def uses_of(unit: RolloutUnit, rollout: Rollout, rules: Rules) -> Uses:
     counts = unit.rollout_outcomes.counts(rollout.skill_name, rollout.fingerprint)
     watch = watch_of(unit, rollout)
     return Uses(
-        offered_percent=share_of(rollout, rules.canary_share_percent),
+        offered_percent=0
+        if has_failed(unit, rollout)
+        else share_of(rollout, rules.canary_share_percent),
         canary=counts.get(Stage.CANARY, OutcomeCounts()),
         active=counts.get(Stage.ACTIVE, OutcomeCounts()),
         baseline=watch.baseline,

@@ -1,7 +1,9 @@
 """How commands end: one exit code for each kind of refusal."""
 
+import inspect
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from understudy.api.error_reference import errors_markdown
 from understudy.cli.output import (
     BY_CODE,
     BY_STATUS,
+    STEP_HINTS,
     ExitCode,
     error_lines,
     exit_code,
@@ -16,6 +19,7 @@ from understudy.cli.output import (
     report,
 )
 from understudy.client import errors
+from understudy.rollout import guards
 
 CODES = {
     400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 412: 4, 413: 2, 422: 4, 429: 5, 500: 1, 502: 1, 503: 5,
@@ -59,13 +63,37 @@ def test_only_codes_that_there_are_have_an_exit_code_of_their_own() -> None:
 
 
 def test_a_hint_names_the_skill_that_a_problem_is_about() -> None:
-    problem = {"code": "rollout_not_ready", "domain": "rollout", "detail": "verified: no"}
+    problem: dict[str, Any] = {"code": "rollout_not_ready", "domain": "rollout", "detail": "no"}
+    problem |= {"errors": [{"pointer": "/status", "code": "needs_verification", "detail": "no"}]}
 
     named = problem_lines({**problem, "params": {"skill_name": "team:notes"}})
     unnamed = problem_lines(problem)
 
     assert "rollouts trial team:notes --expect TEXT" in named[-1]
     assert "rollouts trial NAME --expect TEXT" in unnamed[-1]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "advice"),
+    [
+        (["needs_verification", "needs_canary"], "rollouts trial NAME --expect TEXT"),
+        (["needs_canary", "needs_replay"], "rollouts trial NAME --kind canary --expect TEXT"),
+        (["needs_replay"], "rollouts trial NAME --case RUN --expect TEXT"),
+        (["needs_canary", "rollout_held"], "rollouts release NAME"),
+        (["canary_failed", "rollout_held"], "rollouts advance NAME --to draft"),
+    ],
+)
+def test_a_step_that_is_refused_is_told_with_what_helps_first(
+    lacking: list[str], advice: str
+) -> None:
+    missing = [{"pointer": "/status", "code": code, "detail": "no"} for code in lacking]
+    problem = {"code": "rollout_not_ready", "domain": "rollout", "detail": "no", "errors": missing}
+    assert advice in problem_lines(problem)[-1]
+
+
+def test_every_reason_that_a_step_is_refused_with_has_its_advice() -> None:
+    known = set(re.findall(r'code="(\w+)"', inspect.getsource(guards)))
+    assert known == STEP_HINTS.keys()
 
 
 def test_with_json_the_problem_is_printed_as_it_came(capsys: pytest.CaptureFixture[str]) -> None:

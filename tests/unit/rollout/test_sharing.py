@@ -1,6 +1,7 @@
 """Which sessions a canary is offered to."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.support.factories import make_session
 from tests.support.rollout_records import make_definition, make_rollout
 from understudy.review.policy import PromotionSettings
+from understudy.rollout.counting import Counts, Sums
 from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.sharing import CanaryShare, is_in_share, share_of
 from understudy.rollout.stages import Stage
@@ -64,11 +66,16 @@ def test_only_canaries_and_active_skills_are_offered(stage: Stage) -> None:
 
 def test_a_canary_that_is_held_is_offered_to_nobody() -> None:
     canary = make_rollout(status=Stage.CANARY)
+    sums = {canary.skill_name: Sums()}
     share = CanaryShare(policy_of=lambda _unit: PromotionSettings(canary_share_percent=100))
     session = make_session()
-    # The policy of this test reads none.
-    unit = cast("RolloutUnit", None)
+    unit = cast(
+        "RolloutUnit", SimpleNamespace(rollouts=SimpleNamespace(sums_of=lambda _rollouts: sums))
+    )
 
     assert share(unit, canary, session)
     assert not share(unit, canary, None)
+    sums[canary.skill_name] = Sums(every=Counts(canary_failure_count=1))
+    assert not share(unit, canary, session)
+    sums[canary.skill_name] = Sums()
     assert not share(unit, replace(canary, held_reason="canary run run_1 failed"), session)
