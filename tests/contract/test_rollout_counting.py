@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from tests.support.effort import effort
 from tests.support.factories import NOW
-from tests.support.rolled_out import Stagehand
+from tests.support.rolled_out import NAME, Stagehand
 from tests.support.rollout_records import make_event, make_evidence, make_rollout
 from understudy.core.page import PageRequest
 from understudy.rollout.counting import NOTHING, Counts, Sums
@@ -147,5 +147,25 @@ def test_what_a_rollout_costs_does_not_grow_with_what_speaks_for_it(units: SqlUn
     (listed,) = hand.rollouts.page(PageRequest()).items
     # So many canary runs, and the one that verified it.
     assert len(listed.evidence) == SHOWN_IN_LIST + 1
-    assert len(listed.events) == SHOWN_IN_LIST == 3
+    assert len(listed.events) == SHOWN_IN_LIST == 20
     assert listed.verifier_run_ids == detail.verifier_run_ids
+
+
+def test_a_list_names_every_run_that_verified_a_skill_however_many(units: SqlUnits) -> None:
+    hand = Stagehand(units)
+    hand.learn()
+    hand.learn("lrn_2")
+    other = hand.promote("lrn_2", skill_name="other").record
+    hand.promote()
+    runs = [hand.run() for _ in range(SHOWN_IN_LIST + 5)]
+    for run in runs:
+        hand.show("verification", run)
+
+    wanted = tuple(run.run_id for run in runs)
+    listed = {it.record.skill_name: it for it in hand.rollouts.page(PageRequest()).items}
+    assert hand.get().verifier_run_ids == wanted
+    assert listed[NAME].verifier_run_ids == wanted
+    assert len(listed[NAME].evidence) == SHOWN_IN_LIST
+    assert listed[other.skill_name].verifier_run_ids == ()
+    # What another definition was shown with says nothing for this one.
+    assert hand.promote(instructions="Otherwise.").verifier_run_ids == ()

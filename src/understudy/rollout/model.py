@@ -91,11 +91,6 @@ class Evidence:
     # The commit that the workspace stood at; None where nothing was executed, or it has none.
     workspace_digest: str | None = None
 
-    def verifies(self, fingerprint: str) -> bool:
-        """Whether it is a run that verified the definition of a fingerprint."""
-        is_verifying = self.kind is EvidenceKind.VERIFICATION and self.success
-        return is_verifying and self.fingerprint == fingerprint
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleEvent:

@@ -107,6 +107,12 @@ class RolloutStore(Protocol):
         each kind at most, the newest. What cannot be read is left out."""
         ...
 
+    def verifiers_of(
+        self, rollouts: Sequence[Rollout], *, limit: int
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The newest runs that verified the current definitions, by name and oldest first."""
+        ...
+
     def sums_of(self, rollouts: Sequence[Rollout]) -> Mapping[str, Sums]:
         """What all evidence for the current definitions in the current attempts amounts to, by
         name; counted where it is kept."""

@@ -36,7 +36,7 @@ from understudy.rollout.uses import Uses, uses_of
 # How much of its past a rollout is shown with, by itself and in a list; the rest of what happened
 # is in pages of its own, and the counts are of all evidence.
 SHOWN: Final = 200
-SHOWN_IN_LIST: Final = 3
+SHOWN_IN_LIST: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +45,12 @@ class Counted:
 
     record: Rollout
     counts: Counts
+    # The newest of the runs that verified it, as many in a list as elsewhere.
+    verifier_run_ids: tuple[str, ...] = ()
     # The newest of the current attempt, oldest first.
     evidence: tuple[Evidence, ...] = ()
     # The newest of what happened, oldest first.
     events: tuple[LifecycleEvent, ...] = ()
-
-    @property
-    def verifier_run_ids(self) -> tuple[str, ...]:
-        """The newest of the runs that verified it."""
-        fingerprint = self.record.fingerprint
-        return tuple(it.run_id for it in self.evidence if it.verifies(fingerprint))
 
     @property
     def workspace_digest(self) -> str | None:
@@ -214,6 +210,7 @@ class RolloutService:
         return Detail(
             record=told.record,
             counts=told.counts,
+            verifier_run_ids=told.verifier_run_ids,
             evidence=told.evidence,
             events=told.events,
             uses=uses_of(unit, rollout, rules),
@@ -236,12 +233,14 @@ def _missing(unit: RolloutUnit, rollout: Rollout, rules: Rules) -> tuple[Reason,
 def _counted(unit: RolloutUnit, rollouts: Sequence[Rollout], *, most: int) -> list[Counted]:
     """What is told of each rollout in whatever form; as many statements for many as for one."""
     sums = unit.rollouts.sums_of(rollouts)
+    verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)
     evidence = unit.rollouts.newest_evidence(rollouts, limit=most)
     events = unit.rollouts.recent_events([it.skill_name for it in rollouts], limit=most)
     return [
         Counted(
             record=rollout,
             counts=sums[rollout.skill_name].every,
+            verifier_run_ids=verifiers[rollout.skill_name],
             evidence=evidence[rollout.skill_name],
             events=events[rollout.skill_name],
         )

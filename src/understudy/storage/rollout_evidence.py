@@ -50,6 +50,18 @@ class SqlEvidence:
         said = {name: tuple(some) for name, some in groupby(found, key=attrgetter("skill_name"))}
         return {each.skill_name: said.get(each.skill_name, ()) for each in rollouts}
 
+    def verifiers(self, rollouts: Sequence[Rollout], *, limit: int) -> dict[str, tuple[str, ...]]:
+        """The newest runs that verified the current definitions, by name and oldest first."""
+        if len(rollouts) == 1:
+            about = {**_about_one(rollouts[0]), "of_kind": str(EvidenceKind.VERIFICATION)}
+            rows = self._connection.execute(_VERIFIERS_OF_ONE, {**about, "most": limit}).all()
+        else:
+            rows = self._of_current(_VERIFIERS, rollouts, most=limit)
+        found = defaultdict[_About, list[str]](list)
+        for row in sorted(rows, key=_IN_ORDER):
+            found[row.skill_name, row.fingerprint].append(row.run_id)
+        return {it.skill_name: tuple(found[it.skill_name, it.fingerprint]) for it in rollouts}
+
     def sums(self, rollouts: Sequence[Rollout]) -> dict[str, Sums]:
         """What all of it amounts to, by name; what is about another definition is left out."""
         unknown = [it for it in rollouts if _key(it) not in self._counted]
@@ -69,7 +81,7 @@ class SqlEvidence:
 
     def _newest_of_one(self, rollouts: Sequence[Rollout], limit: int) -> Sequence[Any]:
         (rollout,) = rollouts
-        about = {"wanted": rollout.skill_name, "of_attempt": rollout.attempt, "most": limit}
+        about = {**_about_one(rollout), "most": limit}
         return [
             row
             for kind in EvidenceKind
@@ -123,6 +135,18 @@ _NEWEST: Final = (
     .join(_PLACED, _PLACED.c.evidence_id == table.c.evidence_id)
     .where(_PLACED.c.place <= sa.bindparam("most"))
 )
+# Reads no notes, which may be long.
+_NAMED: Final = (
+    table.c.skill_name,
+    table.c.fingerprint,
+    table.c.run_id,
+    table.c.recorded_at_ms,
+    table.c.evidence_id,
+)
+_VERIFIERS_OF_ONE: Final = _NEWEST_OF_ONE.where(table.c.success).with_only_columns(*_NAMED)
+_VERIFIERS: Final = _NEWEST.where(
+    table.c.kind == str(EvidenceKind.VERIFICATION), table.c.success
+).with_only_columns(*_NAMED)
 _IS_EXECUTED: Final = table.c.proof == str(Proof.EXECUTED)
 _ABOUT: Final = (table.c.skill_name, table.c.fingerprint)
 _ALIKE: Final = (*_ABOUT, table.c.kind, table.c.proof, table.c.success)
@@ -140,6 +164,10 @@ _SESSIONS: Final = (
     .where(_OF_CURRENT, table.c.kind == str(EvidenceKind.VERIFICATION), table.c.success)
     .group_by(*_ABOUT)
 )
+
+
+def _about_one(rollout: Rollout) -> dict[str, Any]:
+    return {"wanted": rollout.skill_name, "of_attempt": rollout.attempt}
 
 
 def _key(rollout: Rollout) -> _Key:

@@ -165,6 +165,12 @@ class SqlRollouts:
         """So many of each kind at most, by name and oldest first."""
         return self._evidence.newest(rollouts, limit=limit)
 
+    def verifiers_of(
+        self, rollouts: Sequence[Rollout], *, limit: int
+    ) -> dict[str, tuple[str, ...]]:
+        """The newest runs that verified the current definitions, by name and oldest first."""
+        return self._evidence.verifiers(rollouts, limit=limit)
+
     def sums_of(self, rollouts: Sequence[Rollout]) -> dict[str, Sums]:
         """What all evidence for the current definitions amounts to, by name."""
         return self._evidence.sums(rollouts)

@@ -38,7 +38,7 @@ class RolloutSummary(View):
     verification_status: Verification
     successful_run_count: int
     distinct_session_count: int
-    # The newest of so many as `successful_run_count` says.
+    # The newest 200 of so many as `successful_run_count` says, in a list too.
     verifier_run_ids: list[str]
     real_daemon_verified: bool
     # The commit that the workspace stood at when it was last executed with success, if it has one.
