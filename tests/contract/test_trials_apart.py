@@ -10,12 +10,13 @@ from tests.support.factories import ALICE
 from tests.support.memories import indexed
 from tests.support.post_tool import send
 from tests.support.replaying import TASK
-from tests.support.rolled_out import MARKER, NAME
+from tests.support.rolled_out import ASKED, MARKER, NAME
 from tests.support.scenes import ask
 from tests.support.trials_apart import HELPER, SKILL, Apart, make_apart, use
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
+from understudy.core.principal import Principal
 from understudy.rollout.stages import Stage
 from understudy.rollout.stand_ins import NO_SIDECHAIN, UNRECORDED
 from understudy.rollout.trial import TrialState
@@ -272,6 +273,47 @@ async def test_trials_of_what_was_taken_back_are_stopped(apart: Apart) -> None:
         TrialState.FAILED,
         "not counted: the rollout is revoked by now",
     )
+
+
+@pytest.mark.parametrize("how", ["revoked", "edited", "back to draft"])
+async def test_trials_end_as_soon_as_what_they_try_is_otherwise(apart: Apart, how: str) -> None:
+    bench, hand = apart.bench, apart.bench.stage
+    if how == "back to draft":
+        hand.bring_to(Stage.CANARY)
+    trial = bench.begin()
+    wired = replace(hand.maker, stop_trials=bench.trials.stop_moot)
+    rollouts = replace(hand.rollouts, maker=wired)
+
+    # Only what makes them moot ends them.
+    rollouts.hold(ALICE, NAME)
+    rollouts.release(ALICE, NAME)
+    assert bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING
+    if how == "revoked":
+        rollouts.revoke(ALICE, NAME)
+    elif how == "edited":
+        rollouts.promote(ALICE, "lrn_1", replace(ASKED, instructions="Do it otherwise."))
+    else:
+        rollouts.promote(ALICE, "lrn_1", replace(ASKED, status=Stage.DRAFT))
+
+    assert bench.trials.get(NAME, trial.trial_id).state is TrialState.FAILED
+    assert trial.run_id is not None
+    assert bench.shop.stored(trial.run_id).status is RunStatus.CANCELLED
+
+
+async def test_a_change_stands_though_its_trials_cannot_be_stopped(apart: Apart) -> None:
+    bench, hand = apart.bench, apart.bench.stage
+    trial = bench.begin()
+
+    def broken(_principal: Principal, _run_id: str) -> object:
+        raise RuntimeError("no way")
+
+    trials = replace(bench.trials, runs=replace(bench.trials.runs, cancel=broken))
+    wired = replace(hand.maker, stop_trials=trials.stop_moot)
+    revoked = replace(hand.rollouts, maker=wired).revoke(ALICE, NAME)
+
+    assert revoked.record.status is Stage.REVOKED
+    bench.trials.catch_up()
+    assert bench.trials.get(NAME, trial.trial_id).state is TrialState.FAILED
 
 
 async def test_the_runs_of_a_replay_of_what_was_taken_back_are_stopped(apart: Apart) -> None:

@@ -16,7 +16,7 @@ from understudy.providers.asking import AsksModel
 from understudy.review.policy_in_force import judge_in, promotion_in
 from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.caveats import Caveats
-from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.changes import ChangeMaker, StopTrials, nothing_to_stop
 from understudy.rollout.expiring import ExpiredSources
 from understudy.rollout.keeping import MountKeeper
 from understudy.rollout.linked import LinkedRollouts
@@ -47,8 +47,11 @@ OFFERED: Final[Mapping[Stage, Chooses]] = {
 class RolloutPlane:
     """One of each; the learning plane hears of it before there are services."""
 
-    def __init__(self, ground: Ground, sources: SkillSources) -> None:
+    def __init__(
+        self, ground: Ground, sources: SkillSources, stop_trials: StopTrials = nothing_to_stop
+    ) -> None:
         self._ground = ground
+        self._stop_trials = stop_trials
         self._local = sources.local
         self.counters = RolloutCounters()
         self._keeper = MountKeeper(
@@ -75,6 +78,7 @@ class RolloutPlane:
             mounts=self.mounts,
             observer=self.counters,
             listeners=listeners,
+            stop_trials=self._stop_trials,
         )
 
     def service(self, guard: Guard, listeners: Listeners, caveats: Caveats) -> RolloutService:

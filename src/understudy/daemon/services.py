@@ -82,7 +82,7 @@ class Services:
         self.runtime = _runtime(ground, maintenance)
         self.run_memories = RunMemoryService(units, clock, self.runtime, self.keeper, maintenance)
         sources = SkillSources(ground)
-        self.rollout = RolloutPlane(ground, sources)
+        self.rollout = RolloutPlane(ground, sources, self._stop_trials)
         self.learning = LearningPlane(
             ground, self.runtime, self.default_route, (self.rollout.linked,)
         )
@@ -241,6 +241,11 @@ class Services:
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
         # Asked for when they are there: runs tell trials of their end.
         return self.runs.cancel(principal, run_id)
+
+    def _stop_trials(self, skill_name: str) -> None:
+        # Asked for when they are there: trials change rollouts, and these end trials.
+        self.trials.stop_moot(skill_name)
+        self.rollout.replay_news.changed()
 
     def _check_input(self, tool_name: str, arguments: Mapping[str, Any]) -> None:
         # What a server outside offers is known only while a run is at work; it checks for itself.

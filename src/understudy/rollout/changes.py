@@ -1,6 +1,6 @@
 """Changing the record of a rollout: all that belongs to a change, in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -29,6 +29,13 @@ ACTIONS: Final[Mapping[EventName, str]] = {
     EventName.DEMOTE: "rollouts.demote",
 }
 
+# Ends the trials of a skill that can no longer count; called once a change stands, and never raises.
+StopTrials = Callable[[str], None]
+
+
+def nothing_to_stop(skill_name: str) -> None:
+    """Where nothing is tried."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
@@ -40,6 +47,7 @@ class Changes:
     mounts: Mounts = field(default_factory=NoMounts)
     observer: Observer = NOBODY
     listeners: Listeners = NO_LISTENERS
+    stop_trials: StopTrials = nothing_to_stop
     # What people are asked, and what sessions are told, once the unit has done all else.
     asked: list[NewCandidate] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -58,6 +66,8 @@ class Changes:
         if after.status is not before.status:
             changed = replace(changed, stage_began_at_ms=self.now_ms)
         self.unit.rollouts.update(changed, expected_revision=before.revision)
+        if _tried(before) != _tried(changed):
+            self.unit.afterwards(partial(self.stop_trials, changed.skill_name))
         self.note(event, before, changed, **about)
         return changed
 
@@ -122,6 +132,7 @@ class ChangeMaker:
     mounts: Mounts = field(default_factory=NoMounts)
     observer: Observer = NOBODY
     listeners: Listeners = NO_LISTENERS
+    stop_trials: StopTrials = nothing_to_stop
 
     def within(self, unit: RolloutUnit, actor: str) -> Changes:
         """Changes in one unit, at this moment."""
@@ -132,4 +143,10 @@ class ChangeMaker:
             mounts=self.mounts,
             observer=self.observer,
             listeners=self.listeners,
+            stop_trials=self.stop_trials,
         )
+
+
+def _tried(rollout: Rollout) -> tuple[bool, int, str]:
+    """What trials are about: they go on for nothing once it is otherwise."""
+    return rollout.is_live, rollout.attempt, rollout.fingerprint

@@ -171,9 +171,13 @@ class ReplayWorker:
 
 @dataclass(frozen=True, slots=True)
 class ReplayNews:
-    """Wakes the worker when a run of a trial has ended."""
+    """Wakes the worker when a run of a trial has ended, or a skill changed."""
 
     bell: Bell
+
+    def changed(self) -> None:
+        """A skill changed: what is replayed of it may have to end."""
+        self.bell.ring(TOPIC)
 
     def ended(self, unit: RunUnit, run: Run) -> None:
         """Told in the transaction that ends a run."""

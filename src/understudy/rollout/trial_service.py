@@ -109,6 +109,14 @@ class TrialService:
             self._settle_now(run_id)
         return len(runs)
 
+    def stop_moot(self, skill_name: str) -> None:
+        """End the trials of a skill that changed under them, once that stands."""
+        try:
+            self._stop_moot(skill_name)
+        except Exception:
+            # The change stands all the same; the next look ends them.
+            log.exception("trial.not_stopped", skill_name=skill_name)
+
     def _stop_moot(self, skill_name: str | None = None) -> None:
         """End what goes on for a definition that is no longer the one that is tried."""
         with self.units.read() as unit:
