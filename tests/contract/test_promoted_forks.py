@@ -280,7 +280,8 @@ async def test_who_carries_it_out_is_told_only_of_its_tools(skilled: Skilled) ->
 
     told = skilled.tools_offered(1)
     assert {"read_file", "list_files"} <= {*told}
-    assert not {"write_file", "use_skill", "skill_manage", "publish_skill"} & {*told}
+    denied = {"write_file", "use_skill", "skill_manage", "publish_skill", "read_artifact"}
+    assert not denied & {*told}
 
 
 def skilled_ref(skilled: Skilled) -> str:

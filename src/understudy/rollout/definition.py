@@ -11,7 +11,9 @@ from understudy.learnings.guard import Guard
 from understudy.rollout.model import PROFILE, Definition
 from understudy.rollout.refusals import bad_definition, secret_definition
 from understudy.rollout.stages import Stage
+from understudy.skills.catalogue import BASE_DIR
 from understudy.skills.fields import WrongValue, tool_names
+from understudy.skills.instructions import FOLDER_NAME
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 
 MAX_NAME_CHARS: Final = 128
@@ -25,6 +27,8 @@ DEFAULT_DESCRIPTION: Final = "A procedure that was learned here, reviewed, and p
 _NAME: Final = re.compile(
     rf"(?=[:_-]*[A-Za-z0-9])[A-Za-z0-9:_][A-Za-z0-9:_-]{{0,{MAX_NAME_CHARS - 1}}}"
 )
+# What other skills say for the folder of their files; `${baseDir}` is a variable of somebody's own.
+_FOLDER: Final = re.compile(rf"{re.escape(FOLDER_NAME)}|(?<!\$){re.escape(BASE_DIR)}")
 # How skills of other kinds are referred to.
 RESERVED: Final = ("local:", "promoted:", "skl_")
 
@@ -119,6 +123,11 @@ _RULES: Final[tuple[tuple[str, Callable[[Promotion], bool], str], ...]] = (
         "instructions",
         lambda it: hidden_in(_text(it.instructions)) is not None,
         "instructions must not hide characters from readers",
+    ),
+    (
+        "instructions",
+        lambda it: _FOLDER.search(it.instructions) is not None,
+        f"a promoted skill has no folder that {FOLDER_NAME} or {BASE_DIR} could stand for",
     ),
     (
         "context",

@@ -13,8 +13,6 @@ from understudy.skills.runtime_settings import RuntimeSettings
 
 # They only read what the sidechain has anyway: files of the skill, and long answers.
 ALWAYS: Final = frozenset({"use_skill", "read_artifact"})
-# A promoted one has no files to read.
-ALWAYS_OF_PROMOTED: Final = ALWAYS - {"use_skill"}
 # Tools of servers outside are called `server/tool`; a sidechain has those that its skill names.
 SLASH: Final = "/"
 OUTSIDE: Final = "*/*"
@@ -62,9 +60,9 @@ def tools_for(
 def tools_for_promoted(
     settings: RuntimeSettings, slug: str, tool_names: Sequence[str]
 ) -> ForkTools:
-    """The same for a promoted skill: with `allowed_tools` it uses other skills only where `use_skill`
-    is among them, and itself it never does, nor does anybody below it."""
-    found = tools_for(settings, slug, tool_names, always=ALWAYS_OF_PROMOTED)
+    """The same for a promoted skill: what its lists say and no more, so that it uses other skills only
+    where `use_skill` is among them, and itself it never does, nor does anybody below it."""
+    found = tools_for(settings, slug, tool_names, always=frozenset())
     return ForkTools(
         denied=found.denied,
         capabilities={**found.capabilities, "skill_deny": [slug]},

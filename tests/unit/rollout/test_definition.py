@@ -33,6 +33,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "instructions that hide something": ({"instructions": "do\u200bit"}, "/instructions"),
     "a NUL in instructions": ({"instructions": "do\x00it"}, "/instructions"),
     "half a character": ({"instructions": "do \ud83d"}, "/instructions"),
+    "a folder that it does not have": (
+        {"instructions": "Run ${UNDERSTUDY_SKILL_DIR}/x.py"},
+        "/instructions",
+    ),
+    "the other name of that folder": ({"instructions": "Run {baseDir}/x.py"}, "/instructions"),
     "work in the run itself": ({"context": "inline"}, "/context"),
     "another profile": ({"agent_profile": "default"}, "/agent_profile"),
     "a long description": ({"description": "a" * 1001}, "/description"),

@@ -162,6 +162,15 @@ def test_a_promoted_skill_uses_others_only_where_it_says_so_and_never_itself() -
     assert tools_for_promoted(narrow, "aa", KNOWN).capabilities == {"skill_deny": ["aa"]}
 
 
+def test_a_promoted_skill_has_no_tool_beside_those_of_its_list() -> None:
+    settings = RuntimeSettings(allowed_tools=("shell",))
+    known = ["shell", "read_file", "read_artifact", "use_skill"]
+
+    denied = {rule.tool for rule in tools_for_promoted(settings, "aa", known).denied}
+
+    assert denied >= {*known} - {"shell"}
+
+
 def test_every_tool_that_changes_skills_has_the_time_that_the_guard_takes() -> None:
     assert {SkillManage.timeout_s, PublishSkill.timeout_s} == {CHANGE_TIMEOUT_S}
     assert {SkillManage.effect, PublishSkill.effect} == {Effect.ONCE}
