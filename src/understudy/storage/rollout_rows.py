@@ -106,7 +106,7 @@ def _remnant(row: Any, said: Any) -> Rollout:
     is_held = bool(row.is_flagged) and stage in LIVE
     return Rollout(
         **fields_of({name: getattr(row, name) for name in PLAIN}, PLAIN, optional=False),
-        source_scope=_scope(row.source_scope_key),
+        source_scope=LearningScope.from_key(row.source_scope_key),
         status=stage,
         definition=_kept_definition(row, said),
         attempt_began_at_ms=row.updated_at_ms,
