@@ -26,6 +26,7 @@ _PRINTABLE: Final = re.compile(r"[\t\n\r -~]+")
 # Longer runs are pictures and archives.
 _MAX_RUN: Final = 20_000
 _MAX_BACKWARDS: Final = 400
+_MAX_QUOTED: Final = 3
 
 
 def decoded(text: str) -> str:
@@ -87,7 +88,9 @@ def _from_chr(run: str) -> str | None:
 
 
 def _from_percent(run: str) -> str | None:
-    return unquote(run, errors="replace")
+    text = unquote(run, errors="replace")
+    # A sign or two in an address: the dollar among them is one, and begins no variable.
+    return None if "$" in text and len(text) <= _MAX_QUOTED else text
 
 
 def _read(raw: bytes) -> str | None:

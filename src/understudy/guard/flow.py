@@ -25,6 +25,8 @@ _FUNCTION: Final = re.compile(
     r"|^(\s*)(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:\([^)]{0,80}\)|\w+)\s*=>"
     r"|^(\s*)([A-Za-z_]\w{0,60})\s*\(\)\s*\{"
 )
+# A name among others in a list: nothing is handed to it there.
+_LISTED: Final = re.compile(r"(?<=[\[,])\s{0,4}([A-Za-z_]\w*)(?=\s{0,4}[\],])")
 _RETURNS: Final = re.compile(r"\b(?:return|yield|echo|print|cat)\b")
 # Names of what every call has, which say nothing of where a value came from.
 _COMMON: Final = frozenset(
@@ -42,6 +44,8 @@ _COMMON: Final = frozenset(
         "shell",
     }
 )
+# What goes here is not kept.
+_NO_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,12 +138,13 @@ class Flow:
             yield from on[bisect_right(on, index) :]
 
     def _calls(self, index: int, senders: Collection[str]) -> bool:
-        words = _TOKENS.findall(self._lines[index])
-        return any(word in senders and word != self._owners[index] for word in words)
+        line = self._lines[index]
+        called = {word for word in _TOKENS.findall(line) if word in senders} - {self._owners[index]}
+        return bool(called - set(_LISTED.findall(line)))
 
 
 def _is_file(name: str) -> bool:
-    return name.startswith(("/", "~"))
+    return name.startswith(("/", "~")) and name not in _NO_FILES
 
 
 def _functions(lines: Sequence[str]) -> Sequence[str]:

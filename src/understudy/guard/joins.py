@@ -115,7 +115,8 @@ def _from_others(
 def _over_bundle(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
     if any(reading.at(join.sinks) for reading in readings):
         for reading in readings:
-            yield from ((reading, index) for index in reading.at(join.sources))
+            # In prose it is only spoken of, far from what it would have to do with.
+            yield from ((reading, index) for index in reading.code_at(join.sources))
 
 
 _JOINED: Final[Mapping[Within, Callable[[Join, Sequence[Reading]], Iterable[_Line]]]] = {
