@@ -8,9 +8,10 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-# Names that take a value: `x =`, `x :=`, `as x`, `for x in`, `> file`, `read x`.
+# Names that take a value: `x =`, `x, y :=`, `as x`, `for x in`, `> file`, `read x`.
 _TAKES: Final = re.compile(
     r"([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,40}\])?\s{0,4}(?::\s{0,2}[\w\[\], .|]{1,40})?\s{0,4}[:+|]?=(?!=|>)"
+    r"|\b([A-Za-z_]\w{0,60})(?:\s{0,2},\s{0,2}\w{1,60}){1,3}\s{0,4}:?=(?!=)"
     r"|\bas\s+([A-Za-z_]\w{0,60})"
     r"|\bfor\s+([A-Za-z_]\w{0,60})(?:\s*,\s*\w{1,60})?\s+(?:in|of)\b"
     r"|\bread\s+(?:-\w+\s+)?([A-Za-z_]\w{0,60})"
@@ -31,6 +32,8 @@ _RETURNS: Final = re.compile(r"\b(?:return|yield|echo|print|cat)\b")
 # Names of what every call has, which say nothing of where a value came from.
 _COMMON: Final = frozenset(
     {
+        "_",
+        "err",
         "self",
         "this",
         "url",
