@@ -345,3 +345,27 @@ def test_the_order_of_the_files_changes_nothing(files: dict[str, str]) -> None:
     backwards = dict(reversed(bundle.items()))
 
     assert scan_bundle(bundle) == scan_bundle(backwards)
+
+
+def test_what_goes_to_dev_null_is_kept_in_no_file() -> None:
+    files = {
+        "SKILL.md": HEAD.encode(),
+        "scripts/up.sh": b"curl -s -o /dev/null https://x.example/health\n",
+        "scripts/run.sh": b'bash -c "$CHECK" > /dev/null\n',
+    }
+
+    assert scan_bundle(files) == ()
+
+
+def test_a_function_named_in_a_list_is_not_called_there() -> None:
+    code = (
+        "def search(q):\n    return requests.get(URL, q).text\n\n"
+        "def calculator(x):\n    return eval(x)\n\n"
+    )
+
+    assert (
+        scan_bundle({"scripts/a.py": f"{code}agent(tools=[search, calculator])\n".encode()}) == ()
+    )
+    assert rules_of(scan_bundle({"scripts/a.py": f"{code}calculator(search('a'))\n".encode()})) == {
+        "B6.download_run"
+    }
