@@ -79,6 +79,24 @@ def test_a_skill_that_can_be_seen_is_told_to_be_anothers(shop: Shop) -> None:
         assert code_of(problem) == "skill_not_yours"
 
 
+@pytest.mark.parametrize("visibility", [Visibility.INTERNAL, Visibility.PUBLIC])
+def test_what_others_were_given_is_refused_alike_by_slug_and_by_id(
+    shop: Shop, visibility: Visibility
+) -> None:
+    skill_id = shop.service.create(ANN, OK_MD).skill.skill_id
+    shop.service.grant_user(ANN, SLUG, "carol")
+    shop.service.update(ROOT, SLUG, Changes(visibility=visibility))
+    before = shop.state()
+
+    for act in CHANGES.values():
+        for author in (BOB, run_of(BOB)):
+            for ref in (SLUG, skill_id):
+                with pytest.raises(Rejected) as problem:
+                    act(shop.service, author, ref)
+                assert code_of(problem) == "skill_not_yours"
+    assert shop.state() == before
+
+
 def test_a_foreign_skill_and_a_missing_one_are_refused_in_the_same_words(shop: Shop) -> None:
     shop.service.create(ANN, OK_MD)
     problems = []

@@ -62,7 +62,8 @@ def check_author(author: Author) -> None:
 def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
     """The skill that an author names and may know of; `hold` keeps all others from changing it.
 
-    Whoever has an id was given it, so they may be told that it is not theirs.
+    Whoever has an id was given it, so they may be told that it is not theirs. By its slug they are
+    told so of one that others were given; a private one of somebody else is not there.
     """
     check_author(author)
     if ref.startswith(LOCAL):
@@ -75,7 +76,8 @@ def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = Fal
         skill = find(unit, ref)
     if skill is None:
         raise denials.not_found(ref)
-    if not is_id(ref) and not knows(unit, skill, author.principal, agent_id=author.agent_id):
+    is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
+    if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
         raise denials.not_found(ref)
     return skill
 
