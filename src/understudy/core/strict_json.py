@@ -13,8 +13,15 @@ MAX_INT: Final = 2**63 - 1
 
 def parse(body: bytes | str) -> Any:
     """The value of a JSON text, or `Invalid` naming the place of what is wrong."""
+    value = load(body)
+    check(value)
+    return value
+
+
+def load(body: bytes | str) -> Any:
+    """The same before anything in it is checked: nothing of it may be kept or sent yet."""
     try:
-        value = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
+        return json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise Invalid(
             "malformed_json",
@@ -22,8 +29,6 @@ def parse(body: bytes | str) -> Any:
             pointer="",
             detail="this is not valid JSON, or it has a name twice",
         ) from None
-    check(value)
-    return value
 
 
 def check(value: object, path: tuple[object, ...] = ()) -> None:

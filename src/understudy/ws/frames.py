@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from understudy.core.errors import Invalid, LimitExceeded, UnderstudyError
-from understudy.core.strict_json import parse
+from understudy.core.strict_json import check, load
 from understudy.wire.base import JsonObject
 from understudy.wire.showable import showable
 from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
@@ -29,11 +29,13 @@ class BadFrame(Exception):
 
 def request_of(text: str) -> RequestFrame:
     """The request in a frame, or `BadFrame`."""
+    frame_id: FrameId = None
     try:
-        value = parse(text)
+        value = load(text)
+        frame_id = _id_of(value)
+        check(value)
     except Invalid as problem:
-        raise BadFrame(None, problem) from None
-    frame_id = _id_of(value)
+        raise BadFrame(frame_id, problem) from None
     try:
         frame = RequestFrame.model_validate(value)
     except ValidationError as found:
@@ -54,12 +56,21 @@ def _id_of(value: object) -> FrameId:
     match value:
         case {"id": bool()}:
             return None
-        case {"id": int() as number}:
+        case {"id": int() as number} if _is_fine(number):
             return number
-        case {"id": str() as text} if 0 < len(text) <= MAX_ID_CHARS:
+        case {"id": str() as text} if 0 < len(text) <= MAX_ID_CHARS and _is_fine(text):
             return text
         case _:
             return None
+
+
+def _is_fine(value: int | str) -> bool:
+    """Whether it can be sent back: a number that is not too large, or whole characters."""
+    try:
+        check(value)
+    except Invalid:
+        return False
+    return True
 
 
 def answer_frame(frame_id: FrameId, payload: JsonObject) -> str:

@@ -57,6 +57,25 @@ def test_only_an_id_that_could_be_one_is_repeated(fields: dict[str, object]) -> 
     assert type(found.id) in (str, int, type(None))
 
 
+@pytest.mark.parametrize("params", [r'{"name": "\ud800"}', r'{"\u0000": 1}', '{"n": 1e999}'])
+@pytest.mark.parametrize("written", ['"a-1"', "7"])
+def test_what_cannot_be_kept_is_refused_under_the_id_that_could_be_read(
+    params: str, written: str
+) -> None:
+    with pytest.raises(BadFrame) as bad:
+        request_of(f'{{"type": "req", "id": {written}, "method": "m", "params": {params}}}')
+
+    assert bad.value.id == json.loads(written)
+
+
+@pytest.mark.parametrize("written", [r'"\ud800"', r'"a\u0000"', str(2**63), "true", '""'])
+def test_an_id_that_cannot_be_sent_back_is_none(written: str) -> None:
+    with pytest.raises(BadFrame) as bad:
+        request_of(f'{{"type": "req", "id": {written}, "method": "m"}}')
+
+    assert bad.value.id is None
+
+
 def test_an_answer_that_no_frame_can_hold_is_not_sent() -> None:
     assert len(answer_frame("x", {"text": "y" * (MAX_FRAME_BYTES - 100)})) <= MAX_FRAME_BYTES
     for text in ("y" * MAX_FRAME_BYTES, "ü" * (MAX_FRAME_BYTES // 2)):
