@@ -27,17 +27,19 @@ def read_archive(source: bytes | BinaryIO) -> Bundle:
     """The skill in an archive: SKILL.md at its root, or in the one folder that holds everything."""
     data = _read(source)
     entries = [entry for entry in read_directory(data) if not is_artifact(entry.name)]
-    files = {entry: tidy(entry.name) for entry in entries if not entry.is_folder}
-    _check_names(list(files.values()))
-    folder = _folder(list(files.values()))
-    _check_said(list(files))
+    named = {entry: tidy(entry.name) for entry in entries if not entry.is_folder}
+    _check_names(list(named.values()))
+    folder = _folder(list(named.values()))
+    files = {entry: _inside(path, folder) for entry, path in named.items()}
+    _check_said(files)
     unpacked: dict[str, bytes] = {}
     left = MAX_BUNDLE_BYTES
     for entry, path in files.items():
-        content = _unpack(data, entry, left=left)
-        left -= len(content)
-        unpacked[_inside(path, folder)] = content
-    _check_ratio(MAX_BUNDLE_BYTES - left, sum(entry.packed_size for entry in files))
+        unpacked[path] = _unpack(data, entry)
+        left -= _counted(path, len(unpacked[path]))
+        if left < 0:
+            raise _too_large()
+    _check_ratio(sum(map(len, unpacked.values())), sum(entry.packed_size for entry in files))
     return Bundle(unpacked)
 
 
@@ -105,22 +107,25 @@ def _inside(path: str, folder: str) -> str:
     return MANIFEST if inside in _MANIFESTS else inside
 
 
-def _check_said(entries: list[Entry]) -> None:
+def _counted(path: str, size: int) -> int:
+    """What a file takes of the room for companions: SKILL.md has a limit of its own."""
+    return 0 if path == MANIFEST else size
+
+
+def _check_said(files: Mapping[Entry, str]) -> None:
     """What already says that it is too large is not unpacked at all."""
-    for entry in entries:
+    for entry in files:
         if entry.size > MAX_FILE_BYTES:
             raise _file_too_large(entry)
-    if sum(entry.size for entry in entries) > MAX_BUNDLE_BYTES:
+    if sum(_counted(path, entry.size) for entry, path in files.items()) > MAX_BUNDLE_BYTES:
         raise _too_large()
 
 
-def _unpack(data: bytes, entry: Entry, *, left: int) -> bytes:
+def _unpack(data: bytes, entry: Entry) -> bytes:
     packed = memoryview(data)[entry.data_at : entry.data_at + entry.packed_size]
     content = bytes(packed) if entry.method == STORED else _inflate(packed, entry)
     if len(content) > MAX_FILE_BYTES:
         raise _file_too_large(entry)
-    if len(content) > left:
-        raise _too_large()
     if len(content) != entry.size or zlib.crc32(content) != entry.crc:
         raise refusals.bad_archive("is not what its header says", entry=entry.name)
     _check_ratio(len(content), entry.packed_size, entry.name)
@@ -162,5 +167,6 @@ def _file_too_large(entry: Entry) -> Exception:
 
 def _too_large() -> Exception:
     return refusals.archive_too_large(
-        f"the files of an archive may have at most {MAX_BUNDLE_BYTES} bytes", limit=MAX_BUNDLE_BYTES
+        f"the files beside SKILL.md may have at most {MAX_BUNDLE_BYTES} bytes",
+        limit=MAX_BUNDLE_BYTES,
     )

@@ -18,7 +18,7 @@ from tests.support.effort import takes_under
 from understudy.core.errors import LimitExceeded, UnderstudyError
 from understudy.skills.archive import MAX_ARCHIVE_BYTES, read_archive, write_archive
 from understudy.skills.bundle import Bundle
-from understudy.skills.limits import MAX_FILE_BYTES
+from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_FILE_BYTES
 
 SKILL = b"---\nname: x\n---\nDo it.\n"
 MEGABYTE = 1024 * 1024
@@ -305,6 +305,15 @@ def test_one_file_and_all_files_have_their_limits() -> None:
     # Repeats that are far apart enough for the ratio to stay small.
     half = noise(30_000) * 85
     assert refusal(skill(*((f"f{n}", half) for n in range(9)))).code == "archive_too_large"
+
+
+def test_the_manifest_takes_no_room_of_the_other_files() -> None:
+    each = (noise(30_000) * 175)[:MAX_FILE_BYTES]
+    full = [(f"f{n}", each) for n in range(MAX_BUNDLE_BYTES // MAX_FILE_BYTES)]
+
+    assert read_archive(skill(*full)).size == MAX_BUNDLE_BYTES + len(SKILL)
+    refused = refusal(skill(*full, ("one-more", b"x")))
+    assert (refused.code, refused.params) == ("archive_too_large", {"limit": MAX_BUNDLE_BYTES})
 
 
 @pytest.mark.parametrize(
