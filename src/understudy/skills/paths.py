@@ -9,6 +9,12 @@ from understudy.core.unseen import hidden_in
 from understudy.skills.limits import MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
+# What Windows takes for a device in every folder, whatever stands behind a dot.
+_DEVICE: Final = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)"
+    r" *(?:\..*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 # What systems leave in folders and archives; nobody means to give it away.
 ARTIFACTS: Final = frozenset(
     {
@@ -32,6 +38,11 @@ def _ends_oddly(path: str) -> bool:
     return any(part[-1] == "." or part[-1].isspace() for part in _parts(path))
 
 
+def is_device(name: str) -> bool:
+    """Whether some machine takes a name for a device, and could keep no file under it."""
+    return _DEVICE.fullmatch(name) is not None
+
+
 def _longest(path: str) -> int:
     return max(len(part.encode()) for part in _parts(path))
 
@@ -48,6 +59,7 @@ RULES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ('leads upwards ("..")', lambda path: ".." in path.split("/")),
     ("is empty", lambda path: not any(_parts(path))),
     ("has a name that ends in a dot or a space", _ends_oddly),
+    ("has a name that is a device on Windows", lambda path: any(map(is_device, _parts(path)))),
     (
         f"has a name longer than {MAX_NAME_BYTES} bytes",
         lambda path: _longest(path) > MAX_NAME_BYTES,

@@ -6,6 +6,7 @@ import unicodedata
 from typing import Final
 
 from understudy.skills import refusals
+from understudy.skills.paths import is_device
 
 MIN_SLUG_CHARS: Final = 2
 MAX_SLUG_CHARS: Final = 64
@@ -32,7 +33,7 @@ def slug_refused(slug: str) -> str | None:
         return f"a slug has {MIN_SLUG_CHARS} to {MAX_SLUG_CHARS} characters"
     if _SHAPE.fullmatch(slug) is None:
         return "a slug is made of a-z, 0-9 and single hyphens between them"
-    return "this slug is reserved" if slug in RESERVED else None
+    return "this slug is reserved" if slug in RESERVED or is_device(slug) else None
 
 
 def check_slug(slug: str, *, pointer: str = "/slug") -> str:

@@ -33,6 +33,12 @@ REFUSED = {
     "trailing dot": "a.",
     "trailing dot of a folder": "a./b",
     "trailing space": "a /b",
+    "device": "con",
+    "device with an extension": "docs/AUX.tar.gz",
+    "device as a folder": "Nul/x",
+    "device with a number": "com1.txt",
+    "device with a raised number": "LPT\u00b2",
+    "device with a space": "prn .txt",
     "empty": "",
     "only dots": "./.",
     "long name": "a" * 256,
@@ -52,7 +58,18 @@ def test_a_path_that_leads_elsewhere_or_hides_something_is_refused(path: str) ->
 
 @pytest.mark.parametrize(
     "path",
-    ["notes..md", "a/b..c/d", "...hidden", ".env.example", "d/" * 10 + "x", "ünï/文.md", "a b.md"],
+    [
+        *(
+            "notes..md",
+            "a/b..c/d",
+            "...hidden",
+            ".env.example",
+            "d/" * 10 + "x",
+            "ünï/文.md",
+            "a b.md",
+        ),
+        *("console.md", "icon", "null.txt", "com.md", "com10", "x.con", ".aux"),
+    ],
 )
 def test_an_unusual_name_is_kept(path: str) -> None:
     assert path in bundle(**{path: b"x"})

@@ -16,7 +16,8 @@ def test_a_good_slug_is_taken(slug: str) -> None:
 @pytest.mark.parametrize(
     "slug",
     ["My-Skill", "a", "-a", "a-", "a_b", "a--b", "../x", ".trash", "", "x" * 65, "a b", "ä-b", "ab\n",
-     "upload", "rescan-deps", "install-deps", "install-dep", "runtimes", "trash", "import", "export"],
+     "upload", "rescan-deps", "install-deps", "install-dep", "runtimes", "trash", "import", "export",
+     "con", "nul", "com1"],
 )  # fmt: skip
 def test_anything_else_is_refused(slug: str) -> None:
     with pytest.raises(Invalid) as refused:
