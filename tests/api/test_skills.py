@@ -163,6 +163,24 @@ def test_a_link_that_somebody_planted_is_not_followed(desk: Desk) -> None:
     assert [file["path"] for file in listed] == ["SKILL.md"]
 
 
+def test_an_export_carries_what_was_set_beside_the_file(desk: Desk, tmp_path: Path) -> None:
+    desk.ann.create()
+    first = desk.ann.call("GET", f"{ONE}/export").content
+    desk.ann.create(OK_MD + "More.\n")
+    words = {"name": "Ours: weekly", "description": "For us.\n" * 200, "tags": ["a", "b c"]}
+    set_to = desk.ann.ok("PUT", ONE, words)
+    exported = desk.ann.call("GET", f"{ONE}/export")
+    with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
+        archive.extractall(tmp_path)
+    assert validate(tmp_path / SLUG) == []
+    # An earlier version says what it said.
+    assert desk.ann.call("GET", f"{ONE}/export?version=1").content == first
+    desk.ann.ok("DELETE", ONE)
+    assert desk.bob.upload(exported.content).status_code == 201
+    back = desk.bob.ok("GET", ONE)
+    assert {key: back[key] for key in words} == {key: set_to[key] for key in words}
+
+
 def test_an_export_is_an_archive_that_the_standard_takes(desk: Desk, tmp_path: Path) -> None:
     desk.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
     answer = desk.ann.call("GET", f"{ONE}/export")

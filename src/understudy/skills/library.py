@@ -30,7 +30,7 @@ from understudy.skills.runtime_settings import settings_of
 from understudy.skills.shelves import KeptShelf, Shelf
 from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sorting import list_key
-from understudy.skills.standard import export
+from understudy.skills.standard import Words, export
 from understudy.skills.usage import Usage
 
 
@@ -131,14 +131,18 @@ class SkillLibrary:
         return compare(before, after)
 
     def export(self, principal: Principal, ref: str, version: int | None) -> Exported:
-        """A version as an archive that every reader of the standard takes."""
+        """A version as an archive that every reader of the standard takes; the one that counts has
+        the name, description and tags that the skill was given."""
         with self._looking(principal, ref) as (_, shelf):
             bundle, skill = shelf.bundle(version), shelf.skill
+            is_kept = isinstance(shelf, KeptShelf)
         number = skill.version if version is None else version
         facts = {"version": str(number), "digest": bundle.digest} if number else {}
         # The name of a promoted skill need not be one that a folder can have.
         slug = skill.slug if slug_refused(skill.slug) is None else slugify(skill.slug)
-        files = export(bundle, slug=slug, facts=facts)
+        words = Words(name=skill.name, description=skill.description, tags=skill.tags)
+        is_current = is_kept and number == skill.version
+        files = export(bundle, slug=slug, facts=facts, words=words if is_current else None)
         suffix = f"-{number}" if number else ""
         return Exported(file_name=f"{slug}{suffix}.zip", content=write_archive(files, folder=slug))
 

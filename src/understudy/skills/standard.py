@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from understudy.core.text import ELLIPSIS
@@ -9,7 +10,7 @@ from understudy.skills.bundle import Bundle
 from understudy.skills.fields import as_text
 from understudy.skills.lifting import PREFIX
 from understudy.skills.limits import MANIFEST
-from understudy.skills.manifest import Manifest, described, read
+from understudy.skills.manifest import Manifest, Reading, described, read
 from understudy.skills.slug import check_slug
 
 MAX_DESCRIPTION_CHARS: Final = 1024
@@ -23,23 +24,43 @@ _HYPHENS: Final = "---"
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a skill is called and good for, which may be set beside its file."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+
+
 def export(
-    bundle: Bundle, *, slug: str, facts: Mapping[str, str] | None = None
+    bundle: Bundle,
+    *,
+    slug: str,
+    facts: Mapping[str, str] | None = None,
+    words: Words | None = None,
 ) -> dict[str, bytes]:
     """The files of a bundle with a SKILL.md that every reader of the standard takes.
 
     `facts` are what only the database knows, such as version, model or fingerprint. They can make
-    a SKILL.md longer than ours may be, so this is no bundle.
+    a SKILL.md longer than ours may be, so this is no bundle. `words` stand for those of the file.
     """
-    text = export_text(bundle.manifest_text, slug=slug, facts=facts)
+    text = export_text(bundle.manifest_text, slug=slug, facts=facts, words=words)
     return {**bundle, MANIFEST: text.encode()}
 
 
-def export_text(content: str, *, slug: str, facts: Mapping[str, str] | None = None) -> str:
+def export_text(
+    content: str,
+    *,
+    slug: str,
+    facts: Mapping[str, str] | None = None,
+    words: Words | None = None,
+) -> str:
     """A SKILL.md with only the keys of the standard; its folder has to be named `slug`."""
     reading = read(content)
-    manifest = reading.manifest
-    description = described(reading) or manifest.name or slug
+    described_as = described(reading) if words is None else words.description
+    manifest = _in_words(reading, words)
+    description = described_as or manifest.name or slug
     fields: dict[str, str] = {
         "name": check_slug(slug),
         "description": _cut(description, MAX_DESCRIPTION_CHARS),
@@ -53,6 +74,16 @@ def export_text(content: str, *, slug: str, facts: Mapping[str, str] | None = No
         lines.append("metadata:")
         lines += [f"  {_key(key)}: {scalar(value)}" for key, value in metadata.items()]
     return "\n".join(["---", *lines, "---", reading.body])
+
+
+def _in_words(reading: Reading, words: Words | None) -> Manifest:
+    manifest = reading.manifest
+    if words is None:
+        return manifest
+    # What the body says anyway, the front matter need not repeat.
+    is_told = words.description == described(reading)
+    description = manifest.description if is_told else words.description
+    return replace(manifest, name=words.name, description=description, tags=words.tags)
 
 
 def scalar(value: str) -> str:
