@@ -283,7 +283,9 @@ def test_a_skill_in_a_folder_is_shown_beside_those_that_are_kept(live: Live, slu
     assert "none kept" in run(live, "show", f"local:{slug}")
     assert "version" not in run(live, "access", slug, "--agent", "default")
     assert "no versions" in invoke(live, "diff", slug, exit_code=2).stderr
-    assert "change it there" in invoke(live, "delete", f"local:{slug}", exit_code=4).stderr
+    assert answer(live, "versions", slug)["current"] is None
+    for ref in (slug, f"local:{slug}"):
+        assert "change it there" in invoke(live, "delete", ref, exit_code=4).stderr
 
 
 def test_what_skills_need_is_looked_at_and_told(live: Live, folder: Path, slug: str) -> None:

@@ -1,11 +1,13 @@
 """Whose skills are changed by whom, which are nobody's to change, and what may be set of them."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.contract.conftest import House
 from tests.support.skill_service import ANN, BOB, OK_MD, ROOT, SLUG, VERA, Shop, run_of, skill_md
+from tests.support.skill_shop import SkillShop
 from tests.support.skill_store import keep_version, make_bundle, make_skill
 from understudy.core.audit import Outcome
 from understudy.core.errors import (
@@ -173,6 +175,30 @@ def test_what_is_no_skill_is_told_by_its_shape(shop: Shop) -> None:
             with pytest.raises(UnderstudyError) as problem:
                 act(shop.service, ANN, ref)
             assert code_of(problem) == code
+
+
+def test_what_lies_in_a_folder_is_changed_there_by_whatever_name(
+    shop: Shop, tmp_path: Path
+) -> None:
+    folders = SkillShop(shop.units, tmp_path / "folders", shop.clock)
+    folders.put_local("loc-one")
+    folders.put_local(SLUG)
+    shop.beside = folders.library.beside
+
+    for ref in ("loc-one", "local:loc-one", SLUG):
+        for act in CHANGES.values():
+            with pytest.raises(Rejected) as problem:
+                act(shop.service, ANN, ref)
+            assert (code_of(problem), repr(ref) in str(problem.value)) == ("skill_is_local", True)
+
+    # A private one of somebody else hides behind it, an internal one is told.
+    shop.service.create(ANN, OK_MD)
+    for code in ("skill_is_local", "skill_not_yours"):
+        with pytest.raises(Rejected) as problem:
+            shop.service.delete(BOB, SLUG)
+        assert code_of(problem) == code
+        shop.service.grant_user(ANN, SLUG, "carol")
+    shop.service.delete(ANN, SLUG)
 
 
 def test_the_words_of_a_skill_can_be_set(shop: Shop) -> None:

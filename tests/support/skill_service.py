@@ -12,6 +12,7 @@ from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.dependency_names import Manager
+from understudy.skills.elsewhere import Beside, nothing_beside
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import require_bundle
@@ -91,6 +92,7 @@ class Shop:
     heard: Heard = field(default_factory=Heard)
     machine: Bench = field(default_factory=Bench)
     guard: ContentGuard = field(default_factory=ContentGuard)
+    beside: Beside = nothing_beside
 
     @property
     def service(self) -> SkillService:
@@ -101,6 +103,7 @@ class Shop:
             guard=self.guard,
             machine_for=lambda _: self.machine,
             listener=self.heard,
+            beside=self.beside,
         )
 
     def row(self, slug: str = SLUG) -> Skill:

@@ -120,8 +120,8 @@ def files(
 def _compared(daemon: Connection, skill: str, old: int | None) -> tuple[int, int]:
     """What is compared where it was not said: the current version, with the one before it."""
     page = daemon.client.skills.versions_page(skill, limit=2)
-    if not page.items:
-        raise typer.BadParameter(f"{skill} lies in a folder, which has no versions")
+    if page.current is None:
+        raise typer.BadParameter(f"{skill} is not kept here, so it has no versions")
     before = [each.version for each in page.items if each.version < page.current]
     return old or next(iter(before), page.current), page.current
 

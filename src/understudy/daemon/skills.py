@@ -46,6 +46,8 @@ class SkillPlane:
         self.events = SkillEvents()
         self.environments = Environments(settings.home / ENVIRONMENTS)
         self.guard, self.local, self.roots = sources.guard, sources.local, sources.roots
+        checks = BundleChecks()
+        self.library = SkillLibrary(units, clock, self.local, checks, promoted)
         self.service = SkillService(
             units,
             clock,
@@ -53,9 +55,8 @@ class SkillPlane:
             machine_for=self.environments.machine_for,
             listener=self.events,
             others=promoted,
+            beside=self.library.beside,
         )
-        checks = BundleChecks()
-        self.library = SkillLibrary(units, clock, self.local, checks, promoted)
         self.catalogue = Catalogue(units, self.local, self.environments.python, checks, promoted)
         self.programs = programs = Programs(settings.environment, ground.children)
         self.dependencies = DependencyService(

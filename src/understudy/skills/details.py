@@ -25,7 +25,7 @@ class Answer:
     """Whether an agent that works for a user may use a skill, why, and in which version."""
 
     access: Access
-    # None where the answer is no.
+    # None where the answer is no, and for a skill that has no versions.
     version: int | None
     skill: Skill
 

@@ -12,6 +12,7 @@ from understudy.core.principal import Principal, Role
 from understudy.skills import denials, refusals
 from understudy.skills.access import Access, Reason, access_of
 from understudy.skills.archive import write_archive
+from understudy.skills.author import Author
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.checks import is_id, is_live, is_owner
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
@@ -21,7 +22,14 @@ from understudy.skills.finding import SkillFinder
 from understudy.skills.local_records import fits, merged
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manifest import read
-from understudy.skills.model import Offer, Skill, SkillStatus, SkillVersion, TrashedSkill
+from understudy.skills.model import (
+    Offer,
+    Skill,
+    SkillStatus,
+    SkillVersion,
+    TrashedSkill,
+    number_of,
+)
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.paths import is_artifact, refused_by, tidy
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
@@ -84,6 +92,17 @@ class SkillLibrary:
             runtime=settings_of(bundle),
             path=None if folder is None else str(folder),
         )
+
+    def beside(self, author: Author, ref: str) -> Skill | None:
+        """What an author means by a slug, if it is none that is kept."""
+        if slug_refused(ref) is not None:
+            return None
+        self._local.catalogue()
+        with self._units.read() as unit:
+            found = self._finder.beside_called(
+                unit, ref, user_id=author.user_id, agent_id=author.agent_id or ""
+            )
+        return next(iter(found), None)
 
     def versions(self, principal: Principal, ref: str, request: PageRequest) -> Page[SkillVersion]:
         """The versions of a skill, newest first; one that is not kept has none."""
@@ -235,7 +254,7 @@ def _require_owner(skill: Skill, principal: Principal) -> None:
 def _answer(offer: Offer, user_id: str) -> Answer:
     decision = access_of(offer, user_id)
     pinned = offer.agent_grant.pinned_version if offer.agent_grant else None
-    version = offer.skill.version if pinned is None else pinned
+    version = number_of(offer.skill) if pinned is None else pinned
     return Answer(access=decision, version=version if decision.allowed else None, skill=offer.skill)
 
 

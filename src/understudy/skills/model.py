@@ -78,6 +78,11 @@ class Skill:
         return next(filter(None, written), "")
 
 
+def number_of(skill: Skill) -> int | None:
+    """The version that counts; None for a skill that has none that are kept."""
+    return skill.version if skill.origin in KEPT else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillVersion:
     """One immutable bundle of a skill."""

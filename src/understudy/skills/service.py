@@ -11,6 +11,7 @@ from understudy.skills.availability import Machine
 from understudy.skills.bundle import Bundle
 from understudy.skills.change import Change, Changing, SkillListener
 from understudy.skills.drafting import Drafting, bundle_of
+from understudy.skills.elsewhere import Beside, nothing_beside, told_where
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, TrashedSkill
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
@@ -38,7 +39,9 @@ class SkillService:
         machine_for: Callable[[str], Machine],
         listener: SkillListener,
         others: OtherSkills = NO_OTHERS,
+        beside: Beside = nothing_beside,
     ) -> None:
+        self.beside = beside
         changing = Changing(units=units, clock=clock, listener=listener, others=others)
         self._units = units
         self._guard = guard
@@ -87,6 +90,7 @@ class SkillService:
             how = Putting(action=action, grant_to=author.agent_id)
             return writing.keep(change, draft, before, how)
 
+    @told_where
     def patch(
         self,
         author: Author,
@@ -112,6 +116,7 @@ class SkillService:
         )
         return self._renewing.renew(author, renewal)
 
+    @told_where
     def restore(
         self,
         author: Author,
@@ -130,15 +135,18 @@ class SkillService:
         )
         return self._renewing.renew(author, renewal)
 
+    @told_where
     def update(self, author: Author, ref: str, changes: Changes) -> Skill:
         """Set name, description, tags or visibility."""
         with self._changing.by(author) as change:
             return updating.update(change, _mutable(change, ref), changes)
 
+    @told_where
     def toggle(self, author: Author, ref: str, *, enabled: bool) -> Skill:
         """Switch a skill on or off; an admin also one that came with the product."""
         return self._switching.switch(author, ref, enabled=enabled)
 
+    @told_where
     def delete(self, author: Author, ref: str) -> TrashedSkill:
         """Move a skill to the trash; an admin also one whose record cannot be read."""
         with self._changing.by(author) as change:
@@ -159,6 +167,7 @@ class SkillService:
             again = deleting.require_trashed(change.unit, author, trash_name)
             return deleting.undelete(change, again, taken)
 
+    @told_where
     def grant_agent(
         self,
         author: Author,
@@ -178,18 +187,21 @@ class SkillService:
         with self._changing.by(author) as change:
             return granting.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
 
+    @told_where
     def grant_user(self, author: Author, ref: str, user_id: str) -> Skill:
         """Let a user use a skill."""
         granting.check_user_id(user_id)
         with self._changing.by(author) as change:
             return granting.grant_user(change, _mutable(change, ref), user_id)
 
+    @told_where
     def revoke_agent(self, author: Author, ref: str, agent_id: str) -> Skill:
         """Take a skill from an agent, if it has it."""
         granting.check_agent_id(agent_id)
         with self._changing.by(author) as change:
             return granting.revoke_agent(change, _mutable(change, ref), agent_id)
 
+    @told_where
     def revoke_user(self, author: Author, ref: str, user_id: str) -> Skill:
         """Take a skill from a user, if they have it."""
         granting.check_user_id(user_id)

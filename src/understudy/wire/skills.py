@@ -143,9 +143,9 @@ class SkillVersionView(View):
 
 
 class SkillVersions(Items[SkillVersionView]):
-    """Versions, newest first, and which of them is current."""
+    """Versions, newest first, and which of them is current; null where none are kept."""
 
-    current: int
+    current: int | None
 
 
 class SkillFileEntry(View):

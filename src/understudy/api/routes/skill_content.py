@@ -16,6 +16,7 @@ from understudy.api.views.skills import (
     version_view,
 )
 from understudy.core.page import Page
+from understudy.skills.model import number_of
 from understudy.wire import skills as wire
 from understudy.wire.base import Items
 
@@ -36,7 +37,7 @@ def versions(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> 
     found = items(parts.skill_library.versions(caller, skill_id, page), version_view)
     current = parts.skill_library.current(caller, skill_id)
     return wire.SkillVersions(
-        items=found.items, next_cursor=found.next_cursor, current=current.version
+        items=found.items, next_cursor=found.next_cursor, current=number_of(current)
     )
 
 
