@@ -176,6 +176,25 @@ def test_an_owner_asks_for_others_and_others_for_themselves(desk: Desk) -> None:
     assert desk.bob.refused("GET", f"{ONE}/grants") == (403, "skill_not_yours")
 
 
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("agent_id=", "invalid_id"),
+        ("agent_id=a%20b", "invalid_id"),
+        ("agent_id=" + "a" * 256, "invalid_id"),
+        ("user_id=", "invalid_user_id"),
+        ("user_id=%20", "invalid_user_id"),
+        ("user_id=a%0Ab", "invalid_user_id"),
+        ("user_id=" + "a" * 256, "invalid_user_id"),
+    ],
+)
+def test_what_nobody_can_be_called_is_no_question(desk: Desk, query: str, code: str) -> None:
+    desk.ann.create()
+    assert desk.ann.refused("GET", f"{ONE}/access?{query}") == (400, code)
+    unknown = desk.ann.ok("GET", f"{ONE}/access?agent_id=no-such-agent&user_id=nobody")
+    assert (unknown["allowed"], unknown["reason"]) == (False, "none")
+
+
 def test_what_is_granted_and_revoked_shows_in_sessions_at_once(desk: Desk) -> None:
     desk.ann.create()
     desk.bob.ok("POST", "/v1/sessions", {"session_id": "at-once"})

@@ -299,7 +299,8 @@ class TestDetails:
         assert library.versions(BOB, "notes", ALL).items == ()
         assert library.export(BOB, "notes", None).file_name == "notes.zip"
         assert library.grants(BOB, "notes").agents == ()
-        assert library.access(BOB, "notes", agent_id=None, user_id=None).access.allowed
+        answer = library.access(BOB, "notes", agent_id=None, user_id=None)
+        assert (answer.access.allowed, answer.version) == (True, None)
         with pytest.raises(NotFound):
             library.files(BOB, "notes", 1)
 
@@ -442,12 +443,15 @@ class TestAccess:
         with pytest.raises(NotFound):
             library.access(BOB, "weekly", agent_id="another", user_id=None)
 
-    def test_who_cannot_exist_has_no_access(self, shop: SkillShop, library: SkillLibrary) -> None:
+    def test_who_cannot_exist_has_nothing_and_cannot_be_asked_for(
+        self, shop: SkillShop, library: SkillLibrary
+    ) -> None:
         shop.keep("weekly")
 
         for odd in ("a\0b", "\ud800", "", "x" * 10_000):
-            answer = library.access(ANN, "weekly", agent_id=odd, user_id=odd)
-            assert answer.access.reason is Reason.NONE
+            for agent_id, user_id in ((odd, None), (None, odd)):
+                with pytest.raises(Invalid):
+                    library.access(ANN, "weekly", agent_id=agent_id, user_id=user_id)
             assert shop.slugs(agent_id=odd, user_id=odd) == []
 
     def test_others_access_is_for_the_owner_and_admins(

@@ -19,6 +19,7 @@ from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Gran
 from understudy.skills.diff import BundleDiff, compare
 from understudy.skills.filters import SkillFilter
 from understudy.skills.finding import SkillFinder
+from understudy.skills.granting import check_agent_id, check_user_id
 from understudy.skills.local_records import fits, merged
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manifest import read
@@ -173,7 +174,9 @@ class SkillLibrary:
         Everybody may ask for themselves, of a skill that they know or may use in this way; for
         others only the owner and admins.
         """
-        asked = principal.user_id if user_id is None else user_id
+        if agent_id is not None:
+            check_agent_id(agent_id)
+        asked = principal.user_id if user_id is None else check_user_id(user_id)
         who = {"agent_id": agent_id or "", "user_id": asked}
         with self._looking(principal, ref, agent_id=agent_id) as (unit, shelf):
             skill = shelf.skill
