@@ -350,22 +350,22 @@ def test_an_admin_takes_what_the_guard_refused_by_naming_each_finding(house: Hou
 
 
 @pytest.mark.parametrize(
-    ("allow", "author", "reason"),
+    ("allow", "author", "reason", "told"),
     [
-        pytest.param(False, ROOT, "why not", id="not switched on"),
-        pytest.param(True, ANN, "why not", id="not an admin"),
-        pytest.param(True, ROOT, " ", id="without a reason"),
-        pytest.param(True, ROOT, "x" * 501, id="with a novel"),
+        pytest.param(False, ROOT, "why not", "guard.allow_acknowledged", id="not switched on"),
+        pytest.param(True, ANN, "why not", "guard.allow_acknowledged", id="not an admin"),
+        pytest.param(True, ROOT, " ", "without a reason", id="without a reason"),
+        pytest.param(True, ROOT, "x" * 501, "without a reason", id="with a novel"),
     ],
 )
 def test_what_the_guard_refused_stays_refused(
-    house: House, allow: bool, author: Author, reason: str
+    house: House, allow: bool, author: Author, reason: str, told: str
 ) -> None:
     shop = unsafe_shop(house, allow=allow)
 
     with pytest.raises(Unsafe) as problem:
         shop.service.create(author, UNSAFE_MD, acknowledged=named(shop, reason))
-    assert "guard.allow_acknowledged" in problem.value.detail
+    assert told in problem.value.detail
     assert shop.nothing_of()
 
 
@@ -373,8 +373,27 @@ def test_naming_only_some_findings_takes_none(house: House) -> None:
     shop = unsafe_shop(house, allow=True)
     other = Acknowledged(rule_id="other", path="SKILL.md", line=1, reason="why not")
 
-    with pytest.raises(Unsafe):
+    with pytest.raises(Unsafe) as problem:
         shop.service.create(ROOT, UNSAFE_MD, acknowledged=[other])
+
+    told = problem.value.detail.partition(" (not acknowledged: ")[2]
+    left, _, idle = told.partition("; acknowledged, but not found: ")
+    assert all(f"'SKILL.md' line {one.line} ({one.rule_id!r})" in left for one in named(shop))
+    assert idle == "'SKILL.md' line 1 ('other'))"
+
+
+@pytest.mark.parametrize("content", [OK_MD, UNSAFE_MD], ids=["clean", "answered for"])
+def test_who_answers_for_what_was_not_found_is_told(house: House, content: str) -> None:
+    shop = unsafe_shop(house, allow=True)
+    every = named(shop) if content is UNSAFE_MD else []
+    other = Acknowledged(rule_id="other", path="SKILL.md", line=1, reason="why not")
+
+    with pytest.raises(Invalid) as problem:
+        shop.service.create(ROOT, content, acknowledged=[*every, other])
+
+    assert problem.value.code == "acknowledgement_unmatched"
+    assert "not found: 'SKILL.md' line 1 ('other')" in problem.value.detail
+    assert shop.nothing_of()
 
 
 def test_a_slug_whose_skill_was_deleted_is_free_for_anybody(shop: Shop) -> None:

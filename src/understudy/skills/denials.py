@@ -247,6 +247,16 @@ def unsafe(findings: Sequence[Finding], *, hint: str = "") -> Unsafe:
     )
 
 
+def nothing_to_acknowledge(cause: str) -> Invalid:
+    """Somebody answers for what the guard did not find."""
+    return Invalid(
+        "acknowledgement_unmatched",
+        domain="skills",
+        pointer="/acknowledged",
+        detail=f"{cause}; nothing was kept",
+    )
+
+
 def guard_busy() -> Unavailable:
     """The guard reads as many skills as it can at a time, or the daemon is stopping."""
     return Unavailable(

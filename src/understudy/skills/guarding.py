@@ -9,6 +9,7 @@ from typing import Final
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
 from understudy.skills import denials
+from understudy.skills.acknowledging import answered
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.remembered import Remembered
@@ -21,7 +22,6 @@ REMEMBERED: Final = 64
 AT_ONCE: Final = 2
 # How long a caller waits until it is its bundle's turn.
 PATIENCE_S: Final = 10.0
-MAX_REASON_CHARS: Final = 500
 _HINT: Final = (
     " (findings are acknowledged by an admin, each with a reason,"
     " and only where guard.allow_acknowledged is on)"
@@ -63,19 +63,23 @@ class ContentGuard:
         return known
 
     def check(
-        self, bundle: Bundle, author: Author, acknowledged: Sequence[Acknowledged] = ()
+        self, bundle: Bundle | None, author: Author, acknowledged: Sequence[Acknowledged] = ()
     ) -> tuple[Acknowledged, ...]:
-        """Raise `Unsafe` unless the bundle is clean; answers the findings that are taken as they are."""
-        found = self.findings(bundle)
-        if not found:
-            return ()
-        named = {(one.rule_id, one.path, one.line): one for one in acknowledged if _is_said(one)}
+        """Raise `Unsafe` unless the bundle is clean; answers the findings that are taken as they are.
+
+        What is said of a finding that there is not may be a mistake, so nothing is taken then, nor
+        where no bundle is to be read.
+        """
+        found = () if bundle is None else self.findings(bundle)
+        said = answered(found, acknowledged)
         # What is not listed cannot be taken as it is.
         may = self._allow_acknowledged and author.is_admin and is_whole(found)
-        keys = [(one.rule_id, one.path, one.line) for one in found]
-        if not may or not all(key in named for key in keys):
-            raise denials.unsafe(found, hint=_HINT if acknowledged else "")
-        return tuple(named[key] for key in keys)
+        if found and (said.left or not may):
+            told = f" ({said.told})" if may else _HINT
+            raise denials.unsafe(found, hint=told if acknowledged else "")
+        if said.idle:
+            raise denials.nothing_to_acknowledge(said.told)
+        return said.taken
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -91,8 +95,3 @@ class ContentGuard:
     def _check_open(self) -> None:
         if self._stopped.is_set():
             raise denials.guard_busy()
-
-
-def _is_said(acknowledged: Acknowledged) -> bool:
-    reason = acknowledged.reason.strip()
-    return 0 < len(reason) <= MAX_REASON_CHARS and acknowledged.reason.isprintable()

@@ -183,7 +183,7 @@ class SkillService:
         with self._units.read() as unit:
             skill = checks.require_mutable(unit, author, ref)
             bundle = granting.pinned(unit, skill, version)
-        taken = () if bundle is None else self._guard.check(bundle, author, acknowledged)
+        taken = self._guard.check(bundle, author, acknowledged)
         with self._changing.by(author) as change:
             return granting.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
 

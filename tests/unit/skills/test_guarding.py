@@ -9,7 +9,7 @@ import pytest
 from tests.support.skill_service import ANN, ROOT
 from tests.support.skill_store import make_bundle
 from understudy.api.problems import refusal_of
-from understudy.core.errors import Unavailable, Unsafe
+from understudy.core.errors import Invalid, Unavailable, Unsafe
 from understudy.guard.rule import Category, Finding
 from understudy.guard.scan import MAX_FINDINGS as GUARD_FINDINGS
 from understudy.skills.author import Acknowledged
@@ -71,6 +71,34 @@ def test_a_bundle_full_of_findings_gets_an_answer_that_has_an_end() -> None:
     assert len(problem.value.errors) == MAX_FINDINGS
     assert problem.value.detail.startswith("a/b.sh line 1: leads out (some-rule); ")
     assert problem.value.detail.endswith("; and 7 more")
+
+
+def test_what_is_left_unanswered_is_told_each_by_its_place() -> None:
+    guard = ContentGuard(allow_acknowledged=True, scan=Counting(13))
+    said = [
+        Acknowledged(rule_id="some-rule", path="a/b.sh", line=1, reason="a lesson"),
+        Acknowledged(rule_id="some-rule", path="a/b.sh", line=2, reason=" "),
+        Acknowledged(rule_id="some-rule", path="SKILL.md", line=3, reason="a lesson"),
+    ]
+
+    with pytest.raises(Unsafe) as problem:
+        guard.check(make_bundle(), ROOT, said)
+
+    left, idle, wordless = problem.value.detail.rpartition(" (not acknowledged: ")[2].split("; ")
+    assert left.startswith("'a/b.sh' line 2 ('some-rule'), 'a/b.sh' line 3 ")
+    assert left.endswith("line 11 ('some-rule'), and 2 more")
+    assert idle == "acknowledged, but not found: 'SKILL.md' line 3 ('some-rule')"
+    assert wordless.startswith("acknowledged without a reason of 1 to 500 printable characters: ")
+    assert wordless.endswith("'a/b.sh' line 2 ('some-rule'))")
+
+
+def test_where_nothing_is_read_there_is_nothing_to_answer_for() -> None:
+    said = Acknowledged(rule_id="some-rule", path="SKILL.md", line=3, reason="a lesson")
+
+    assert ContentGuard().check(None, ANN) == ()
+    with pytest.raises(Invalid) as problem:
+        ContentGuard().check(None, ANN, [said])
+    assert problem.value.code == "acknowledgement_unmatched"
 
 
 def test_what_is_unsafe_is_unprocessable() -> None:
