@@ -131,7 +131,16 @@ def test_a_folder_is_uploaded_and_exported_with_all_its_files(
     assert f"{target}: {target.stat().st_size} bytes\n" == wrote.stderr
     with ZipFile(target) as archive:
         assert {f"{slug}/SKILL.md", f"{slug}/scripts/look.sh"} <= {*archive.namelist()}
-    run(live, "export", slug, str(target), exit_code=2)
+    for way in ([str(target)], ["-o", str(target)]):
+        target.write_bytes(b"mine")
+        assert "is there already" in invoke(live, "export", slug, *way, exit_code=4).stderr
+        assert target.read_bytes() == b"mine"
+        invoke(live, "export", slug, *way, "--force")
+        assert target.read_bytes().startswith(b"PK")
+    told = json.loads(run(live, "export", slug, "--output", str(target), "--json", exit_code=4))
+    assert told["code"] == "file_exists"
+    run(live, "export", slug, str(target), "-o", str(target), exit_code=2)
+    run(live, "export", slug, "-o", str(tmp_path / "no" / "folder.zip"), exit_code=2)
     # What was exported can come back, as somebody's next version.
     again = answer(live, "upload", str(target), "--slug", slug)
     assert again["id"] == made["id"]

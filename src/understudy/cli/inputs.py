@@ -73,6 +73,20 @@ def write_new(file: Path, data: bytes) -> None:
         raise typer.BadParameter(f"{file} cannot be written: {why(problem)}") from None
 
 
+def write(file: Path, data: bytes, *, replace: bool) -> bool:
+    """Write a file, unless there is one that is not to be replaced."""
+    if not replace and file.exists():
+        return False
+    if not replace:
+        write_new(file, data)
+        return True
+    try:
+        file.write_bytes(data)
+    except OSError as problem:
+        raise typer.BadParameter(f"{file} cannot be written: {why(problem)}") from None
+    return True
+
+
 def name_of(file: Path) -> str:
     """What a file is called where its path means nothing."""
     return "stdin" if str(file) == STDIN else file.name

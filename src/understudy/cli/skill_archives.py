@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -10,7 +10,7 @@ from understudy.cli import inputs, skills_shown
 from understudy.cli.arguments import Key
 from understudy.cli.connection import connect
 from understudy.cli.options import Commands, shared
-from understudy.cli.output import note
+from understudy.cli.output import ExitCode, client_problem, note, print_json
 from understudy.cli.skill_options import (
     Acknowledge,
     OfVersion,
@@ -55,11 +55,22 @@ def export(
         Path | None,
         typer.Argument(metavar="[FILE]", help="Where to; SLUG.zip by default, `-` is stdout."),
     ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The same as an option.")
+    ] = None,
     version: OfVersion = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write a skill as a ZIP, in the form of the Agent Skills standard, to a file not there yet."""
+    """Write a skill as a ZIP, in the form of the Agent Skills standard.
+
+    A file that is there already is left alone, which ends with 4, unless --force is given.
+    """
+    if file is not None and output is not None:
+        raise typer.BadParameter("give FILE or --output, not both")
+    file = file or output
+    as_json = shared(ctx).json
     to_stdout = str(file) == inputs.STDIN
-    if to_stdout and shared(ctx).json:
+    if to_stdout and as_json:
         raise typer.BadParameter("with --json the bytes need a file: stdout holds the skill's JSON")
     with connect(ctx) as daemon:
         data = daemon.client.skills.export(skill, version=version)
@@ -68,5 +79,14 @@ def export(
             return
         view = daemon.client.skills.get(skill)
         target = file or Path(f"{view.slug}{ARCHIVE_SUFFIX}")
-        inputs.write_new(target, data)
+        if not inputs.write(target, data, replace=force):
+            _refuse(target, as_json=as_json)
         daemon.show(lambda: note(f"{target}: {len(data)} bytes"))
+
+
+def _refuse(target: Path, *, as_json: bool) -> NoReturn:
+    detail = f"{target} is there already; --force replaces it"
+    if as_json:
+        print_json(client_problem("file_exists", "File exists", detail, status=409))
+    note(f"error: {detail}")
+    raise typer.Exit(ExitCode.REFUSED)
