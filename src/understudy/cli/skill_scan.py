@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -55,13 +55,19 @@ def scan(
 ) -> None:
     """List what the content guard finds, with file, line, rule and reason; needs no daemon.
 
-    Exits with 4 when something was found, and with 3 when there is nothing at the path.
+    Exits with 4 when something was found, with 3 when there is nothing at the path, and with 2 when
+    what is there holds no file that could be read.
     """
     as_json = shared(ctx).json
     if not path.exists():
-        _tell_missing(path, as_json=as_json)
-        raise typer.Exit(ExitCode.NOT_FOUND)
+        detail = f"there is nothing at {path}"
+        problem = client_problem("path_not_found", "Path not found", detail, status=404)
+        _end(problem, ExitCode.NOT_FOUND, as_json=as_json)
     scanned = [_scanned(each, path) for each in skills_at(path)]
+    if not any(each.files or each.is_refused for each in scanned):
+        detail = f"there is nothing to scan in {path}: it holds no file"
+        problem = client_problem("nothing_to_scan", "Nothing to scan", detail)
+        _end(problem, ExitCode.USAGE, as_json=as_json)
     if as_json:
         print_json(_document(scanned))
     else:
@@ -150,8 +156,8 @@ def _document(scanned: Iterable[Scanned]) -> dict[str, Any]:
     }
 
 
-def _tell_missing(path: Path, *, as_json: bool) -> None:
-    detail = f"there is nothing at {path}"
+def _end(problem: dict[str, Any], code: ExitCode, *, as_json: bool) -> NoReturn:
     if as_json:
-        print_json(client_problem("path_not_found", "Path not found", detail, status=404))
-    note(f"error: {detail}")
+        print_json(problem)
+    note(f"error: {problem['detail']}")
+    raise typer.Exit(code)

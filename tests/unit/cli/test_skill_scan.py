@@ -67,6 +67,27 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert verdict(tmp_path / "gone", exit_code=3)["code"] == "path_not_found"
 
 
+def test_where_no_file_is_there_is_nothing_to_scan(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / ".DS_Store").write_bytes(b"x")
+
+    told = scan(tmp_path, exit_code=2)
+
+    assert (told.stdout, "nothing to scan" in told.stderr) == ("", True)
+    assert verdict(tmp_path, exit_code=2)["code"] == "nothing_to_scan"
+
+
+def test_a_folder_of_texts_is_scanned_and_told_to_be_no_skill(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("Look out of the window.\n")
+
+    told = scan(tmp_path)
+
+    assert told.stdout == "Nothing found in 1 file.\n"
+    assert "there is no SKILL.md" in told.stderr
+    (tmp_path / "run.sh").write_text(UNSAFE)
+    assert verdict(tmp_path, exit_code=4)["rules"] == ["P1.sudo"]
+
+
 def test_one_file_is_judged_for_what_it_is(skill: Path) -> None:
     script = skill / "run.sh"
     script.write_text(UNSAFE)
