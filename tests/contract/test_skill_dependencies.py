@@ -184,6 +184,29 @@ def test_what_cannot_be_had_is_told_and_the_others_come(depot: Depot) -> None:
     assert depot.shop.row("good-one").status is SkillStatus.ACTIVE
 
 
+def test_what_cannot_be_had_keeps_nothing_else_from_the_same_skill(depot: Depot) -> None:
+    depot.keep(f"import {NAME}, {ELSE}\n")
+    depot.stock.out_of.add(NAME)
+
+    installed = depot.dependencies.install_missing(ROOT)
+
+    assert installed.pip == (ELSE,)
+    assert installed.errors == (f"pip:{NAME} for {SLUG}: no {NAME} to be had",)
+    assert depot.shop.row().missing_deps == (PIP,)
+
+
+def test_what_is_there_is_not_given_up_for_less(depot: Depot) -> None:
+    depot.keep(f"import {NAME}, {ELSE}\n")
+    depot.stock.put(SLUG, Manager.PIP, NAME)
+    depot.stock.out_of.add(NAME)
+
+    installed = depot.dependencies.install_missing(ROOT)
+
+    assert installed.pip == ()
+    assert installed.errors == (f"pip:{NAME} for {SLUG}: no {NAME} to be had",)
+    assert len(depot.stock.asked) == 1
+
+
 def test_one_dependency_is_installed_for_those_who_need_it(depot: Depot) -> None:
     depot.keep(f"import {NAME}, {ELSE}\n")
     depot.keep("", name="other-one")

@@ -1,16 +1,16 @@
 """Looks after what skills need: which of it is there, and how the rest gets there."""
 
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Final, Protocol
+from typing import Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.principal import Role
 from understudy.skills.author import Author
+from understudy.skills.bringing import Installer, bring
 from understudy.skills.change import Changing
 from understudy.skills.dependency_names import Dependency, Manager, check_dependency
 from understudy.skills.environments import Environments
@@ -26,20 +26,6 @@ INSTALL_WITHIN_S: Final = 300.0
 # How the audit names what is not about one skill.
 ALL: Final = "dependencies"
 NOTHING_MISSING: Final = "every skill in use has what it needs"
-
-
-class Installer(Protocol):
-    """Puts packages into the environment of a skill."""
-
-    def alone(self) -> AbstractContextManager[None]:
-        """While nobody else installs on this machine; `Conflict` when somebody does."""
-        ...
-
-    def install(
-        self, slug: str, manager: Manager, names: Sequence[str], *, within_s: float
-    ) -> str | None:
-        """Have an environment hold these packages; why it does not, or None when it does."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,17 +162,21 @@ class DependencyService:
         there: dict[Manager, set[str]] = {manager: set() for manager in Manager}
         failed = list(errors)
         for plan in plans:
-            left = until - time.monotonic()
-            cause = self._installer.install(plan.slug, plan.manager, plan.names, within_s=left)
-            if cause is None:
-                there[plan.manager].update(plan.names)
-            else:
-                failed.append(f"{plan.manager} for {plan.slug}: {cause}")
+            brought = bring(self._installer, plan, held=self._held(plan), until=until)
+            there[plan.manager].update(brought.names)
+            failed += brought.errors
         return Installed(
             pip=tuple(sorted(there[Manager.PIP])),
             npm=tuple(sorted(there[Manager.NPM])),
             errors=tuple(failed),
         )
+
+    def _held(self, plan: Plan) -> frozenset[str]:
+        """What the environment of a skill has of a plan already; the machine around it is no matter."""
+        if not self._environments.folder(plan.slug).is_dir():
+            return frozenset()
+        machine = self._environments.machine_for(plan.slug)
+        return frozenset(name for name in plan.names if machine.has(plan.manager, name))
 
     def _record(self, author: Author, action: str, about: str, reason: str) -> None:
         now = self._clock.now_ms()

@@ -64,7 +64,7 @@ class PackageInstaller:
         self._programs = programs
         self._pip_options = tuple(pip_options)
         self._npm_options = tuple(npm_options)
-        self._ways: Mapping[Manager, Callable[[str, Sequence[str], float], None]] = {
+        self._ways: Mapping[Manager, Callable[[str, Sequence[str], float, bool], None]] = {
             Manager.PIP: self._pip,
             Manager.NPM: self._npm,
         }
@@ -77,18 +77,27 @@ class PackageInstaller:
         self, slug: str, manager: Manager, names: Sequence[str], *, within_s: float
     ) -> str | None:
         """Have an environment hold these packages; why it does not, or None when it does."""
+        return self._try(slug, manager, names, within_s=within_s, keep=True)
+
+    def fetch(self, slug: str, manager: Manager, name: str, *, within_s: float) -> str | None:
+        """Whether a package can be had: why it cannot, or None. The environment stays as it is."""
+        return self._try(slug, manager, [name], within_s=within_s, keep=False)
+
+    def _try(
+        self, slug: str, manager: Manager, names: Sequence[str], *, within_s: float, keep: bool
+    ) -> str | None:
         way = self._ways.get(manager)
         if way is None or not all(is_name(manager, name) for name in names):
             return "only packages of pip and npm are installed"
         try:
-            way(slug, names, time.monotonic() + within_s)
+            way(slug, names, time.monotonic() + within_s, keep)
         except NotInstalled as cause:
             return str(cause)
         except OSError as problem:
             return f"the environment cannot be written: {problem.strerror}"
         return None
 
-    def _pip(self, slug: str, names: Sequence[str], until: float) -> None:
+    def _pip(self, slug: str, names: Sequence[str], until: float, keep: bool) -> None:
         place = self._environments.folder(slug) / "python"
         site = self._make_venv(place, until, with_pip=False)
         self._make_venv(self._environments.installer, until, with_pip=True)
@@ -97,7 +106,8 @@ class PackageInstaller:
             target = staging / "packages"
             options = (*self._pip_options, "--target", str(target))
             self._run((python, *PIP, *options, "--", *names), staging, until)
-            _swap(target, site, staging / "old")
+            if keep:
+                _swap(target, site, staging / "old")
 
     def _make_venv(self, place: Path, until: float, *, with_pip: bool) -> Path:
         """Have an environment, and answer where its packages are.
@@ -120,7 +130,7 @@ class PackageInstaller:
         is_made.touch()
         return site
 
-    def _npm(self, slug: str, names: Sequence[str], until: float) -> None:
+    def _npm(self, slug: str, names: Sequence[str], until: float, keep: bool) -> None:
         npm = shutil.which("npm", path=self._programs.path)
         if npm is None:
             raise NotInstalled(NO_NPM)
@@ -132,7 +142,8 @@ class PackageInstaller:
             wanted = [f"{name}@latest" for name in names]
             command = (npm, *NPM, *options, *self._npm_options, "--", *wanted)
             self._run(command, staging, until)
-            _swap(target, self._environments.node(slug), staging / "old")
+            if keep:
+                _swap(target, self._environments.node(slug), staging / "old")
 
     def _run(
         self, command: Sequence[str], folder: Path, until: float, otherwise: str | None = None

@@ -83,6 +83,10 @@ def test_a_package_comes_into_the_environment_of_one_skill_and_stays_when_the_ne
     names = ["tiny-words", "no-such-words"]
     why = installer.install(SLUG, Manager.PIP, names, within_s=WITHIN_S)
     assert "no-such-words" in (why or "")
+    for name, is_there in (("tiny-words", True), ("no-such-words", False)):
+        with installer.alone():
+            why = installer.fetch(SLUG, Manager.PIP, name, within_s=WITHIN_S)
+        assert (why is None) is is_there
     assert said_by(python, "import tiny_words; print(tiny_words.WORD)") == "hello"
     assert sorted(path.name for path in environments.root.iterdir()) == [
         ".installer",
