@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from understudy.runs.ports import RunUnit
+from understudy.skills.ports import SkillUnit
 
 
 class StoredResponse(Protocol):
@@ -50,7 +51,7 @@ class ToolSwitches(Protocol):
     def set(self, name: str, *, enabled: bool) -> None: ...
 
 
-class ApiUnit(RunUnit, Protocol):
+class ApiUnit(RunUnit, SkillUnit, Protocol):
     """One transaction over what the API itself reads and writes."""
 
     @property

@@ -15,8 +15,11 @@ from understudy.api.parts import AppParts, parts_of
 from understudy.api.problems import Refusal, refusal_of
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.errors import UnderstudyError
+from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.core.text import printable
+from understudy.skills.author import Author
+from understudy.skills.refused import known_id, with_rules
 
 log = structlog.get_logger()
 
@@ -26,6 +29,7 @@ AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
 HIDING: Final = frozenset({"skills/skill_not_found", "skills/skill_trash_not_found"})
 UNKNOWN_FIELD: Final = "extra_forbidden"
 NOBODY: Final = "anonymous"
+SKILLS: Final = "skills"
 MAX_ID_CHARS: Final = 400
 
 
@@ -37,7 +41,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
         refusal = replace(refusal, headers={**refusal.headers, "Allow": allowed})
     entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
     if entry is not None:
-        await run_in_threadpool(_record, parts_of(request), entry)
+        principal = getattr(request.state, "principal", None)
+        await run_in_threadpool(_record, parts_of(request), entry, principal)
     return refusal.spoken(request.scope).response()
 
 
@@ -56,7 +61,7 @@ def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:
         resource=action.partition(".")[0],
         resource_id=_resource_id(request, operation_id),
         outcome=Outcome.REFUSED,
-        reason=refusal.reason,
+        reason=with_rules(refusal.reason, refusal.errors),
         request_id=current_request_id.get(),
     )
 
@@ -78,9 +83,13 @@ def _resource_id(request: Request, operation_id: str) -> str:
     return printable(named)[:MAX_ID_CHARS]
 
 
-def _record(parts: AppParts, entry: AuditEntry) -> None:
+def _record(parts: AppParts, entry: AuditEntry, principal: Principal | None) -> None:
     try:
         with parts.units.write() as unit:
+            if principal is not None and entry.resource == SKILLS:
+                ref, *rest = entry.resource_id.split("/")
+                skill = known_id(unit, Author(principal=principal), ref)
+                entry = replace(entry, resource_id="/".join([skill, *rest]))
             unit.audit.add(entry)
     except Exception:
         log.exception("audit.lost", action=entry.action, reason=entry.reason)

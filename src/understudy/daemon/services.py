@@ -180,6 +180,7 @@ class Services:
         metrics.watch_session_memory(self.learning.prompts.snapshot)
         metrics.watch_learning(self.learning.counters.snapshot)
         metrics.watch_rollouts(self.rollout.counters.snapshot)
+        metrics.watch_guard(self.skills.guard.rejections.snapshot)
         return metrics
 
     def _tools(self) -> ToolRegistry:

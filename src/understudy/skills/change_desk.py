@@ -10,7 +10,7 @@ from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
 from understudy.skills.ports import SkillUnits
 from understudy.skills.refusals import shown
-from understudy.skills.refused import record_refusal
+from understudy.skills.refused import known_id, record_refusal
 from understudy.skills.service import SkillService
 from understudy.tools.base import ToolContext, ToolError, in_thread
 
@@ -53,7 +53,7 @@ class ChangeDesk:
             # Nobody said no.
             raise
         except UnderstudyError as problem:
-            record_refusal(self.units, self.clock, author, action, ref, problem)
+            record_refusal(self.units, self.clock, author, action, ref, problem, known_id)
             raise
 
 

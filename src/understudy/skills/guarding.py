@@ -12,6 +12,7 @@ from understudy.skills import denials
 from understudy.skills.acknowledging import answered
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
+from understudy.skills.rejections import Rejections
 from understudy.skills.remembered import Remembered
 from understudy.skills.scanning import scan_skill
 
@@ -43,6 +44,7 @@ class ContentGuard:
         self._patience_s = patience_s
         self._turns = BoundedSemaphore(AT_ONCE)
         self._stopped = Event()
+        self.rejections = Rejections()
         self._found = Remembered[str, tuple[Finding, ...]](REMEMBERED)
 
     def stop(self) -> None:
@@ -70,6 +72,12 @@ class ContentGuard:
         What is said of a finding that there is not may be a mistake, so nothing is taken then, nor
         where no bundle is to be read.
         """
+        with self.rejections.counting():
+            return self._check(bundle, author, acknowledged)
+
+    def _check(
+        self, bundle: Bundle | None, author: Author, acknowledged: Sequence[Acknowledged]
+    ) -> tuple[Acknowledged, ...]:
         found = () if bundle is None else self.findings(bundle)
         said = answered(found, acknowledged)
         # What is not listed cannot be taken as it is.

@@ -138,7 +138,7 @@ class SkillService:
     @told_where
     def update(self, author: Author, ref: str, changes: Changes) -> Skill:
         """Set name, description, tags or visibility."""
-        with self._changing.by(author) as change:
+        with self._guard.rejections.counting(), self._changing.by(author) as change:
             return updating.update(change, _mutable(change, ref), changes)
 
     @told_where

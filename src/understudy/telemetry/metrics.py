@@ -100,6 +100,15 @@ ROLLOUT: Final[Labelled] = {
     ),
 }
 
+# What the content guard counts.
+GUARD: Final[Labelled] = {
+    "rejections_total": (
+        "understudy_guard_rejections_total",
+        "Skills that the content guard refused, by rule.",
+        ("rule",),
+    ),
+}
+
 
 class Metrics:
     """What has happened in this daemon since it started."""
@@ -202,6 +211,10 @@ class Metrics:
     def watch_rollouts(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
         """Show what rollouts count, read when somebody asks."""
         self._registry.register(LabelledCollector(snapshot, ROLLOUT))
+
+    def watch_guard(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
+        """Show what the content guard refused, read when somebody asks."""
+        self._registry.register(LabelledCollector(snapshot, GUARD))
 
     def render(self) -> bytes:
         """Everything in the text format of Prometheus."""

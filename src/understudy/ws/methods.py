@@ -15,7 +15,7 @@ from understudy.core.errors import (
 )
 from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
-from understudy.skills.refused import record_refusal
+from understudy.skills.refused import as_written, known_id, record_refusal
 from understudy.wire.base import JsonObject, Request, View
 from understudy.wire.websocket import (
     ConnectParams,
@@ -32,6 +32,7 @@ from understudy.ws.parts import WsParts
 from understudy.ws.skills import get_skill, list_skills, update_skill
 
 CONNECT: Final = "connect"
+OF_SKILLS: Final = "skills."
 # How the audit names somebody who is not known.
 NOBODY: Final = Principal(user_id="anonymous", role=Role.VIEWER)
 
@@ -119,7 +120,8 @@ def _record(
     if not isinstance(error, Unavailable):
         author = Author(principal=principal)
         ref = _named(frame.params or {})
-        record_refusal(parts.units, parts.clock, author, action, ref, error)
+        named = known_id if action.startswith(OF_SKILLS) else as_written
+        record_refusal(parts.units, parts.clock, author, action, ref, error, named)
 
 
 def _named(params: JsonObject) -> str:

@@ -92,6 +92,16 @@ def test_what_is_left_unanswered_is_told_each_by_its_place() -> None:
     assert wordless.endswith("'a/b.sh' line 2 ('some-rule'))")
 
 
+def test_each_rule_that_refuses_a_bundle_counts_once() -> None:
+    guard = ContentGuard(scan=Counting(MAX_FINDINGS + 7))
+    for _ in range(2):
+        with pytest.raises(Unsafe):
+            guard.check(make_bundle(), ANN)
+    ContentGuard(scan=Counting()).check(make_bundle(), ANN)
+
+    assert guard.rejections.snapshot() == {"rejections_total": {"some-rule": 2}}
+
+
 def test_where_nothing_is_read_there_is_nothing_to_answer_for() -> None:
     said = Acknowledged(rule_id="some-rule", path="SKILL.md", line=3, reason="a lesson")
 

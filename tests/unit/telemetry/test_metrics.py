@@ -70,6 +70,7 @@ def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> No
         "uses_total": {"active_failed": 4},
     }
     metrics.watch_rollouts(lambda: promoted)
+    metrics.watch_guard(lambda: {"rejections_total": {"P1.sudo": 5}})
     metrics.watch_session_memory(lambda: omitted)
     metrics.watch_learning(lambda: learned)
     omitted["prompt_limit_omitted_total"] = 6
@@ -84,6 +85,7 @@ def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> No
         'understudy_rollout_events_total{event="promote"} 2.0',
         'understudy_rollout_evidence_total{evidence="canary_executed_failure"} 1.0',
         'understudy_rollout_uses_total{use="active_failed"} 4.0',
+        'understudy_guard_rejections_total{rule="P1.sudo"} 5.0',
     } <= rendered(metrics)
 
 
