@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from understudy.skills.dependency_names import Manager
 from understudy.skills.install_plans import Plan
-from understudy.skills.names import Manager
 
 
 class Installer(Protocol):
