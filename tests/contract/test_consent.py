@@ -25,6 +25,7 @@ OTHER = call(
     "skill_manage", {"action": "create", "content": OK_MD.replace("Weekly report", "Other one")}
 )
 DELETE = call("skill_manage", {"action": "delete", "slug": SLUG})
+PUBLISH = call("publish_skill", {"path": "drafts/report"})
 
 
 @pytest.fixture
@@ -392,83 +393,6 @@ async def test_nor_in_a_later_run_until_the_user_asks_for_it(here: Consenting) -
 
     assert refused.startswith("the user declined")
     assert here.skilled.shop.stored(asked).status is RunStatus.WAITING_FOR_APPROVAL
-
-
-async def test_patching_needs_no_consent_and_deleting_does(here: Consenting) -> None:
-    here.skilled.service.create(author(ANN), OK_MD)
-    patch = {"action": "patch", "slug": SLUG, "find": "Collect", "replace": "Gather"}
-
-    patched, deleted = await here.told(call("skill_manage", patch), DELETE)
-
-    assert "version 2" in patched
-    assert deleted.startswith("approval needed: nothing was deleted")
-    assert here.skilled.skill() is not None
-    assert "consent_needed" in here.refusals("skills.delete")[0]
-    [offer] = here.offers(RequestState.PENDING)
-    assert offer.body["purpose"] == "delete"
-    assert SLUG in offer.body["reason"]
-
-
-async def test_consent_to_keep_a_skill_is_none_to_delete_one(here: Consenting) -> None:
-    here.skilled.service.create(author(ANN), OK_MD)
-    here.answer(await here.offered(CREATE))
-
-    for words in (ACCEPT, "Make a skill of this.", "Delete the skill other-one."):
-        [told] = await here.told(DELETE, words=words)
-        assert told.startswith("approval needed")
-    assert here.skilled.skill() is not None
-
-
-async def test_an_accepted_deletion_is_of_that_skill_alone(here: Consenting) -> None:
-    for name in ("Weekly report", "Other one"):
-        here.skilled.service.create(author(ANN), OK_MD.replace("Weekly report", name))
-    here.answer(await here.offered(DELETE))
-    other = call("skill_manage", {"action": "delete", "slug": "other-one"})
-
-    kept, gone = await here.told(other, DELETE, words="Go on.")
-
-    assert kept.startswith("approval needed")
-    assert gone.startswith("Deleted skill weekly-report")
-
-
-async def test_a_user_deletes_a_skill_by_saying_so(here: Consenting) -> None:
-    here.skilled.service.create(author(ANN), OK_MD)
-
-    [told] = await here.told(DELETE, words="Please delete the skill weekly-report.")
-
-    assert told.startswith("Deleted skill weekly-report")
-
-
-async def test_the_skill_is_the_one_that_an_open_offer_names(here: Consenting) -> None:
-    here.skilled.service.create(author(ANN), OK_MD)
-
-    [unnamed] = await here.told(DELETE, words="Please delete the skill.")
-    [named] = await here.told(DELETE, words="Please delete the skill.")
-
-    assert unnamed.startswith("approval needed")
-    assert named.startswith("Deleted skill weekly-report")
-
-
-async def test_an_open_deletion_is_confirmed_by_asking_for_it_and_closed_by_skipping(
-    here: Consenting,
-) -> None:
-    here.skilled.service.create(author(ANN), OK_MD)
-    declined = await here.offered(DELETE)
-    [told] = await here.told(DELETE, words=DECLINE)
-    assert told.startswith("the user declined: nothing was deleted")
-    # That was about the deletion, and says nothing about keeping things.
-    [kept] = await here.told(OTHER)
-    assert kept.startswith("approval needed")
-
-    [told] = await here.told(DELETE, words="Delete weekly-report now, please.")
-
-    assert told.startswith("Deleted")
-    states = [offer.state for offer in here.offers() if offer.body["purpose"] == "delete"]
-    assert states == [RequestState.DENIED, RequestState.ALLOWED]
-    assert here.said(declined)["behavior"] == "deny"
-
-
-PUBLISH = call("publish_skill", {"path": "drafts/report"})
 
 
 def draft(here: Consenting) -> None:
