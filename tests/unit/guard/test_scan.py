@@ -36,6 +36,19 @@ def places_of(found: tuple[Finding, ...]) -> set[tuple[str, int, str]]:
     return {(finding.path, finding.line, finding.rule_id) for finding in found}
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["if x; then", "Things to do", "run", 'He said "hello"', "see `x`", "-", "1.", "Run\n"],
+)
+def test_a_command_is_named_by_its_own_line_whatever_the_one_before_ends_with(before: str) -> None:
+    for command, rule in (("sudo frobnicate y", "P1.sudo"), ("  su -c id", "P1.sudo")):
+        text = f"{HEAD}{before}\n{command}\n"
+
+        found = {(one.line, one.rule_id) for one in scan_text(text)}
+
+        assert found == {(text.count("\n"), rule)}
+
+
 def test_every_bad_line_is_named_with_its_number_rule_and_reason() -> None:
     text = HEAD + "sudo apt install jq\n\nfine\nrm -rf /\n"
 
