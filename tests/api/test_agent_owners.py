@@ -69,6 +69,9 @@ def test_an_owner_who_is_only_a_viewer_changes_nothing(desk: Desk) -> None:
     [
         {"permissions": {"rules": [{"tool": "shell", "decision": "allow"}]}},
         {"owner_id": "bob"},
+        {"other_config": {"soul_frozen": False}},
+        {"other_config": {"soul_review": True}},
+        {"other_config": None},
         {"owner_id": ""},
     ],
 )
@@ -76,6 +79,7 @@ def test_an_owner_gives_neither_the_agent_more_rights_nor_the_agent_away(
     desk: Desk, more: dict[str, object]
 ) -> None:
     path = agent_of(desk, "ann")
+    desk.root.ok("PUT", path, {"other_config": {"soul_frozen": True}})
     before = desk.ann.ok("GET", path)
 
     assert desk.ann.refused("PUT", path, {"display_name": "Mine", **more}) == (403, "forbidden")

@@ -148,5 +148,6 @@ def test_one_that_cannot_be_read_keeps_no_other(lasting: Lasting) -> None:
             f"UPDATE rollouts SET body = '{{' || body WHERE skill_name = '{NAME}'"
         )
 
-    assert lasting.expired.look() == 1
-    assert lasting.hand.get("sound").record.status is Stage.REVOKED
+    assert lasting.expired.look() == 2
+    for name in (NAME, "sound"):
+        assert lasting.hand.get(name).record.status is Stage.REVOKED

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from tests.contract.conftest import House
-from tests.support.consenting import ACCEPT, DECLINE, Consenting, make_consenting
+from tests.support.consenting import ACCEPT, Consenting, make_consenting
 from tests.support.factories import ADMIN, make_session
 from tests.support.scenes import play
 from tests.support.skilled import BOB, LEARNER, OK_MD
@@ -17,7 +17,7 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.runs.approvals import Resolution
 from understudy.runs.expiry import expire_due
-from understudy.runs.model import RunKind, RunStatus
+from understudy.runs.model import RunStatus
 from understudy.runs.offers import OPEN_MS, new_offer
 from understudy.runs.questions import QuestionService
 from understudy.runs.requests import RequestKind, RequestState
@@ -183,69 +183,15 @@ async def test_what_was_accepted_is_there_for_the_next_run_whenever_that_is(
     assert "version 1" in told
 
 
-async def test_what_was_accepted_in_a_message_is_still_there_when_the_agent_asks_back(
-    here: Consenting,
-) -> None:
+async def test_what_was_accepted_in_a_message_counts_in_that_run_alone(here: Consenting) -> None:
     offer = await here.offered(CREATE)
-    await here.skilled.run("What shall it be called?", words=ACCEPT)
+    run_id = await here.skilled.run("What shall it be called?", words=ACCEPT)
 
-    told = await here.told(CREATE, OTHER, words="Weekly report")
+    for words in ("Never mind, don't save it.", "Wait, not yet.", "And what else?"):
+        [told] = await here.told(CREATE, words=words)
+        assert told.startswith("approval needed")
 
-    # For one call, as what was accepted elsewhere.
-    assert ["version 1" in text for text in told] == [True, False]
-    assert here.said(offer)["used"]
-
-
-async def test_what_came_to_nothing_in_the_run_of_the_message_can_be_tried_in_the_next(
-    here: Consenting,
-) -> None:
-    await here.offered(CREATE)
-    await here.told(BROKEN, words=ACCEPT)
-
-    [told] = await here.told(CREATE, words="Go on.")
-
-    assert "version 1" in told
-
-
-async def test_what_was_used_in_the_run_of_the_message_is_gone(here: Consenting) -> None:
-    await here.offered(CREATE)
-    await here.told(CREATE, words=ACCEPT)
-
-    [told] = await here.told(OTHER, words="Go on.")
-
-    assert told.startswith("approval needed")
-
-
-@pytest.mark.parametrize("words", [DECLINE, "no"])
-async def test_what_was_accepted_in_a_message_is_gone_when_the_user_declines(
-    here: Consenting, words: str
-) -> None:
-    await here.offered(CREATE)
-    await here.skilled.run("What shall it be called?", words=ACCEPT)
-
-    told = [*await here.told(CREATE, words=words), *await here.told(CREATE, words="Go on.")]
-
-    assert not any("version 1" in text for text in told)
-    assert here.skilled.skill() is None
-
-
-async def test_what_was_accepted_in_a_message_is_there_for_one_more_run_of_that_user_alone(
-    here: Consenting,
-) -> None:
-    offer = await here.offered(CREATE)
-    await here.skilled.run("What shall it be called?", words=ACCEPT)
-
-    bobs = await here.told(CREATE, words="Go on.", who=BOB)
-    elsewhere = await here.told(CREATE, words="Go on.", session_id="s1")
-    # What the user did not type is no answer to what they were asked.
-    mailed = await here.told(CREATE, kind=RunKind.MAILBOX_DELIVERY)
-    passed_on = await here.told(CREATE, actor_id="bob", source_plugin="group-chat")
-    unrelated = await here.skilled.run(words="What is the weather like?")
-    later = await here.told(CREATE, words="And tomorrow?")
-
-    assert here.said(offer)["for_run"] == unrelated
-    for told in (bobs, elsewhere, mailed, passed_on, later):
-        assert not any("version 1" in text for text in told)
+    assert here.said(offer)["for_run"] == run_id
     assert here.skilled.skill() is None
 
 

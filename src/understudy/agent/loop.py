@@ -46,7 +46,7 @@ from understudy.runs.model import Run, RunStatus
 from understudy.runs.patience import patiently
 from understudy.runs.ports import Ending, RouteCatalogue, RunUnit
 from understudy.runs.routing import check_route
-from understudy.runs.steps import counted_calls
+from understudy.runs.steps import executed_calls
 from understudy.sessions.journal import NewEvent
 from understudy.sessions.model import Session
 from understudy.sessions.ports import Units, require_session
@@ -317,5 +317,5 @@ class AgentLoop:
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
             fallback_model=execution.run.route.fallback_model,
-            may_be_empty=counted_calls(execution.steps.done.values()) > 0,
+            may_be_empty=executed_calls(execution.steps.done.values()) > 0,
         )

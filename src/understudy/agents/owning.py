@@ -2,6 +2,7 @@
 
 from understudy.agents.model import Agent
 from understudy.agents.ports import AgentUnit, require_agent
+from understudy.agents.switches import SOUL_LOCKS
 from understudy.core.errors import Rejected
 from understudy.core.principal import Principal, Role
 
@@ -23,8 +24,15 @@ def check_for_admins(principal: Principal, before: Agent, after: Agent) -> None:
     """Refuse to an owner what would give the agent, or somebody, more than was given."""
     if principal.role.includes(Role.ADMIN):
         return
-    for field in ("permissions", "owner_id"):
-        if getattr(before, field) != getattr(after, field):
+    for field, was, will_be in (
+        ("permissions", before.permissions, after.permissions),
+        ("owner_id", before.owner_id, after.owner_id),
+        *(
+            (lock, before.other_config.get(lock), after.other_config.get(lock))
+            for lock in SOUL_LOCKS
+        ),
+    ):
+        if was != will_be:
             raise Rejected(
                 "forbidden",
                 domain="auth",

@@ -1,8 +1,8 @@
 """What an accepted offer is still good for: in which run, and for which call.
 
-What was accepted in a message counts in the run of that message, and where that did not use it (the
-agent asked back), in the next one that the user begins with words of their own in that session. What
-was accepted elsewhere counts in the run that was at work then, and in the user's next one.
+What was accepted in a message counts in the run of that message: there are too many ways to take it
+back in the next one. What was accepted elsewhere counts in the run that was at work then, and in the
+user's next one in that session.
 """
 
 from collections.abc import Mapping
@@ -27,11 +27,6 @@ def is_for(offer: Request, run: Run) -> bool:
     return _told(offer).get(FOR_RUN) in (None, run.run_id)
 
 
-def was_said(offer: Request) -> bool:
-    """Whether it was accepted in a message; a wish that nobody was asked for is none."""
-    return _told(offer).get("via") == MESSAGE and offer.body.get("origin") != MESSAGE
-
-
 def is_unused(unit: RunUnit, offer: Request, call_key: str | None = None) -> bool:
     """Whether it still covers a call: no other used it, or that one came to nothing."""
     if offer.body.get("origin") == MESSAGE:
@@ -52,14 +47,6 @@ def was_said_in(offer: Request, run: Run) -> bool:
 def take_up(unit: RunUnit, offer: Request, run: Run) -> None:
     """Let it count in a run that begins, and in none after it."""
     if FOR_RUN not in _told(offer):
-        _keep(unit, offer, {FOR_RUN: run.run_id})
-
-
-def carry_over(unit: RunUnit, offer: Request, run: Run) -> None:
-    """Let what a message accepted count once more, in a run that its user has begun, if it is unused."""
-    told = _told(offer)
-    was_for_message = told.get("run_id") == told.get(FOR_RUN) != run.run_id
-    if was_for_message and is_unused(unit, offer):
         _keep(unit, offer, {FOR_RUN: run.run_id})
 
 

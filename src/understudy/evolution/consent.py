@@ -10,15 +10,7 @@ from typing import Any, Final
 
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
-from understudy.evolution.acceptances import (
-    carry_over,
-    is_for,
-    is_unused,
-    take_up,
-    use_up,
-    was_said,
-    was_said_in,
-)
+from understudy.evolution.acceptances import is_for, is_unused, take_up, use_up, was_said_in
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
 from understudy.evolution.answers import is_bare_no, words_to_answer
 from understudy.evolution.offer_book import CALL, Offers, act_offered
@@ -78,18 +70,13 @@ class ConsentRecords:
     def hear(self, unit: RunUnit, run: Run, session: Session) -> None:
         """Settle an open offer by the message of a run that begins; the session is held.
 
-        What its user has accepted before and not used counts in this run, and in none after it.
+        What its user has accepted elsewhere counts in this run, and in none after it.
         """
         words = own_words(run, session)
         if words is not None:
             self._heard(unit, run, words)
-        accepted = self.offers.accepted(unit, run)
-        for offer in accepted:
+        for offer in self.offers.accepted(unit, run):
             take_up(unit, offer, run)
-        # The newest alone: a run has one message, and what it left over the next has taken.
-        said = next((offer for offer in accepted if was_said(offer)), None)
-        if words is not None and said is not None:
-            carry_over(unit, said, run)
 
     def _heard(self, unit: RunUnit, run: Run, words: str) -> None:
         offer = self.offers.open_one(unit, run)

@@ -119,7 +119,7 @@ _NAME_ENDS: Final = re.compile(
 )
 _TONGUES: Final = "English|Vietnamese|Chinese|French|German|Spanish|Japanese|Korean"
 _NAMES_ANOTHER: Final = re.compile(
-    rf"\b(?!(?:I|{_TONGUES})\b)[A-Z]|\b(?:aka|alias|known|called|named|nicknamed|là|gọi|tên)\b|[叫称稱名号號是]"
+    rf"\b(?!(?:I|{_TONGUES})\b)[A-Z]|\b(?:aka|alias|known|calls?|called|names?|named|nicknamed|myself|formerly|was|là|gọi|tên)\b|[叫称稱名号號是]"
 )
 _SPEAKS: Final = re.compile(
     r"(?:(?:i|you|we|my|your|an?|the|tôi|bạn|mình)\b"

@@ -63,8 +63,6 @@ _VETOES: Final = (
     *("means?", "meaning", "wait", "stop", "skip", "forget (?:it|that)", "nevermind", "scratch that"),
     "call (?:it|this|that) (?:off|quits)",
 )  # fmt: skip
-# Right behind the word, where one of these would be about the wish.
-_NAME_ALONE: Final = rf"(?!(?:[^ ,]*{JOINT})?(?:{'|'.join(_VETOES)}){JOINT}){_NAME}"
 # Of another kind of skill, wherever it is said.
 _ELSEWHERE: Final = (
     *("resume", "cv", "linkedin", "game", "character", "player", "wizard", "quest"),
@@ -79,13 +77,8 @@ _CLAUSE: Final = (
     r"|(?:for|about|on|covering) (?:[^ ,]{2,}ing(?<!thing)|how|what|why|when|whenever|whether))\b"
     rf"{_SAID}+(?: ,(?!(?: [^ ,]+){{0,2}} (?:{'|'.join(_VETOES)})\b){_SAID}*)*"
 )
-_AND: Final = r"(?:and|but)(?: please)? "
 _CALL_IT: Final = (
-    rf"(?:(?:{_AND})?(?:call|name|title)|{_AND}(?:keep|make)) (?:it|this|that)(?! (?:off|quits)\b)"
-)
-_NEED_IT: Final = (
-    r"(?:(?:i|we)(?: will| shall| often| always)?|ill|well) (?:need|use|reuse|repeat)"
-    r" (?:it|this|that|these|them)\b"
+    r"(?:and|but)(?: please)? (?:call|name|title|keep|make) (?:it|this|that)(?! (?:off|quits)\b)"
 )
 _NOUN: Final = (
     rf"\b(?:called|named|titled|for|with|about|covering|on|{_CALL_IT})\b"
@@ -119,12 +112,11 @@ ENGLISH: Final = Grammar(
     ),
     tasks=(rf"{_DO}(?: [^ ,]+){{1,12}}(?: ,)? (?:and then|and|then)(?: also| please)?",),
     modals=(
-        "(?:can|could|would) you(?: please| pls| kindly| help me)?",
-        "(?:can|could) we(?: please)?",
-        "will you (?:please|pls|kindly)",
+        "(?:can|could) you(?: please| pls| kindly| help me)?",
+        "(?:would|will) you (?:please|pls|kindly)",
     ),
     asks=(
-        rf"{_DO_IT}{_KEEP} (?:(?:{_THING}|{_BARE_THING}) )?(?:down |up )?as {_SOME}(?: {_NAME_ALONE})?",
+        rf"{_DO_IT}{_KEEP} (?:(?:{_THING}|{_BARE_THING}) )?(?:down |up )?as {_SOME}",
         rf"{_DO_IT}(?:make|turn|convert|transform|change) {_THING} (?:in ?to )?{_SOME}",
         rf"(?:convert|transform) {_THING} to {_SOME}",
         rf"add {_THING} to (?:my|your|our|the) (?:skills|skill (?:library|collection))",
@@ -143,7 +135,7 @@ ENGLISH: Final = Grammar(
     connectors=(
         *("called", "named", "titled", "with", "from", "out of", "of", "for", "that", "which"),
         *("based on", "using", "so", "to", "and", "under", "about", "because", "covering"),
-        *("on how", _CALL_IT, _NEED_IT),
+        *("on how", _CALL_IT),
     ),
     polite=(
         *("please", "pls", "thanks", "thank you", "and thanks", "and thank you", "now", "right away", "too", *joined("for", "me|us|later")),

@@ -9,10 +9,9 @@ from understudy.evolution.wording import Consent, reads_as
 ASKED = (
     # As a polite question.
     *("可以把这个保存成技能吗？", "你可以把这个做成技能吗", "你可以把刚才的流程做成技能吗？", "可以把它变成一个技能吗?"),
-    *("您可以帮我把这个流程存成技能吗？", "可以请你把这个做成技能吗？", "Would you turn this into a skill?"),
-    *("Would you make a skill of this, please?", "Would you kindly save this as a skill?"),
-    *("Will you please save this as a skill?", "Will you please make a skill of this?", "Can we save this as a skill?"),
-    *("Could we save this as a skill?", "Could we turn this into a skill, please?", "Can we make this a skill?"),
+    *("您可以帮我把这个流程存成技能吗？", "可以请你把这个做成技能吗？"),
+    "Would you kindly save this as a skill?",
+    *("Will you please save this as a skill?", "Will you please make a skill of this?"),
     *("bạn lưu cái này thành kỹ năng được không?", "bạn có thể lưu quy trình này thành kỹ năng giúp mình không?"),
     # Of work that is named or pointed at.
     *("Convert this to a skill", "Change this into a skill", "Save the weekly report workflow as a skill"),
@@ -24,10 +23,8 @@ ASKED = (
     *("biến các bước bạn vừa làm thành kỹ năng", "把刚才的流程做成一个技能", "请将其保存为技能", "把周报流程保存为技能"),
     *("把上述步骤保存为技能", "将以上流程存为技能", "把你刚才的步骤做成技能", "把這個流程轉成技能"),
     # With a name, or a reason.
-    *("Save as skill, call it weekly-report", "save as skill weekly-report", 'save as skill "weekly report"'),
-    *("Please save this as a skill (weekly-report)", "Save as skill and name it Weekly report", "Save this as a skill, name it Weekly report"),
-    *("Please save this as a skill, I will need it again.", "Save this as a skill, we'll need it next week"),
-    *("Save it as a skill, I use this every Friday", "lưu thành kỹ năng, tên là Báo cáo tuần", "保存为技能，名字叫周报"),
+    "Save as skill and name it Weekly report",
+    *("lưu thành kỹ năng, tên là Báo cáo tuần", "保存为技能，名字叫周报"),
     *("Lưu lại cách làm này thành kỹ năng để lần sau dùng", "Save this process as a skill please, and thank you"),
     # As a wish.
     *("I want this to become a skill.", "I would like this to be a skill", "I'd like this to be saved as a skill."),
@@ -54,6 +51,15 @@ ACCEPTED = (
     *("đồng ý, lưu kỹ năng", "ok nhé, lưu kỹ năng 👍", "没问题，保存技能"),
 )  # fmt: skip
 NEITHER = (
+    # An opinion as much as an order; or a condition behind it that no list knows.
+    *("Would you make a skill of this, please?", "Would you turn this into a skill?", "Can we save this as a skill?", "Can we make this a skill?"),
+    *("Could we save this as a skill?", "Could we turn this into a skill, please?", "save as skill weekly-report", 'save as skill "weekly report"'),
+    *("Save as skill, call it weekly-report", "Save this as a skill, name it Weekly report", "Please save this as a skill (weekly-report)"),
+    *("Please save this as a skill, I will need it again.", "Save this as a skill, we'll need it next week", "Save it as a skill, I use this every Friday"),
+    *("save this as a skill, I need this confirmed by legal first", "save this as a skill we need it approved first"),
+    *("make this a skill, we need this reviewed by security", "make it a skill, name it after Bob confirms"),
+    *("save this as a skill, call this number for approval", "save this as a skill, call it tomorrow"),
+    *("save this as a skill pending-approval", 'save as a skill "next week"'),
     # Denied.
     *("don't save as skill", "Do not turn this into a skill", "do not make a skill of this", "Would you not save this as a skill"),
     *("Would you please not turn this into a skill?", "Can we not save this as a skill?", "I don't want this to become a skill."),
