@@ -99,6 +99,7 @@ HEADERS: Final = (
         trigger=r"(?i)(?:basic|auth)[\"'\\]{0,4}[ \t:=+]+[\"'\\]{0,4}[A-Za-z0-9+/_-]{4}",
         pattern=rf"(?i)\b(?:basic|_?auth)[\"'\\]{{0,4}}[ \t:=+]{{1,8}}{_QUOTE}(?P<secret>[A-Za-z0-9+/_-]{{4,}}={{0,2}})",
         pick=group_if(is_basic_pair),
+        strict=_STRICT,
         matches=("Basic " + "dXNlcjpw" + "YXNz", '"auth": "' + "dXNlcjpw" + 'YXNzdw=="'),
         misses=("Basic authentication is off.", "basic arithmetic"),
     ),
