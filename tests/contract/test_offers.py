@@ -29,10 +29,6 @@ from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 CREATE = call("skill_manage", {"action": "create", "content": OK_MD})
-OTHER = call(
-    "skill_manage", {"action": "create", "content": OK_MD.replace("Weekly report", "Other one")}
-)
-BROKEN = call("skill_manage", {"action": "create", "content": "no front matter"})
 PUBLISH = call("publish_skill", {"path": "drafts/report"})
 # A session in which publishing asks for approval, so that its run waits.
 ASKING = "asking"
