@@ -22,6 +22,59 @@ INDEXES = {
     EntryKind.SKILL_VERSION: "ix_skill_versions_made_by",
 }
 AFTER = (NOW, 7, "offer", "off_1")
+# A row of each table that they stand in, by its number.
+WHOSE = "CASE WHEN mod(n, 50) = 0 THEN 'default' ELSE 'agent-' || mod(n, 50) END"
+WHEN = f"{NOW} - 2500 + n"
+PAST: dict[str, dict[str, str]] = {
+    "agent_files": {
+        "agent_id": WHOSE,
+        "name": "CASE WHEN mod(n, 3) = 0 THEN 'USER.md' ELSE 'SOUL.md' END",
+        "version": "n",
+        "content": "'{}'",
+        "actor": "'user:ada'",
+        "created_at_ms": WHEN,
+    },
+    "file_proposals": {
+        "proposal_id": "'prp_' || n",
+        "agent_id": WHOSE,
+        "name": "'SOUL.md'",
+        "state": "'approved'",
+        "content": "'{}'",
+        "base_version": "n",
+        "actor": "'user:ada'",
+        "run_id": "'run_' || n",
+        "created_at_ms": WHEN,
+    },
+    "journal": {
+        "session_id": "'s' || mod(n, 70)",
+        "offset": "n",
+        "kind": "CASE WHEN mod(n, 3) = 0 THEN 'run_started' ELSE 'nudge' END",
+        "at_ms": WHEN,
+        "data": "'{}'",
+        "agent_id": WHOSE,
+    },
+    "requests": {
+        "request_id": "'off_' || n",
+        "kind": "CASE WHEN mod(n, 3) = 0 THEN 'question' ELSE 'offer' END",
+        "run_id": "'run_' || n",
+        "session_id": "'s' || mod(n, 70)",
+        "call_key": "'call_' || n",
+        "audience": "'user'",
+        "state": "'answered'",
+        "body": "'{}'",
+        "created_at_ms": WHEN,
+        "agent_id": WHOSE,
+    },
+    "skill_versions": {
+        "skill_id": "'skl_' || mod(n, 70)",
+        "number": "n",
+        "digest": "'d'",
+        "size": "1",
+        "actor": "'user:ada'",
+        "created_at_ms": WHEN,
+        "agent_id": WHOSE,
+    },
+}
 # What else is asked again and again, and the indexes that answer it.
 LOOKS: dict[str, tuple[set[str], Callable[[SqlUnit], object]]] = {
     "runs with tools": (
@@ -98,12 +151,22 @@ def explaining(house: House) -> Iterator[Callable[[str, Any], str]]:
     word = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
     with house.engine.connect() as connection:
         if not is_sqlite:
-            # So little is in these tables that it would read them whole.
-            for way in ("seqscan", "bitmapscan", "sort"):
-                connection.exec_driver_sql(f"SET LOCAL enable_{way} = off")
+            crowd(connection)
 
         def explain(statement: str, values: Any) -> str:
             rows = connection.exec_driver_sql(f"{word} {statement}", values).all()
             return "\n".join(f"{row[-1]} " for row in rows)
 
         yield explain
+
+
+def crowd(connection: sa.Connection) -> None:
+    """Let fifty agents have a past until this is rolled back: PostgreSQL plans by what is there."""
+    connection.exec_driver_sql("SET LOCAL session_replication_role = replica")  # no foreign keys
+    for table, row in PAST.items():
+        columns = ", ".join(f'"{name}"' for name in row)
+        values = ", ".join(row.values())
+        connection.exec_driver_sql(
+            f"INSERT INTO {table} ({columns}) SELECT {values} FROM generate_series(1, 5000) AS n"
+        )
+        connection.exec_driver_sql(f"ANALYZE {table}")
