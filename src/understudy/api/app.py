@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from understudy.api.envelope import Envelope
 from understudy.api.limits import BodyLimit
 from understudy.api.methods import Methods
-from understudy.api.openapi import TITLE, VERSION, document_of
+from understudy.api.openapi import TITLE, VERSION, ServedDocument, document_of
 from understudy.api.parts import AppParts
 from understudy.api.refusals import answer_error
 from understudy.api.routes import (
@@ -115,7 +115,7 @@ def _bare_app() -> FastAPI:
         version=VERSION,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/openapi.json",
+        openapi_url=None,
         redirect_slashes=False,
         # It would put request bodies into logs and spans.
         telemetry={"tracing": False, "metrics": False, "logs": False},
@@ -127,5 +127,5 @@ def _bare_app() -> FastAPI:
     )
     for router in ROUTERS:
         app.include_router(router)
-    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
+    app.add_route("/openapi.json", ServedDocument(app).answer)
     return app

@@ -1,9 +1,12 @@
 """The OpenAPI document: the routes as they are, plus what they have in common."""
 
+from threading import Lock
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from understudy.api.operations import OPERATIONS, canonical
 from understudy.wire.problem import MEDIA_TYPE, Problem
@@ -22,17 +25,33 @@ IDEMPOTENCY_KEY: Final = {
 }
 
 
+class ServedDocument:
+    """The document of an app, made when it is first asked for. Only its text is kept: the tree that it
+    is made from takes many times the memory."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._lock = Lock()
+        self._text: bytes | None = None
+
+    # Not a coroutine: making it takes a second or two, in which others are to be served.
+    def answer(self, _: Request) -> Response:
+        """Answer a request for the document."""
+        with self._lock:
+            if self._text is None:
+                self._text = bytes(JSONResponse(document_of(self._app)).body)
+        return Response(self._text, media_type="application/json")
+
+
 def document_of(app: FastAPI) -> dict[str, Any]:
-    """The document of an app, made once."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        _add_components(document["components"])
-        for path in document["paths"].values():
-            for method, operation in path.items():
-                if method in METHODS:
-                    _complete(method, operation)
-        app.openapi_schema = document
-    return app.openapi_schema
+    """The document of an app."""
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    _add_components(document["components"])
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            if method in METHODS:
+                _complete(method, operation)
+    return document
 
 
 def _add_components(components: dict[str, Any]) -> None:
