@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import structlog
 
 from tests.support import forked, postgres
 from tests.support.environment import without_settings
@@ -25,8 +26,17 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
     block_network()
+    log_plainly()
     if not _is_worker(config):
         postgres.begin_test_run()
+
+
+def log_plainly() -> None:
+    """Log without what structlog does for eyes at a terminal, which takes seconds for an exception."""
+    renderer = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+    structlog.configure(processors=[structlog.processors.add_log_level, renderer])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -5,10 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psycopg
 import pytest
 import sqlalchemy as sa
-from psycopg import sql
 
 from tests.support import postgres
 from tests.support.desk import Desk, Guarded
@@ -62,6 +60,14 @@ def postgres_shared(postgres_url: str) -> Iterator[str]:
         yield migrated(make())
 
 
+@pytest.fixture(scope="session")
+def postgres_engine(postgres_shared: str) -> Iterator[sa.Engine]:
+    """Its engine, whose connections stay open: to a new one all tables are new."""
+    engine = open_engine(postgres_shared)
+    yield engine
+    engine.dispose()
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database with our tables and nothing in them, once on SQLite and once on PostgreSQL."""
@@ -69,26 +75,34 @@ def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         path = tmp_path / "understudy.db"
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         return f"sqlite:///{path}"
+    empty(request.getfixturevalue("postgres_engine"))
     url: str = request.getfixturevalue("postgres_shared")
-    empty(url)
     return url
 
 
-def empty(url: str) -> None:
+@pytest.fixture
+def migrated_engine(migrated_url: str, request: pytest.FixtureRequest) -> Iterator[sa.Engine]:
+    """The engine of that database."""
+    if migrated_url.startswith("postgresql"):
+        yield request.getfixturevalue("postgres_engine")
+        return
+    engine = open_engine(migrated_url)
+    yield engine
+    engine.dispose()
+
+
+def empty(engine: sa.Engine) -> None:
     """Leave no row behind; all tables at once, because this comes before every test."""
-    deletions = [
-        sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name))
-        for table in reversed(metadata.sorted_tables)
-    ]
-    with psycopg.connect(url) as connection:
-        connection.execute(sql.SQL("; ").join(deletions))
+    tables = (table.name for table in reversed(metadata.sorted_tables))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("; ".join(f'DELETE FROM "{name}"' for name in tables))
 
 
 @pytest.fixture
-def empty_house(migrated_url: str, tmp_path: Path) -> Iterator[House]:
+def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -> House:
     """Units of work on an empty database; on SQLite run memories and skills are files, as in a
     daemon."""
-    engine, bell = open_engine(migrated_url), Bell()
+    bell = Bell()
     settings = make_settings(tmp_path, database_url=migrated_url)
     queued: list[tuple[str, str]] = []
 
@@ -96,14 +110,13 @@ def empty_house(migrated_url: str, tmp_path: Path) -> Iterator[House]:
         queued.append((run.run_id, run.session_id))
 
     units = SqlUnits(
-        engine,
+        migrated_engine,
         enqueue=enqueue,
         bell=bell,
         run_memories=open_run_memories(settings),
         skill_bundles=open_skill_bundles(settings),
     )
-    yield House(units=units, engine=engine, url=migrated_url, bell=bell, queued=queued)
-    engine.dispose()
+    return House(units=units, engine=migrated_engine, url=migrated_url, bell=bell, queued=queued)
 
 
 @pytest.fixture

@@ -223,6 +223,7 @@ async def test_a_worker_with_nothing_to_do_asks_nothing(desk: ReviewDesk, house:
 
     sa.event.listen(house.engine, "before_cursor_execute", listen)
     await asyncio.sleep(0.5)
+    sa.event.remove(house.engine, "before_cursor_execute", listen)
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running

@@ -42,10 +42,8 @@ class Killed:
 
 
 @pytest.fixture
-def engine(migrated_url: str) -> Iterator[sa.Engine]:
-    engine = open_engine(migrated_url)
-    yield engine
-    engine.dispose()
+def engine(migrated_engine: sa.Engine) -> sa.Engine:
+    return migrated_engine
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What agents may use for whom: the matrix of access, pins, folders, scopes, on both databases."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,8 @@ from understudy.storage.engine import open_engine
 
 
 @pytest.fixture
-def engine(migrated_url: str) -> Iterator[sa.Engine]:
-    engine = open_engine(migrated_url)
-    yield engine
-    engine.dispose()
+def engine(migrated_engine: sa.Engine) -> sa.Engine:
+    return migrated_engine
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,14 +29,11 @@ from understudy.skills.library import SkillLibrary
 from understudy.skills.manifest import read
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, Visibility
 from understudy.skills.ports import BundleFile
-from understudy.storage.engine import open_engine
 
 
 @pytest.fixture
-def engine(migrated_url: str) -> Iterator[sa.Engine]:
-    engine = open_engine(migrated_url)
-    yield engine
-    engine.dispose()
+def engine(migrated_engine: sa.Engine) -> sa.Engine:
+    return migrated_engine
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Skills, versions, grants and what deletions left, on both databases."""
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -35,10 +34,8 @@ ALL = PageRequest(limit=100)
 
 
 @pytest.fixture
-def engine(migrated_url: str) -> Iterator[sa.Engine]:
-    engine = open_engine(migrated_url)
-    yield engine
-    engine.dispose()
+def engine(migrated_engine: sa.Engine) -> sa.Engine:
+    return migrated_engine
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """How often skills were used, on both databases."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +9,11 @@ import sqlalchemy as sa
 from tests.support.factories import NOW
 from tests.support.skill_shop import SkillShop, skill_shop
 from understudy.skills.uses import Use
-from understudy.storage.engine import open_engine
 
 
 @pytest.fixture
-def shop(migrated_url: str, tmp_path: Path) -> Iterator[SkillShop]:
-    engine: sa.Engine = open_engine(migrated_url)
-    yield skill_shop(engine, tmp_path)
-    engine.dispose()
+def shop(migrated_engine: sa.Engine, tmp_path: Path) -> SkillShop:
+    return skill_shop(migrated_engine, tmp_path)
 
 
 def make_use(use_id: str, version: int | None = 1, skill_id: str | None = "skl_weekly") -> Use:

@@ -245,8 +245,10 @@ def test_a_unit_that_fails_leaves_the_index_as_it_was(crowd: SqlUnits) -> None:
 
 
 @pytest.mark.postgres
-def test_daemons_that_put_at_once_do_not_wait_for_each_other(postgres_shared: str) -> None:
-    empty(postgres_shared)
+def test_daemons_that_put_at_once_do_not_wait_for_each_other(
+    postgres_shared: str, postgres_engine: sa.Engine
+) -> None:
+    empty(postgres_engine)
     engine = open_engine(postgres_shared)
     with engine.connect() as one, engine.connect() as other:
         other.exec_driver_sql("SET lock_timeout = '5s'")

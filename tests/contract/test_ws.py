@@ -45,7 +45,7 @@ def home(
         url = f"sqlite:///{path}"
     else:
         url = request.getfixturevalue("postgres_shared")
-        empty(url)
+        empty(request.getfixturevalue("postgres_engine"))
     engine = open_engine(url)
     with ws_house(engine, folder) as opened:
         yield opened

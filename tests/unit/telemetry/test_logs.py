@@ -37,13 +37,13 @@ def fail() -> None:
 def _restore_logging() -> Iterator[None]:
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in CHATTY)]
     before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
-    raise_exceptions = logging.raiseExceptions
+    raise_exceptions, configured = logging.raiseExceptions, structlog.get_config()
     yield
     for logger, handlers, level, propagate in before:
         logger.handlers[:], logger.propagate = handlers, propagate
         logger.setLevel(level)
     logging.raiseExceptions = raise_exceptions
-    structlog.reset_defaults()
+    structlog.configure(**configured)
 
 
 @pytest.fixture
