@@ -10,7 +10,7 @@ from understudy.core.errors import NotFound
 from understudy.core.machine import Machine
 from understudy.core.page import Page, PageRequest
 
-# So many may wait for an agent at a time.
+# So many may wait for one file of an agent at a time.
 MAX_WAITING: Final = 50
 
 
