@@ -290,7 +290,7 @@ def test_a_page_compares_only_so_much_and_says_what_it_left_out(house: House, ru
     assert time.process_time() - began < 2
     assert [each.file.version for each in found] == list(range(8, 0, -1))
     first, *others = (each.diff for each in found)
-    assert first == text_diff(texts[1], texts[1] + "more\n")
+    assert first == text_diff(texts[1], texts[1] + "more\n", "SOUL.md")
     assert others == [None] * 7
 
 

@@ -290,7 +290,7 @@ def test_a_trial_ends_once(units: SqlUnits) -> None:
 
     with units.write() as unit:
         assert unit.rollout_trials.update(started)
-        assert unit.rollout_trials.of_run("run_1", lock=True) == started
+        assert unit.rollout_trials.of_run("run_1") == started
         assert unit.rollout_trials.update(passed)
         assert not unit.rollout_trials.update(replace(passed, state=TrialState.FAILED))
 

@@ -151,17 +151,11 @@ class AgentService:
             return shown_version(unit, agent_id, None, check_file_name(name), version)
 
     def write_file(
-        self,
-        principal: Principal,
-        agent_id: str,
-        name: str,
-        content: str,
-        *,
-        run_id: str | None = None,
+        self, principal: Principal, agent_id: str, name: str, content: str
     ) -> ContextFile:
         """Keep new content as the next version; the same content again makes none."""
         self._check_file(name, content)
-        wanted = NewVersion(agent_id=agent_id, name=name, content=content, run_id=run_id)
+        wanted = NewVersion(agent_id=agent_id, name=name, content=content)
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
             return keep_version(unit, self.clock, principal, wanted)

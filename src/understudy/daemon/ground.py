@@ -41,7 +41,7 @@ class Ground:
         self.deltas = DeltaHub(self.bell)
         self.scrub = partial(scrub, literals=settings.secrets)
         self.providers = Routes(settings, scrub=self.scrub)
-        self.routes = ConfiguredRoutes(settings, self.providers)
+        self.routes = ConfiguredRoutes(self.providers)
         self.database = open_engine(settings.database_url)
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()

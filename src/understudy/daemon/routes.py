@@ -2,14 +2,12 @@
 
 from understudy.providers.registry import Routes
 from understudy.runs.ports import RouteInfo
-from understudy.settings import Settings
 
 
 class ConfiguredRoutes:
     """Answers about routes from the settings and the providers' readiness."""
 
-    def __init__(self, settings: Settings, providers: Routes) -> None:
-        self._settings = settings
+    def __init__(self, providers: Routes) -> None:
         self._providers = providers
 
     def find(self, route_id: str) -> RouteInfo | None:

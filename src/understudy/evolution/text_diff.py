@@ -16,7 +16,7 @@ CHARS_A_STEP: Final = 16
 CUT: Final = "[cut]"
 
 
-def text_diff(old: str | None, new: str, name: str = "SOUL.md") -> str:
+def text_diff(old: str | None, new: str, name: str) -> str:
     """A unified diff; empty when nothing differs. None is a text that was not there."""
     return _shown(Effort(MAX_STEPS), old, new, name)
 

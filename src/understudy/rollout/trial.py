@@ -60,7 +60,7 @@ class TrialStore(Protocol):
         """Replace a trial that is pending; False when it is over, and then nothing changes."""
         ...
 
-    def of_run(self, run_id: str, *, lock: bool = False) -> Trial | None:
+    def of_run(self, run_id: str) -> Trial | None:
         """The trial that a run executes; asked at the end of every run."""
         ...
 

@@ -165,8 +165,7 @@ def _is_below(recent: Tally, baseline: Tally | None) -> bool:
     """Whether a rate is below with confidence."""
     if baseline is None:
         return wilson_interval(recent).high < LEAST_RATE
-    # A baseline of few runs needs no least number: its interval is wide enough.
-    return is_worse(recent, baseline, min_tries=1)
+    return is_worse(recent, baseline)
 
 
 def watch_of(unit: RolloutUnit, rollout: Rollout) -> Watch:

@@ -39,9 +39,9 @@ class SqlTrials:
         )
         return self._connection.execute(statement).rowcount == 1
 
-    def of_run(self, run_id: str, *, lock: bool = False) -> Trial | None:
+    def of_run(self, run_id: str) -> Trial | None:
         """The trial that a run executes."""
-        return self._one(_OF_RUN, run_id, lock=lock)
+        return self._one(_OF_RUN, run_id)
 
     def pending(self, *, limit: int, skill_name: str | None = None) -> tuple[Trial, ...]:
         """Trials that are not over, of one skill or of all, oldest first."""
@@ -74,7 +74,7 @@ class SqlTrials:
         values = {"name": skill_name, "of_attempt": attempt}
         return tuple(readable(self._connection.execute(_REPORTED, values).all(), read_trial))
 
-    def _one(self, query: sa.Select[Any], wanted: str, *, lock: bool) -> Trial | None:
+    def _one(self, query: sa.Select[Any], wanted: str, *, lock: bool = False) -> Trial | None:
         if not wanted.isprintable():
             # Nothing is called that, and no database takes it.
             return None

@@ -14,7 +14,7 @@ from understudy.skills.line_diff import Effort, changes
 
 
 def test_changed_lines_are_shown_with_what_is_around_them() -> None:
-    assert text_diff("a\nb\nc\n", "a\nB\nc\n").splitlines() == [
+    assert text_diff("a\nb\nc\n", "a\nB\nc\n", "SOUL.md").splitlines() == [
         "--- a/SOUL.md",
         "+++ b/SOUL.md",
         "@@ -1,3 +1,3 @@",
@@ -26,8 +26,8 @@ def test_changed_lines_are_shown_with_what_is_around_them() -> None:
 
 
 def test_nothing_is_shown_where_nothing_changed() -> None:
-    assert text_diff("a\n", "a\n") == ""
-    assert text_diff(None, "") == ""
+    assert text_diff("a\n", "a\n", "SOUL.md") == ""
+    assert text_diff(None, "", "SOUL.md") == ""
 
 
 def test_a_file_that_was_not_there_is_all_new() -> None:
@@ -36,10 +36,10 @@ def test_a_file_that_was_not_there_is_all_new() -> None:
 
 def test_long_texts_are_cut_and_take_no_time() -> None:
     old, new = "".join(f"old {at}\n" for at in range(9_000)), "new\n" * 9_000
-    shown = text_diff(old, new)
+    shown = text_diff(old, new, "SOUL.md")
     assert shown.endswith(CUT)
     assert len(shown.splitlines()) <= MAX_LINES + 3
-    assert takes_under(2, lambda: text_diff(old, new))
+    assert takes_under(2, lambda: text_diff(old, new, "SOUL.md"))
 
 
 # Much of it stands in both, and nothing in the same order.
@@ -51,7 +51,7 @@ def test_several_that_share_an_effort_look_as_they_do_alone() -> None:
     pairs = [("a\nb\n", "a\nc\n"), (None, "new\n"), ("same\n", "same\n")]
 
     for old, new in pairs:
-        assert text_diff_within(effort, old, new, "SOUL.md") == text_diff(old, new)
+        assert text_diff_within(effort, old, new, "SOUL.md") == text_diff(old, new, "SOUL.md")
     assert effort.left > 0
 
 

@@ -61,12 +61,14 @@ def test_there_are_no_more_successes_than_tries(successes: int, tries: int) -> N
         ((2, 10), (19, 20), True),
         ((8, 10), (19, 20), False),  # the intervals touch
         ((19, 20), (2, 10), False),  # it is better
-        ((0, 9), (100, 100), False),  # too few to tell
-        ((0, 100), (9, 9), False),
+        ((0, 1), (100, 100), True),
+        ((0, 1), (1, 1), False),  # too few to tell
+        ((0, 0), (100, 100), False),  # nothing was tried
+        ((0, 100), (0, 0), False),
         ((0, 10), (10, 10), True),
     ],
 )
 def test_one_rate_is_worse_when_the_intervals_do_not_touch(
     recent: tuple[int, int], baseline: tuple[int, int], worse: bool
 ) -> None:
-    assert is_worse(tally(*recent), tally(*baseline), min_tries=10) is worse
+    assert is_worse(tally(*recent), tally(*baseline)) is worse
