@@ -154,7 +154,7 @@ def make_session(units: SqlUnits) -> None:
     from understudy.sessions.creation import NewSession
     from understudy.sessions.service import SessionService
 
-    AgentService(units, SystemClock()).ensure_default()
+    AgentService(units, SystemClock()).ensure_built_in()
     SessionService(units, SystemClock(), lambda _: True).create(DAEMON, NewSession(session_id="s"))
 
 

@@ -20,7 +20,7 @@ def fresh_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated database to start from, made once."""
     daemon = Daemon(settings_at(tmp_path_factory.mktemp("fresh")))
     daemon.migrate()
-    daemon.services.agents.ensure_built_in()
+    daemon.services.agents.service.ensure_built_in()
     daemon.ground.database.dispose()
     return daemon.settings.home / "understudy.db"
 

@@ -130,7 +130,7 @@ def test_null_clears_all_switches_and_one_null_is_a_mistake(api: TestClient) -> 
 def test_the_share_of_a_soul_that_may_change_comes_from_the_settings(tmp_path: Path) -> None:
     settings = settings_at(tmp_path, config="[evolution]\nsoul_change_percent = 25\n")
     daemon = Daemon(settings)
-    limits = daemon.services.context_files.checks.limits
+    limits = daemon.services.agents.context_files.checks.limits
     daemon.ground.database.dispose()
 
     assert limits.max_change == 0.25

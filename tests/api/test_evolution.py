@@ -308,7 +308,7 @@ def test_steps_that_are_repeated_wait_for_review(live: Live, agent: str) -> None
     for _ in range(3):
         tell(live, agent, "the usual", look, read, look, read, look)
 
-    live.daemon.services.suggester.look_now()
+    live.daemon.services.agents.suggester.look_now()
 
     pending = live.ok("GET", "/v1/learning-candidates?kind=procedure")["items"]
     [found] = [each for each in pending if agent in each["content"]]
@@ -316,4 +316,4 @@ def test_steps_that_are_repeated_wait_for_review(live: Live, agent: str) -> None
     assert "tools list_files, read_file, list_files" in found["content"]
     shown = invoke(live, "candidates", "show", found["candidate_id"]).stdout
     assert "counted over the runs of a week" in shown
-    assert live.daemon.services.suggester.look_now() == 0
+    assert live.daemon.services.agents.suggester.look_now() == 0

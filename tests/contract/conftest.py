@@ -14,8 +14,7 @@ from tests.support.factories import make_agent, make_session
 from tests.support.troupe import Troupe, make_troupe
 from tests.support.workshop import Probe, Workshop, make_settings
 from understudy.core.bell import Bell
-from understudy.daemon.run_memories import open_run_memories
-from understudy.daemon.skill_bundles import open_skill_bundles
+from understudy.daemon.stores import open_run_memories, open_skill_bundles
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
 from understudy.settings import Settings

@@ -30,7 +30,7 @@ def is_running(detail: Any) -> bool:
 
 
 async def kinds(inside: Inside, run_id: str) -> list[str]:
-    events = await asyncio.to_thread(inside.daemon.services.runs.events, run_id)
+    events = await asyncio.to_thread(inside.daemon.services.runs.service.events, run_id)
     return [event.data.get("type", event.kind.value) for event in events]
 
 
@@ -111,7 +111,7 @@ def test_after_an_interrupt_the_next_run_starts_only_when_the_tool_has_stopped(
             first, second = await inside.submit("first"), await inside.submit("second")
             await tool.reached()
 
-            await asyncio.to_thread(inside.daemon.services.runs.interrupt, ALICE, "s1")
+            await asyncio.to_thread(inside.daemon.services.runs.service.interrupt, ALICE, "s1")
 
             assert (await inside.wait(second)).run.status is RunStatus.COMPLETED
             assert await inside.status(first) is RunStatus.INTERRUPTED
@@ -127,10 +127,10 @@ def test_a_cancelled_run_in_line_is_passed_over(settings: Settings, fake: FakeMo
             fake.hold()
             r1, r2, r3 = [await inside.submit(name) for name in ("one", "two", "three")]
             await asyncio.to_thread(fake.wait_for_requests, 1)
-            await asyncio.to_thread(inside.daemon.services.runs.cancel, ALICE, r2)
+            await asyncio.to_thread(inside.daemon.services.runs.service.cancel, ALICE, r2)
 
             assert (await inside.look(r3)).queued_position == 1
-            await asyncio.to_thread(inside.daemon.services.runs.cancel, ALICE, r1)
+            await asyncio.to_thread(inside.daemon.services.runs.service.cancel, ALICE, r1)
             fake.release()
 
             assert (await inside.wait(r3)).run.status is RunStatus.COMPLETED
@@ -175,7 +175,7 @@ def test_the_key_of_a_route_is_never_captured(settings: Settings, fake: FakeMode
             )
             await inside.wait(run_id)
 
-            captures = await asyncio.to_thread(inside.daemon.services.runs.debug, run_id)
+            captures = await asyncio.to_thread(inside.daemon.services.runs.service.debug, run_id)
             assert len(captures) == 1
             assert "the key is" in str(captures)
             assert "plain-looking-words" not in str(captures)
@@ -346,7 +346,7 @@ def test_work_that_nobody_holds_is_put_back(settings: Settings, fake: FakeModel)
 
     async def scenario() -> None:
         async with running(settings) as inside:
-            upkeep = inside.daemon.services.upkeep
+            upkeep = inside.daemon.services.runs.upkeep
             await inside.session()
             fake.hold()
             run_id = await inside.submit("one")

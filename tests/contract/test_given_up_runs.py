@@ -44,7 +44,13 @@ class Kept:
 
     def __post_init__(self) -> None:
         units = self.house.units
-        self.upkeep = Upkeep(units, FrozenClock(NOW), self.records, self.signals, units.exclusively)
+        self.upkeep = Upkeep(
+            units=units,
+            clock=FrozenClock(NOW),
+            engine=self.records,
+            signals=self.signals,
+            exclusively=units.exclusively,
+        )
 
     def given_up(self) -> Run:
         run = make_run(status=RunStatus.RUNNING, started_at_ms=NOW)

@@ -19,7 +19,13 @@ def scenery(units: SqlUnits, tmp_path: Path) -> Scenery:
 
 def flagged(scenery: Scenery) -> list[tuple[str, str]]:
     hand = scenery.hand
-    status = RolloutStatus(scenery.units, scenery.keeper, tuple, hand.counters.snapshot, hand.clock)
+    status = RolloutStatus(
+        units=scenery.units,
+        keeper=scenery.keeper,
+        unreadable=tuple,
+        counted=hand.counters.snapshot,
+        clock=hand.clock,
+    )
     return [(it["code"], it["name"]) for it in status()["flagged"]]
 
 

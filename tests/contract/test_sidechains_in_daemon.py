@@ -49,7 +49,7 @@ def spawns(*tasks: str) -> Answer:
 
 async def runs_below(inside: Inside, session_id: str) -> list[Run]:
     page = await asyncio.to_thread(
-        inside.daemon.services.sidechains.page, session_id, PageRequest()
+        inside.daemon.services.runs.sidechains.page, session_id, PageRequest()
     )
     return [standing.run for standing in page.items if standing.run is not None]
 
@@ -144,7 +144,7 @@ def test_stopping_the_parent_stops_children_that_are_at_work(
             await inside.session()
             run_id = await inside.submit("parent")
             await until_all(inside, "s1", RunStatus.RUNNING, 3)
-            await asyncio.to_thread(inside.daemon.services.runs.interrupt, ALICE, "s1")
+            await asyncio.to_thread(inside.daemon.services.runs.service.interrupt, ALICE, "s1")
             assert (await inside.wait(run_id)).run.status is RunStatus.INTERRUPTED
             await until_all(inside, "s1", RunStatus.CANCELLED, 3)
 

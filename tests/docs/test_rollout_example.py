@@ -27,7 +27,7 @@ def test_every_step_prints_what_the_page_shows(fresh: Live) -> None:
     def before(command: str) -> None:
         # A reader waits for a minute until the daemon looks by itself.
         if command == "understudy candidates list":
-            fresh.daemon.services.suggester.look_now()
+            fresh.daemon.services.agents.suggester.look_now()
         # What a run showed is noted right after its end, which a program can be too quick for.
         fresh.daemon.services.outcomes.catch_up()
 

@@ -77,7 +77,11 @@ class Archive:
         self.maintenance = Maintenance(self.clock, self.counters)
         self.runtime = RuntimeService(self.units, self.clock, (policy_hook(self.maintenance),))
         self.service = RunMemoryService(
-            self.units, self.clock, self.runtime, self.keeper, self.maintenance
+            units=self.units,
+            clock=self.clock,
+            runtime=self.runtime,
+            keeper=self.keeper,
+            maintenance=self.maintenance,
         )
 
     def again(self) -> "Archive":

@@ -35,13 +35,17 @@ class Inside:
         """Queue a run."""
         submission = Submission(content=content, **more)
         detail = await asyncio.to_thread(
-            self.daemon.services.runs.submit, ALICE, session_id, submission, idempotency_key=key
+            self.daemon.services.runs.service.submit,
+            ALICE,
+            session_id,
+            submission,
+            idempotency_key=key,
         )
         return detail.run.run_id
 
     async def look(self, run_id: str) -> RunDetail:
         """A run as it is now."""
-        return await asyncio.to_thread(self.daemon.services.runs.get, run_id)
+        return await asyncio.to_thread(self.daemon.services.runs.service.get, run_id)
 
     async def status(self, run_id: str) -> RunStatus:
         """The status of a run."""

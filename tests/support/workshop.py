@@ -133,15 +133,20 @@ class Workshop:
         self.keeper = Keeper(self.clock, Counters())
         self.capture = self._capture()
         hooks = (self.capture.ended, *self.ending)
-        self.family = Family(self.units, self.clock, self.intake, hooks)
+        self.family = Family(units=self.units, clock=self.clock, intake=self.intake, further=hooks)
         self.runs = RunService(
-            self.units,
-            self.clock,
-            self.intake,
-            self.signals.request,
-            (self.family.ended,),
+            units=self.units,
+            clock=self.clock,
+            intake=self.intake,
+            signal_stop=self.signals.request,
+            ending_hooks=(self.family.ended,),
         )
-        self.sidechains = SidechainService(self.units, self.clock, self.intake, self.runs.cancel)
+        self.sidechains = SidechainService(
+            units=self.units,
+            clock=self.clock,
+            intake=self.intake,
+            cancel_run=self.runs.cancel,
+        )
         self.executor = self._executor()
 
     def _capture(self) -> Capture:
@@ -173,13 +178,13 @@ class Workshop:
             stand_ins=self.stand_ins,
         )
         return RunExecutor(
-            self.units,
-            self.clock,
-            worker,
-            self.signals,
-            metrics,
-            self.slots.enter_unless_draining,
-            (self.family.ended,),
+            units=self.units,
+            clock=self.clock,
+            worker=worker,
+            signals=self.signals,
+            observer=metrics,
+            admit=self.slots.enter_unless_draining,
+            ending_hooks=(self.family.ended,),
             asking_hooks=(self.family.asked,),
             foresee=self.capture.foresee,
         )

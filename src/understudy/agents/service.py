@@ -1,7 +1,7 @@
 """Use cases of agents and their context files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from understudy.agents.built_in import BUILT_IN
@@ -56,6 +56,7 @@ class AgentService:
 
     units: AgentUnits
     clock: Clock
+    _: KW_ONLY
     route_exists: Callable[[str], bool] = lambda _: True
     # Hear in the same transaction that an agent goes.
     deleted: Sequence[Callable[[Any, Principal, str], None]] = ()

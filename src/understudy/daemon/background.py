@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -48,6 +49,25 @@ UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
 Chore = Callable[[], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Something that is looked at now and then."""
+
+    name: str
+    look: Callable[[], object]
+    every_s: float
+    # Whether the first look is at the start.
+    at_once: bool = True
+
+    async def keep_looking(self) -> None:
+        """Look for ever."""
+        if self.at_once:
+            await asyncio.to_thread(self.look)
+        while True:
+            await asyncio.sleep(self.every_s)
+            await asyncio.to_thread(self.look)
+
+
 class Background:
     """Starts the chores of a daemon and ends them; one that fails is begun again."""
 
@@ -72,53 +92,57 @@ class Background:
                 await task
 
     def _chores(self) -> dict[str, Chore]:
+        return {look.name: look.keep_looking for look in self._looks()} | self._workers()
+
+    def _looks(self) -> tuple[Look, ...]:
         ground, services = self._ground, self._services
-        upkeep = services.upkeep
-        chores: dict[str, Chore] = {
+        return (
+            Look("stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False),
+            Look("sweep", self._sweep, SWEEP_EVERY_S),
+            Look(
+                "expiry",
+                partial(expire_due, ground.units, ground.clock),
+                EXPIRY_LOOK_S,
+                at_once=False,
+            ),
+            Look("family", services.runs.family.catch_up, NEWS_LOOK_S),
+            Look("memory", services.capture.catch_up, MEMORY_LOOK_S),
+            Look("trials", services.trials.catch_up, TRIALS_LOOK_S),
+            Look("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S),
+            Look("rollout-sources", services.expired_sources.look, SOURCES_LOOK_S),
+            Look("rollouts", services.rollout.repair.look, ROLLOUTS_LOOK_S),
+            Look("local-skills", services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S),
+        )
+
+    def _workers(self) -> dict[str, Chore]:
+        """What waits for work in its own way."""
+        ground, services = self._ground, self._services
+        learning, requests = services.learning, services.runs.upkeep.stop_requests
+        workers: dict[str, Chore] = {
             "stop-watch": partial(
-                watch_stop_requests, ground.signals, upkeep.stop_requests, every_s=STOP_LOOK_S
+                watch_stop_requests, ground.signals, requests, every_s=STOP_LOOK_S
             ),
-            "stranded-watch": partial(_now_and_then, self._put_back, STRANDED_LOOK_S),
-            "sweep": partial(_now_and_then, self._sweep, SWEEP_EVERY_S, at_once=True),
-            "expiry": partial(
-                _now_and_then, partial(expire_due, ground.units, ground.clock), EXPIRY_LOOK_S
-            ),
-            "family": partial(_now_and_then, services.family.catch_up, NEWS_LOOK_S, at_once=True),
-            "memory": partial(
-                _now_and_then, services.capture.catch_up, MEMORY_LOOK_S, at_once=True
-            ),
-            "trials": partial(_now_and_then, services.trials.catch_up, TRIALS_LOOK_S, at_once=True),
             "replays": self._replaying().run,
-            "outcomes": partial(
-                _now_and_then, services.outcomes.catch_up, OUTCOMES_LOOK_S, at_once=True
-            ),
-            "rollout-sources": partial(
-                _now_and_then, services.expired_sources.look, SOURCES_LOOK_S, at_once=True
-            ),
-            "rollouts": partial(
-                _now_and_then, services.rollout.repair.look, ROLLOUTS_LOOK_S, at_once=True
-            ),
-            "candidates": partial(services.learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
-            "captures": services.learning.capture_worker(services.metrics).run,
-            "reviews": services.learning.review_worker(services.metrics).run,
-            "suggestions": partial(
-                when_settled,
-                services.suggester.look,
-                ground.bell,
-                SUGGESTIONS,
-                settle_s=SUGGESTIONS_SETTLE_S,
-                every_s=SUGGESTIONS_LOOK_S,
-            ),
-            "local-skills": partial(
-                _now_and_then, services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S, at_once=True
-            ),
+            "candidates": partial(learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
+            "captures": learning.capture_worker(services.metrics).run,
+            "reviews": learning.review_worker(services.metrics).run,
+            "suggestions": self._suggesting,
             "deliveries": self._delivering().run,
             "schedules": self._firing().run,
             "mail": self._mailing().run,
         }
         if not ground.settings.is_sqlite:
-            chores["reaper"] = Reaper(ground.settings.database_url, ground.engine).run
-        return chores
+            workers["reaper"] = Reaper(ground.settings.database_url, ground.engine).run
+        return workers
+
+    async def _suggesting(self) -> None:
+        await when_settled(
+            self._services.agents.suggester.look,
+            self._ground.bell,
+            SUGGESTIONS,
+            settle_s=SUGGESTIONS_SETTLE_S,
+            every_s=SUGGESTIONS_LOOK_S,
+        )
 
     def _replaying(self) -> ReplayWorker:
         services = self._services
@@ -153,9 +177,9 @@ class Background:
     def _put_back(self) -> None:
         # What nobody holds while draining is left for the next start.
         if not self._is_draining():
-            self._services.upkeep.put_back_stranded()
-            self._services.upkeep.requeue_given_up()
-            self._services.upkeep.wake_left()
+            self._services.runs.upkeep.put_back_stranded()
+            self._services.runs.upkeep.requeue_given_up()
+            self._services.runs.upkeep.wake_left()
 
     def _sweep(self) -> None:
         ground = self._ground
@@ -171,16 +195,6 @@ class Background:
         with ground.units.read() as unit:
             busy = unit.sessions.workdirs_in_use()
         self._services.worktrees.sweep(busy, now_ms=now)
-
-
-async def _now_and_then(
-    look: Callable[[], object], every_s: float, *, at_once: bool = False
-) -> None:
-    if at_once:
-        await asyncio.to_thread(look)
-    while True:
-        await asyncio.sleep(every_s)
-        await asyncio.to_thread(look)
 
 
 async def when_settled(

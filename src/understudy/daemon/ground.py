@@ -10,10 +10,8 @@ from understudy.agent.stream import DeltaHub
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.core.ids import new_id
-from understudy.daemon.blobs import open_blobs
 from understudy.daemon.routes import ConfiguredRoutes
-from understudy.daemon.run_memories import open_run_memories
-from understudy.daemon.skill_bundles import open_skill_bundles
+from understudy.daemon.stores import open_blobs, open_run_memories, open_skill_bundles
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat
 from understudy.providers.registry import Routes

@@ -34,6 +34,7 @@ from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import CatalogueNames
 from understudy.rollout.trial_runs import TrialRuns
+from understudy.rollout.trial_service import TrialService
 
 log = structlog.get_logger()
 
@@ -64,11 +65,11 @@ class RolloutPlane:
         self.linked = LinkedRollouts(maker=self.maker(NO_LISTENERS))
         self.replay_news = ReplayNews(ground.bell)
         self.status = RolloutStatus(
-            ground.units,
-            self._keeper,
-            lambda: self.repair.unreadable,
-            self.counters.snapshot,
-            ground.clock,
+            units=ground.units,
+            keeper=self._keeper,
+            unreadable=lambda: self.repair.unreadable,
+            counted=self.counters.snapshot,
+            clock=ground.clock,
         )
 
     def maker(self, listeners: Listeners) -> ChangeMaker:
@@ -96,6 +97,12 @@ class RolloutPlane:
         """What counts the uses of promoted skills, and takes back what does worse than it did."""
         return Outcomes(
             units=self._ground.units, maker=self.maker(listeners), policy_of=promotion_in
+        )
+
+    def trials(self, runs: TrialRuns, guard: Guard, listeners: Listeners) -> TrialService:
+        """What tries rollouts before they are in force."""
+        return TrialService(
+            units=self._ground.units, maker=self.maker(listeners), runs=runs, guard=guard
         )
 
     def expired_sources(self, listeners: Listeners) -> ExpiredSources:

@@ -57,7 +57,7 @@ FLAGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStatus:
     """Takes a snapshot of rollouts when it is called."""
 

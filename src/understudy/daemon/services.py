@@ -10,27 +10,20 @@ from understudy.agent.daemon_rules import DaemonRules
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.offers import ToolOffers
 from understudy.agent.onward import Onward
-from understudy.agents.service import AgentService
-from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
 from understudy.core.principal import Principal
+from understudy.daemon.agents import AgentPlane
 from understudy.daemon.ground import Ground
 from understudy.daemon.known_tools import KnownTools
 from understudy.daemon.learning import LearningPlane
 from understudy.daemon.mcp import mcp_servers, session_mcp
 from understudy.daemon.rollout import RolloutPlane
+from understudy.daemon.runs import RunPlane
 from understudy.daemon.skill_sources import SkillSources
 from understudy.daemon.skills import SkillPlane
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
-from understudy.evolution.context_files import AgentContextFiles
-from understudy.evolution.file_checks import FileChecks
-from understudy.evolution.proposal_service import ProposalService
-from understudy.evolution.record_service import EvolutionRecord
-from understudy.evolution.soul import SoulLimits
-from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
-from understudy.evolution.suggesting import Suggester
 from understudy.mailboxes.deliver import TOPIC as MAIL_TOPIC
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.service import MailboxService
@@ -46,17 +39,10 @@ from understudy.review.worker import TOPIC as REVIEWS
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.checkout import Checkout, head_of
 from understudy.rollout.trial_runs import TrialRuns
-from understudy.rollout.trial_service import TrialService
 from understudy.rollout.worktrees import Worktrees
-from understudy.runs.approvals import ApprovalService
-from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel
-from understudy.runs.ports import RunUnit
-from understudy.runs.questions import QuestionService
-from understudy.runs.service import RunService
-from understudy.runs.sidechains import SidechainService
-from understudy.runs.upkeep import Upkeep
+from understudy.runs.ports import EndingHook, RunUnit
 from understudy.runtime.service import RuntimeService, current_revision
 from understudy.schedules.fire import TOPIC as SCHEDULES_TOPIC
 from understudy.schedules.firing import Firing
@@ -66,7 +52,6 @@ from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
 from understudy.skills.usage_upkeep import UsageUpkeep
-from understudy.storage.postgres import SUGGESTIONS_LOCK
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry
 
@@ -80,81 +65,33 @@ class Services:
         self.keeper = Keeper(clock, Counters())
         maintenance = Maintenance(clock, self.keeper.counters)
         self.runtime = _runtime(ground, maintenance)
-        self.run_memories = RunMemoryService(units, clock, self.runtime, self.keeper, maintenance)
+        self.run_memories = RunMemoryService(
+            units=units,
+            clock=clock,
+            runtime=self.runtime,
+            keeper=self.keeper,
+            maintenance=maintenance,
+        )
+        self.daemon_rules = DaemonRules(self.runtime)
+        self.tokens = _tokens(ground)
         sources = SkillSources(ground)
         self.rollout = RolloutPlane(ground, sources, self._stop_trials)
         self.learning = LearningPlane(
             ground, self.runtime, self.default_route, (self.rollout.linked,)
         )
-        self.daemon_rules = DaemonRules(self.runtime)
-        self.tokens = _tokens(ground)
         self.skills = SkillPlane(ground, self.tokens, sources, self.rollout.skills)
-        self.rollouts = self.rollout.service(
-            self.learning.guard,
-            self.learning.listeners,
-            Caveats(tool_names=self._own_tool_names, has_route=ground.route_exists),
-        )
-        self.outcomes = self.rollout.outcomes(self.learning.listeners)
-        self.expired_sources = self.rollout.expired_sources(self.learning.listeners)
-        limits = SoulLimits(max_change=settings.soul_change_percent / 100)
-        checks = FileChecks(self.learning.guard, limits)
-        self.agents = AgentService(
-            units,
-            clock,
-            ground.route_exists,
-            (self.skills.service.agent_deleted,),
-            checks.by_person,
-        )
-        self.user_files = UserFileService(units, clock, checks.by_person)
-        self.context_files = AgentContextFiles(units, clock, checks)
-        self.proposals = ProposalService(units, clock)
-        self.evolution = EvolutionRecord(units)
-        self.suggester = _suggester(ground, self.learning, self.skills)
         self.skill_usage = UsageUpkeep(units, clock)
+        self.agents = AgentPlane(ground, self.learning, self.skills)
         self.personas = PersonaService(units, clock)
         self.projects = ProjectService(units, clock)
         self.sessions = SessionService(units, clock, ground.route_exists)
         self.tasks = TaskService(units, clock)
         self.assets = AssetService(units, clock)
-        self.intake = RunIntake(clock, ground.routes, self.defaults)
         self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
-        self.capture = Capture(
-            units,
-            clock,
-            self.keeper,
-            settings.secrets,
-            receipt_for=self.learning.receipts.receipt_for,
-            hooks=(self.learning.summaries.kept, self.learning.receipts.kept),
-        )
-        self.worktrees = Worktrees(settings.workspace, Checkout(self.skills.programs).fill)
-        self.trial_runs = TrialRuns(
-            clock=clock,
-            intake=self.intake,
-            worktrees=self.worktrees,
-            tool_names=self._tool_names,
-            cancel=self._cancel_run,
-            committed=partial(head_of, settings.workspace),
-        )
-        self.trials = TrialService(
-            units=units,
-            maker=self.rollout.maker(self.learning.listeners),
-            runs=self.trial_runs,
-            guard=self.learning.guard,
-        )
-        ending = (
-            self.capture.ended,
-            self.suggester.ended,
-            self.trials.ended,
-            self.rollout.replay_news.ended,
-            self.outcomes.ended,
-        )
-        self.family = Family(units, clock, self.intake, ending)
-        self.runs = RunService(
-            units, clock, self.intake, ground.signals.request, (self.family.ended,)
-        )
-        self.sidechains = SidechainService(units, clock, self.intake, self.runs.cancel)
-        self.questions = QuestionService(units, clock)
-        self.approvals = ApprovalService(units, clock, self._check_input)
+        self.capture = _capture(ground, self.keeper, self.learning)
+        self.intake = RunIntake(clock, ground.routes, self.defaults)
+        self._add_rollouts()
+        self.runs = RunPlane(ground, self.intake, self._when_runs_end(), self._check_input)
         self.firing = Firing(
             clock=clock,
             intake=self.intake,
@@ -171,7 +108,37 @@ class Services:
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
         self.metrics = self._metrics()
-        self.upkeep = Upkeep(units, clock, ground.engine, ground.signals, units.exclusively)
+
+    def _add_rollouts(self) -> None:
+        """What is done with rollouts, now that there are those who hear of it."""
+        ground, guard, listeners = self._ground, self.learning.guard, self.learning.listeners
+        self.rollouts = self.rollout.service(
+            guard,
+            listeners,
+            Caveats(tool_names=self._own_tool_names, has_route=ground.route_exists),
+        )
+        self.outcomes = self.rollout.outcomes(listeners)
+        self.expired_sources = self.rollout.expired_sources(listeners)
+        workspace = ground.settings.workspace
+        self.worktrees = Worktrees(workspace, Checkout(self.skills.programs).fill)
+        self.trial_runs = TrialRuns(
+            clock=ground.clock,
+            intake=self.intake,
+            worktrees=self.worktrees,
+            tool_names=self._tool_names,
+            cancel=self._cancel_run,
+            committed=partial(head_of, workspace),
+        )
+        self.trials = self.rollout.trials(self.trial_runs, guard, listeners)
+
+    def _when_runs_end(self) -> tuple[EndingHook, ...]:
+        return (
+            self.capture.ended,
+            self.agents.suggester.ended,
+            self.trials.ended,
+            self.rollout.replay_news.ended,
+            self.outcomes.ended,
+        )
 
     def _metrics(self) -> Metrics:
         """What is counted, with the counters that parts keep for themselves."""
@@ -192,7 +159,7 @@ class Services:
                 clock=ground.clock,
                 question_expires_s=settings.question_expires_s,
                 tasks=self.tasks,
-                sidechains=self.sidechains,
+                sidechains=self.runs.sidechains,
                 mail=RunMail(self.mailboxes),
                 fetch_allow=settings.fetch_allow,
                 may_go_on=Onward(ground.units, Gatekeeper()),
@@ -201,7 +168,7 @@ class Services:
                 skills=self.skills.service,
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,
-                context_files=self.context_files,
+                context_files=self.agents.context_files,
                 worktrees=self.worktrees,
                 tool_names=self._tool_names,
             )
@@ -241,7 +208,7 @@ class Services:
 
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
         # Asked for when they are there: runs tell trials of their end.
-        return self.runs.cancel(principal, run_id)
+        return self.runs.service.cancel(principal, run_id)
 
     def _stop_trials(self, skill_name: str) -> None:
         # Asked for when they are there: trials change rollouts, and these end trials.
@@ -261,15 +228,14 @@ def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService[Any]:
     return RuntimeService(ground.units, ground.clock, (learning, policy_hook(maintenance)))
 
 
-def _suggester(ground: Ground, learning: LearningPlane, skills: SkillPlane) -> Suggester:
-    return Suggester(
-        units=ground.units,
-        clock=ground.clock,
-        if_free=partial(ground.units.if_free, SUGGESTIONS_LOCK),
-        listeners=learning.listeners,
-        guard=learning.guard,
-        local_skill=skills.local_record,
-        wake=partial(ground.bell.ring, SUGGESTIONS),
+def _capture(ground: Ground, keeper: Keeper, learning: LearningPlane) -> Capture:
+    return Capture(
+        ground.units,
+        ground.clock,
+        keeper,
+        ground.settings.secrets,
+        receipt_for=learning.receipts.receipt_for,
+        hooks=(learning.summaries.kept, learning.receipts.kept),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from understudy.daemon.ground import Ground
-from understudy.daemon.skill_bundles import CACHE, DIRECTORY
+from understudy.daemon.stores import SKILLS, SKILLS_CACHE
 from understudy.settings import Settings
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.local_roots import Root, RootScope, roots_for
@@ -27,7 +27,7 @@ class SkillSources:
             roots=self.roots,
             guard=scan_skill,
             clock=ground.clock,
-            stores=[settings.home / name for name in (DIRECTORY, CACHE, ENVIRONMENTS)],
+            stores=[settings.home / name for name in (SKILLS, SKILLS_CACHE, ENVIRONMENTS)],
             mounts=[self.mounts.root],
         )
 

@@ -23,7 +23,7 @@ from understudy.settings import Settings
 LOW_DISK_BYTES: Final = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusReport:
     """Takes a snapshot of the daemon when it is called."""
 

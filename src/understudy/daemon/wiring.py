@@ -45,13 +45,13 @@ class Daemon:
         ground.bell.attach(asyncio.get_running_loop())
         for listener in self._listeners:
             await asyncio.to_thread(listener.start)
-        await asyncio.to_thread(services.agents.ensure_built_in)
+        await asyncio.to_thread(services.agents.service.ensure_built_in)
         # Before any run goes on: what it is told of others must be in order.
         await asyncio.to_thread(services.run_memories.startup)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
         await ground.engine.start(run_executor(ground, services).execute)
-        await asyncio.to_thread(services.upkeep.requeue_lost)
+        await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
         # Some providers take seconds to load; not at the cost of the first run.
         threading.Thread(target=warm_up, args=[ground], name="warm-up", daemon=True).start()
@@ -64,7 +64,7 @@ class Daemon:
         log.info("daemon.draining", runs=len(signals.active()))
         if not await self.ground.slots.drain(timeout_s=DRAIN_S):
             log.warning("drain.incomplete", runs=len(signals.active()))
-        await asyncio.to_thread(self.services.upkeep.park)
+        await asyncio.to_thread(self.services.runs.upkeep.park)
         self.shutting_down.set()
 
     async def stop(self) -> None:
@@ -92,17 +92,17 @@ class Daemon:
             personas=services.personas,
             projects=services.projects,
             tasks=services.tasks,
-            sidechains=services.sidechains,
-            agents=services.agents,
-            user_files=services.user_files,
-            proposals=services.proposals,
-            evolution=services.evolution,
+            sidechains=services.runs.sidechains,
+            agents=services.agents.service,
+            user_files=services.agents.user_files,
+            proposals=services.agents.proposals,
+            evolution=services.agents.evolution,
             assets=services.assets,
             schedules=services.schedules,
             mailboxes=services.mailboxes,
-            runs=services.runs,
-            approvals=services.approvals,
-            questions=services.questions,
+            runs=services.runs.service,
+            approvals=services.runs.approvals,
+            questions=services.runs.questions,
             deliveries=services.deliveries,
             webhook_secret=services.webhook_secret,
             runtime=services.runtime,
@@ -138,7 +138,7 @@ class Daemon:
         ground, skills = self.ground, self.services.skills
         return WsParts(
             tokens=self.services.tokens,
-            agents=self.services.agents,
+            agents=self.services.agents.service,
             skills=skills.service,
             library=skills.library,
             events=skills.events,
@@ -157,17 +157,18 @@ class Daemon:
         return self.state == "draining"
 
     def _status(self) -> StatusReport:
+        ground, services = self.ground, self.services
         return StatusReport(
-            self.ground.units,
-            self.ground.clock,
-            self.ground.routes,
-            self.settings,
-            self.services.defaults,
-            lambda: self.state,
-            self.services.mcp.statuses,
-            self.services.run_memories.status,
-            self.services.learning.prompts.snapshot,
-            self.services.learning.status,
-            self.services.skills.status,
-            self.services.rollout.status,
+            units=ground.units,
+            clock=ground.clock,
+            routes=ground.routes,
+            settings=self.settings,
+            defaults=services.defaults,
+            state=lambda: self.state,
+            mcp_servers=services.mcp.statuses,
+            run_memory=services.run_memories.status,
+            session_memory=services.learning.prompts.snapshot,
+            learning=services.learning.status,
+            skills=services.skills.status,
+            rollouts=services.rollout.status,
         )

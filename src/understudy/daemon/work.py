@@ -29,14 +29,14 @@ from understudy.runs.execute import RunExecutor
 def run_executor(ground: Ground, services: Services) -> RunExecutor:
     """Takes runs from the queue to their end."""
     return RunExecutor(
-        ground.units,
-        ground.clock,
-        _loop(ground, services),
-        ground.signals,
-        services.metrics,
-        ground.slots.enter_unless_draining,
-        services.runs.ending_hooks,
-        asking_hooks=(services.family.asked,),
+        units=ground.units,
+        clock=ground.clock,
+        worker=_loop(ground, services),
+        signals=ground.signals,
+        observer=services.metrics,
+        admit=ground.slots.enter_unless_draining,
+        ending_hooks=services.runs.service.ending_hooks,
+        asking_hooks=(services.runs.family.asked,),
         ready=services.skills.catalogue.refresh,
         foresee=services.capture.foresee,
     )

@@ -39,7 +39,7 @@ MAX_SWEPT: Final = 100_000
 PolicyAt = tuple[RunMemoryPolicy, Revision]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryService:
     """What runs left behind."""
 

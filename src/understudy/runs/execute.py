@@ -75,7 +75,7 @@ class RunObserver(Protocol):
     def run_ended(self, status: str, *, seconds: float) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunExecutor:
     """Takes one run from the queue to its end. The engine calls it, again after a crash."""
 

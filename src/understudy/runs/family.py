@@ -58,7 +58,7 @@ def notify_parent(unit: RunUnit, run: Run, *, at_ms: int) -> None:
         nudge(unit, held, at_ms=at_ms)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """Carries news between the runs of a session and of its sidechains."""
 

@@ -24,7 +24,7 @@ from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.ports import Units, require_session
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunService:
     """Submit, find and stop runs."""
 

@@ -69,7 +69,7 @@ class News:
     questions: tuple[Request, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SidechainService:
     """Everything a run does with the sessions below its own."""
 

@@ -38,7 +38,7 @@ class EngineRecords(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Upkeep:
     """Keeps our records and the engine's in agreement."""
 
