@@ -4,7 +4,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from tests.api.test_learning_skills import (
+from tests.api.test_resources import ok
+from tests.api.test_rollouts import (
     NAME,
     ONE,
     bring_into_force,
@@ -13,7 +14,6 @@ from tests.api.test_learning_skills import (
     ran,
     shown,
 )
-from tests.api.test_resources import ok
 from tests.support.factories import NOW, make_run, make_session
 from understudy.daemon.wiring import Daemon
 from understudy.skills.uses import Use

@@ -6,7 +6,8 @@ import zipfile
 import pytest
 from starlette.testclient import TestClient
 
-from tests.api.test_learning_skills import (
+from tests.api.test_resources import ok, refused
+from tests.api.test_rollouts import (
     NAME,
     ONE,
     bring_into_force,
@@ -15,7 +16,6 @@ from tests.api.test_learning_skills import (
     ran,
     shown,
 )
-from tests.api.test_resources import ok, refused
 from tests.support.daemon import wait_for
 from understudy.daemon.wiring import Daemon
 

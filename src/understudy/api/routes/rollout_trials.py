@@ -11,7 +11,7 @@ from understudy.api.idempotency import CUT_OFF_MS, HEADER
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.rollout_bodies import trial_wish
-from understudy.api.routes.learning_skills import ONE, SkillName
+from understudy.api.routes.rollouts import ONE, SkillName
 from understudy.api.views.rollout_trials import trial_in_list, trial_view
 from understudy.rollout.trial import Trial, TrialState
 from understudy.wire.base import Items
