@@ -13,7 +13,7 @@ from tests.support.skilled import Skilled
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
-from understudy.rollout.settling import Outcomes
+from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
@@ -38,7 +38,7 @@ async def skilled(
     async with skilled_with(house, settings, fake, canaries.catalogue) as skilled:
         # The canary began by another clock, which went on meanwhile.
         skilled.shop.clock.ms = canaries.hand.clock.ms
-        outcomes = Outcomes(
+        outcomes = OutcomeRecorder(
             units=house.units,
             maker=ChangeMaker(clock=skilled.shop.clock),
             policy_of=lambda _unit: canaries.hand.policy,

@@ -17,7 +17,7 @@ from understudy.review.policy import PromotionSettings
 from understudy.rollout.confidence import Tally
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
-from understudy.rollout.settling import LOOK_BACK_MS
+from understudy.rollout.outcome_recorder import LOOK_BACK_MS
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import FIRST_USES, LEAST_USES, RECENT_USES
 from understudy.runs.model import TRIAL_SOURCE, RunRequest, RunStatus

@@ -14,11 +14,11 @@ from understudy.learnings.service import LearningService
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.definition import Promotion
-from understudy.rollout.linked import LinkedRollouts
+from understudy.rollout.linked_rollouts import LinkedRollouts
+from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Definition, EvidenceKind, Rollout
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.ports import Mounts, RolloutUnit
-from understudy.rollout.requiring import require_rollout
 from understudy.rollout.results import Result
 from understudy.rollout.revoking import demote
 from understudy.rollout.service import Detail, RolloutService

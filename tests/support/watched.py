@@ -10,11 +10,11 @@ from understudy.core.page import PageRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Candidate
+from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts
+from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.ports import RolloutUnit
-from understudy.rollout.requiring import require_rollout
-from understudy.rollout.settling import Outcomes
 from understudy.rollout.stages import Stage
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus
@@ -34,7 +34,7 @@ class Watched:
     def __post_init__(self) -> None:
         self.hand = Stagehand(self.units)
         listeners = Listeners(review=lambda: self.rung.append("review"))
-        self.outcomes = Outcomes(
+        self.outcomes = OutcomeRecorder(
             units=self.units,
             maker=replace(self.hand.maker, listeners=listeners),
             policy_of=lambda _unit: self.hand.policy,

@@ -18,17 +18,17 @@ from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.changes import ChangeMaker, StopTrials, nothing_to_stop
 from understudy.rollout.expiring import ExpiredSources
-from understudy.rollout.keeping import MountKeeper
-from understudy.rollout.linked import LinkedRollouts
+from understudy.rollout.linked_rollouts import LinkedRollouts
+from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
-from understudy.rollout.offered import CHOSEN, Chooses, PromotedSkills
+from understudy.rollout.outcome_recorder import OutcomeRecorder
+from understudy.rollout.promoted_skills import CHOSEN, Chooses, PromotedSkills
 from understudy.rollout.repair import Repair
 from understudy.rollout.replay_judge import ReplayJudge
 from understudy.rollout.replay_work import ReplayNews, ReplayWorker
 from understudy.rollout.replaying import Replaying
 from understudy.rollout.service import RolloutService
-from understudy.rollout.settling import Outcomes
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage
@@ -93,9 +93,9 @@ class RolloutPlane:
             caveats=caveats,
         )
 
-    def outcomes(self, listeners: Listeners) -> Outcomes:
+    def outcomes(self, listeners: Listeners) -> OutcomeRecorder:
         """What counts the uses of promoted skills, and takes back what does worse than it did."""
-        return Outcomes(
+        return OutcomeRecorder(
             units=self._ground.units, maker=self.maker(listeners), policy_of=promotion_in
         )
 

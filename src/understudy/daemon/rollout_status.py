@@ -7,8 +7,8 @@ from typing import Any, Final
 from understudy.core.clock import DAY_MS, Clock
 from understudy.daemon.health import warning
 from understudy.rollout.caveats import day_of
-from understudy.rollout.keeping import MountKeeper, Trouble, TroubleCode
 from understudy.rollout.model import Rollout
+from understudy.rollout.mount_keeper import MountKeeper, Trouble, TroubleCode
 from understudy.rollout.ports import RolloutUnits
 
 # A disk that fails is told in a few lines.

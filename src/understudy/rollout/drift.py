@@ -3,8 +3,8 @@
 from understudy.rollout import mount_refusals
 from understudy.rollout.files import bundle_of
 from understudy.rollout.folders import Folders
-from understudy.rollout.keeping import MountKeeper
 from understudy.rollout.model import Rollout
+from understudy.rollout.mount_keeper import MountKeeper
 
 
 def is_in_place(folders: Folders, rollout: Rollout) -> bool:

@@ -8,9 +8,9 @@ import structlog
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.lookup import lock_to_revoke
 from understudy.rollout.model import EventName
 from understudy.rollout.ports import RolloutUnit, RolloutUnits
-from understudy.rollout.requiring import held_to_end
 from understudy.rollout.revoking import revoke
 
 log = structlog.get_logger()
@@ -47,7 +47,7 @@ class ExpiredSources:
         changes = self.maker.within(unit, DAEMON.actor)
         # As everywhere the learning is held first.
         learning = unit.learnings.get(learning_id, lock=True)
-        rollout = held_to_end(unit, skill_name)
+        rollout = lock_to_revoke(unit, skill_name)
         if learning is None or rollout is None or not learning.is_expired(changes.now_ms):
             return False
         if not rollout.is_live or rollout.source_learning_id != learning_id:

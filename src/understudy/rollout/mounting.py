@@ -8,8 +8,8 @@ import structlog
 from understudy.core.errors import DamagedRecord
 from understudy.rollout import mount_refusals
 from understudy.rollout.files import bundle_of, reads_back
-from understudy.rollout.keeping import MountKeeper
 from understudy.rollout.model import Definition, Rollout
+from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.stages import Stage
 from understudy.skills.guarding import ContentGuard

@@ -9,10 +9,10 @@ from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
 from understudy.rollout.guards import GUARDS, Case, missing
 from understudy.rollout.holding import end_with_attempt
+from understudy.rollout.lookup import get_or_revoked_remnant
 from understudy.rollout.model import Definition, EventName, Rollout
 from understudy.rollout.ports import IsTaken, RolloutUnit, Rules
 from understudy.rollout.replay_standing import NO_REPLAYS, replay_standing
-from understudy.rollout.requiring import if_whole_or_ended
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import hold_name
@@ -54,10 +54,10 @@ class Promoting:
     def _there(self, learning: Learning, skill_name: str) -> Rollout | None:
         """The rollout of this name, held; one that lives for another learning is refused."""
         # Looked at before it is held: who would only be refused waits for nobody.
-        found = if_whole_or_ended(self.unit, skill_name)
+        found = get_or_revoked_remnant(self.unit, skill_name)
         if found is not None:
             _require_ours(found, learning)
-            found = if_whole_or_ended(self.unit, skill_name, lock=True)
+            found = get_or_revoked_remnant(self.unit, skill_name, lock=True)
         if found is not None:
             _require_ours(found, learning)
         return found

@@ -11,9 +11,9 @@ from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
 from understudy.rollout.evidence import Claim, beside, proof_of, same_execution, shown_by
 from understudy.rollout.holding import hold_for_review
+from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
 from understudy.rollout.ports import RolloutUnit, Rules
-from understudy.rollout.requiring import require_rollout
 from understudy.rollout.stages import Stage
 from understudy.rollout.trial import Trial
 from understudy.runs.lifecycle import TERMINAL

@@ -6,9 +6,9 @@ from typing import Final
 from understudy.learnings.model import Learning
 from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
+from understudy.rollout.lookup import get_or_revoked_remnant
 from understudy.rollout.model import EventName, Rollout, Snapshot
 from understudy.rollout.ports import IsTaken, RolloutUnit
-from understudy.rollout.requiring import if_whole_or_ended
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import ROLLOUT, Stage
 from understudy.rollout.taken import hold_name
@@ -22,14 +22,14 @@ def roll_back(
 ) -> Rollout:
     """Put the latest active snapshot in force whose own learning still stands."""
     unit = changes.unit
-    found = _require_ended_or_whole(unit, skill_name)
+    found = _require_or_revoked_remnant(unit, skill_name)
     # Names are held before rows everywhere.
     hold_name(unit, skill_name)
     _require_free_to_go_back(found)
     snapshot = _choose(unit, found, now_ms=changes.now_ms)
     # As everywhere the learning is held first, so what was found has to be looked at once more.
     _require_source(unit, snapshot, now_ms=changes.now_ms)
-    rollout = _require_ended_or_whole(unit, skill_name, lock=True)
+    rollout = _require_or_revoked_remnant(unit, skill_name, lock=True)
     if rollout.revision != found.revision:
         raise refusals.changed_meanwhile(skill_name)
     learning_id = snapshot.record.source_learning_id
@@ -44,8 +44,10 @@ def roll_back(
     )
 
 
-def _require_ended_or_whole(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -> Rollout:
-    found = if_whole_or_ended(unit, skill_name, lock=lock)
+def _require_or_revoked_remnant(
+    unit: RolloutUnit, skill_name: str, *, lock: bool = False
+) -> Rollout:
+    found = get_or_revoked_remnant(unit, skill_name, lock=lock)
     if found is None:
         raise refusals.no_rollout(skill_name)
     return found

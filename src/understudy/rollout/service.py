@@ -14,6 +14,7 @@ from understudy.rollout.changes import ChangeMaker, Changes
 from understudy.rollout.counting import Counts
 from understudy.rollout.definition import Promotion, check_definition
 from understudy.rollout.guards import Reason, missing
+from understudy.rollout.lookup import lock_to_revoke, require_rollout
 from understudy.rollout.markers import Markers
 from understudy.rollout.model import Evidence, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.ports import (
@@ -26,7 +27,6 @@ from understudy.rollout.ports import (
     Rules,
 )
 from understudy.rollout.promoting import Promoting, case_of
-from understudy.rollout.requiring import held_to_end, require_rollout
 from understudy.rollout.results import Result, record
 from understudy.rollout.revoking import revoke
 from understudy.rollout.rolling_back import roll_back
@@ -172,7 +172,7 @@ class RolloutService:
 
         with self.units.write() as unit:
             changes = self.maker.within(unit, principal.actor)
-            found = held_to_end(unit, skill_name)
+            found = lock_to_revoke(unit, skill_name)
             if found is None:
                 raise refusals.no_rollout(skill_name)
             if not found.is_live:

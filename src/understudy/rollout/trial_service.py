@@ -17,12 +17,12 @@ from understudy.rollout import trial_refusals
 from understudy.rollout.carrying_out import task_for
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.evidence import SPEAKING, Shown, shown_by
+from understudy.rollout.lookup import require_rollout
 from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
 from understudy.rollout.model import Rollout
 from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.replay_case import ReplayCase
 from understudy.rollout.replaying import Replaying, is_about
-from understudy.rollout.requiring import require_rollout
 from understudy.rollout.results import Execution, record_executed
 from understudy.rollout.trial import BATCH, Trial, TrialState
 from understudy.rollout.trial_runs import TrialInput, TrialPlace, TrialRuns

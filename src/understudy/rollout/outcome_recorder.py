@@ -43,7 +43,7 @@ class EndedUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcomes:
+class OutcomeRecorder:
     """Notes each use once: in the canary it is evidence, in force it is held against the baseline."""
 
     units: RolloutUnits
@@ -132,11 +132,11 @@ class Outcomes:
         )
 
 
-_Follow = Callable[[Outcomes, RolloutUnit, Rollout, EndedUse], None]
+_Follow = Callable[[OutcomeRecorder, RolloutUnit, Rollout, EndedUse], None]
 # What a use means by where its rollout stands; elsewhere it is only counted.
 _FOLLOWS: Final[Mapping[Stage, _Follow]] = {
-    Stage.CANARY: Outcomes._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
-    Stage.ACTIVE: Outcomes._hold_against_baseline,  # noqa: SLF001
+    Stage.CANARY: OutcomeRecorder._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
+    Stage.ACTIVE: OutcomeRecorder._hold_against_baseline,  # noqa: SLF001
 }
 
 

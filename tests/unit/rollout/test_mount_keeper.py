@@ -12,8 +12,8 @@ from tests.support.rollout_records import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.drift import is_in_place, require_in_place
 from understudy.rollout.files import bundle_of
-from understudy.rollout.keeping import GLANCED, MountKeeper
 from understudy.rollout.model import Rollout
+from understudy.rollout.mount_keeper import GLANCED, MountKeeper
 from understudy.rollout.mounting import Mounting
 from understudy.rollout.ports import Mark
 from understudy.rollout.repair import TOGETHER, Repair

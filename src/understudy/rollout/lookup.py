@@ -14,15 +14,17 @@ def require_rollout(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -
     return rollout
 
 
-def held_to_end(unit: RolloutUnit, skill_name: str) -> Rollout | None:
-    """The rollout, held, of which as much is read as it takes to end it."""
+def lock_to_revoke(unit: RolloutUnit, skill_name: str) -> Rollout | None:
+    """The rollout, held, of which as much is read as it takes to revoke it."""
     try:
         return unit.rollouts.get(skill_name, lock=True)
     except DamagedRecord:
         return unit.rollouts.remnant(skill_name)
 
 
-def if_whole_or_ended(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -> Rollout | None:
+def get_or_revoked_remnant(
+    unit: RolloutUnit, skill_name: str, *, lock: bool = False
+) -> Rollout | None:
     """The rollout; of a revoked one that cannot be read what is left, as another begins on it."""
     try:
         return unit.rollouts.get(skill_name, lock=lock)

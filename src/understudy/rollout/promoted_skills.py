@@ -9,8 +9,8 @@ from understudy.rollout.carrying_out import loaded_from, offered_from
 from understudy.rollout.definition import is_skill_name
 from understudy.rollout.drift import require_in_place
 from understudy.rollout.files import bundle_of, said_in
-from understudy.rollout.keeping import MountKeeper
 from understudy.rollout.model import Rollout
+from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.ports import Mark, RolloutUnit
 from understudy.rollout.repair import Repair
 from understudy.rollout.source_ends import SourceEnds

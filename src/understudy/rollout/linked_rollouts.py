@@ -9,7 +9,7 @@ from understudy.learnings.events import Told
 from understudy.learnings.model import Learning
 from understudy.learnings.ports import LearningUnit
 from understudy.rollout.changes import ChangeMaker
-from understudy.rollout.requiring import held_to_end
+from understudy.rollout.lookup import lock_to_revoke
 from understudy.rollout.revoking import revoke
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LinkedRollouts:
         ours = cast("RolloutUnit", unit)
         # By its name alone: a record that is damaged keeps no learning in force.
         name = ours.rollouts.live_name_of(learning.learning_id)
-        found = None if name is None else held_to_end(ours, name)
+        found = None if name is None else lock_to_revoke(ours, name)
         if found is None:
             return ()
         changes = self.maker.within(ours, by.actor)
