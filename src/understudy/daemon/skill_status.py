@@ -19,7 +19,7 @@ MAX_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class SkillStatus:
+class SkillReport:
     """Counts them whenever it is asked."""
 
     units: SkillUnits

@@ -9,7 +9,7 @@ from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
 from understudy.daemon.ground import Ground
 from understudy.daemon.skill_sources import ENVIRONMENTS, SkillSources
-from understudy.daemon.skill_status import SkillStatus
+from understudy.daemon.skill_status import SkillReport
 from understudy.runs.ports import require_run
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
@@ -68,7 +68,7 @@ class SkillPlane:
             find_runtimes=partial(find_runtimes, programs),
         )
         self._refused: tuple[Refused, ...] = ()
-        self.status = SkillStatus(
+        self.status = SkillReport(
             units, self.local.catalogue, lambda: self._refused, checks.damaged, promoted
         )
 

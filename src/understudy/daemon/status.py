@@ -12,7 +12,7 @@ from understudy.daemon.health import warning
 from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
 from understudy.daemon.rollout_status import RolloutStatus, rollout_warnings
-from understudy.daemon.skill_status import SkillStatus, skill_warnings
+from understudy.daemon.skill_status import SkillReport, skill_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
 from understudy.runs.intake import RuntimeDefaults
 from understudy.runs.model import RunStatus
@@ -37,7 +37,7 @@ class StatusReport:
     run_memory: Callable[[int], Mapping[str, Any]]
     session_memory: Callable[[], Mapping[str, int]]
     learning: Callable[[int], Mapping[str, Any]]
-    skills: SkillStatus
+    skills: SkillReport
     rollouts: RolloutStatus
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def is_for(offer: Request, run: Run) -> bool:
 
     One that no run has taken up yet is newer than all runs that began; only one of them is at work.
     """
-    return _told(offer).get(FOR_RUN) in (None, run.run_id)
+    return _resolution(offer).get(FOR_RUN) in (None, run.run_id)
 
 
 def is_unused(unit: RunUnit, offer: Request, call_key: str | None = None) -> bool:
@@ -32,7 +32,7 @@ def is_unused(unit: RunUnit, offer: Request, call_key: str | None = None) -> boo
     if offer.body.get("origin") == MESSAGE:
         # Nobody was asked: the message itself counts.
         return False
-    used = _told(offer).get(USED)
+    used = _resolution(offer).get(USED)
     if used is None or (call_key is not None and used.get("call") == call_key):
         return True
     results = unit.journal.by_keys(offer.session_id, [str(used.get("result"))])
@@ -41,12 +41,12 @@ def is_unused(unit: RunUnit, offer: Request, call_key: str | None = None) -> boo
 
 def was_said_in(offer: Request, run: Run) -> bool:
     """Whether the message of a run accepted it; that is good for every call of the run."""
-    return _told(offer).get("run_id") == run.run_id
+    return _resolution(offer).get("run_id") == run.run_id
 
 
 def take_up(unit: RunUnit, offer: Request, run: Run) -> None:
     """Let it count in a run that begins, and in none after it."""
-    if FOR_RUN not in _told(offer):
+    if FOR_RUN not in _resolution(offer):
         _keep(unit, offer, {FOR_RUN: run.run_id})
 
 
@@ -55,9 +55,9 @@ def use_up(unit: RunUnit, offer: Request, used: Mapping[str, str]) -> None:
     _keep(unit, offer, {USED: dict(used)})
 
 
-def _told(offer: Request) -> Mapping[str, Any]:
+def _resolution(offer: Request) -> Mapping[str, Any]:
     return offer.resolution or {}
 
 
 def _keep(unit: RunUnit, offer: Request, more: Mapping[str, object]) -> None:
-    unit.requests.settle(replace(offer, resolution={**_told(offer), **more}))
+    unit.requests.settle(replace(offer, resolution={**_resolution(offer), **more}))

@@ -104,7 +104,7 @@ class AgentContextFiles:
 
     def read(self, name: str, context: ToolContext) -> str | None:
         """The text that counts for the user of the run, or what the run itself has proposed."""
-        with _told(), self.units.read() as unit:
+        with _as_tool_errors(), self.units.read() as unit:
             return _seen(_task(unit, name, context))
 
     def write(self, name: str, content: str, context: ToolContext) -> str:
@@ -122,7 +122,7 @@ class AgentContextFiles:
         return self._change(name, make, context)
 
     def _change(self, name: str, make: _Make, context: ToolContext) -> str:
-        with _told(), self._one_at_a_time:
+        with _as_tool_errors(), self._one_at_a_time:
             try:
                 return self._insist(name, make, context)
             except (ToolError, Unavailable):
@@ -276,7 +276,7 @@ def _soul_locked(why: str) -> Rejected:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_tool_errors() -> Iterator[None]:
     """Have a model told what went wrong."""
     try:
         yield

@@ -49,19 +49,21 @@ class EvolutionRecord:
         with self.units.read() as unit:
             require_agent(unit, agent_id)
             places = unit.evolution.page(agent_id, request, kinds=kinds)
-            found = [_told(unit, principal, agent_id, place) for place in places.items]
+            found = [_entry_at(unit, principal, agent_id, place) for place in places.items]
         effort = Effort(PAGE_STEPS)
         return Page(
-            items=tuple(told(effort) for told in found if told is not None),
+            items=tuple(make(effort) for make in found if make is not None),
             next_cursor=places.next_cursor,
         )
 
 
 # Makes the entry once nothing is read any more: comparing texts takes time that no unit is held for.
-_Told = Callable[[Effort], Entry]
+_MakeEntry = Callable[[Effort], Entry]
 
 
-def _told(unit: EvolutionUnit, principal: Principal, agent_id: str, place: Place) -> _Told | None:
+def _entry_at(
+    unit: EvolutionUnit, principal: Principal, agent_id: str, place: Place
+) -> _MakeEntry | None:
     """What lies at a place; None where it cannot be read, or this reader may not know of it."""
     try:
         return _READ[place.kind](unit, principal, agent_id, place)
@@ -69,7 +71,7 @@ def _told(unit: EvolutionUnit, principal: Principal, agent_id: str, place: Place
         return None
 
 
-def _soul(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _Told | None:
+def _soul(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
     file = unit.agents.file(agent_id, SOUL, version=place.number)
     if file is None:
         return None
@@ -79,7 +81,7 @@ def _soul(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _To
     )
 
 
-def _proposal(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _Told | None:
+def _proposal(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
     proposal = unit.proposals.get(place.id)
     if proposal is None:
         return None
@@ -95,17 +97,17 @@ def _text(unit: EvolutionUnit, agent_id: str, version: int) -> str | None:
     return None if file is None else file.content
 
 
-def _nudge(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _Told | None:
+def _nudge(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _MakeEntry | None:
     event = unit.evolution.event(place.number)
     return None if event is None else lambda _: Nudged(event=event)
 
 
-def _offer(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _Told | None:
+def _offer(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _MakeEntry | None:
     offer = unit.requests.get(place.id)
     return None if offer is None else lambda _: OfferMade(offer=offer)
 
 
-def _skill(unit: EvolutionUnit, principal: Principal, _: str, place: Place) -> _Told | None:
+def _skill(unit: EvolutionUnit, principal: Principal, _: str, place: Place) -> _MakeEntry | None:
     skill = unit.skills.get(place.id)
     version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
     if skill is None or version is None or not knows(unit, skill, principal):
@@ -114,7 +116,7 @@ def _skill(unit: EvolutionUnit, principal: Principal, _: str, place: Place) -> _
     return lambda _: SkillMade(skill=skill, version=version, is_new=before is None)
 
 
-_Read = Callable[[EvolutionUnit, Principal, str, Place], _Told | None]
+_Read = Callable[[EvolutionUnit, Principal, str, Place], _MakeEntry | None]
 _READ: Final[Mapping[EntryKind, _Read]] = {
     EntryKind.SOUL_VERSION: _soul,
     EntryKind.PROPOSAL: _proposal,

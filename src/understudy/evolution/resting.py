@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from understudy.evolution.suggestions import Standing
+from understudy.evolution.suggestions import SuggestionState
 from understudy.evolution.usage_rules import WINDOW_MS, group_of, same_subject
 
 # After somebody has decided, the same is not said again for so long.
@@ -14,7 +14,7 @@ COOLDOWN_MS: Final = WINDOW_MS
 class Resting:
     """Finds out whether something waits for a decision, or had one not long ago."""
 
-    def __init__(self, made: Iterable[Standing], *, now_ms: int) -> None:
+    def __init__(self, made: Iterable[SuggestionState], *, now_ms: int) -> None:
         self._subjects: dict[tuple[str, str], list[str]] = defaultdict(list)
         for each in made:
             if _rests(each, now_ms=now_ms):
@@ -26,5 +26,5 @@ class Resting:
         return any(same_subject(rule, subject, each) for each in near)
 
 
-def _rests(made: Standing, *, now_ms: int) -> bool:
+def _rests(made: SuggestionState, *, now_ms: int) -> bool:
     return made.is_open or (made.decided_at_ms or made.at_ms) + COOLDOWN_MS > now_ms

@@ -33,7 +33,7 @@ class SoulLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class SoulDelta:
     """What a write would change, in lines and as a share; of nothing there is no share."""
 
     lines: int
@@ -58,7 +58,7 @@ def check_soul(
     check_persons_soul(new, limits=limits, secrets=secrets)
     _check_identity(new, current or "", identity or "")
     for before in dict.fromkeys((current or "", at_start or "")):
-        _check_change(change_of(new, before), limits.max_change)
+        _check_change(delta_of(new, before), limits.max_change)
 
 
 def check_persons_soul(
@@ -70,12 +70,12 @@ def check_persons_soul(
     check_safe(new, secrets, code="soul_unsafe")
 
 
-def change_of(new: str, current: str) -> Change:
+def delta_of(new: str, current: str) -> SoulDelta:
     """How many lines differ, wherever they stand, and which part that is; blank ones do not count."""
     was, becomes = Counter(_lines(current)), Counter(_lines(new))
     lines = max((was - becomes).total(), (becomes - was).total())
     most = max(was.total(), becomes.total(), 1)
-    return Change(lines=lines, share=lines / most if was else 0.0)
+    return SoulDelta(lines=lines, share=lines / most if was else 0.0)
 
 
 def _check_size(new: str, limit: int) -> None:
@@ -115,15 +115,15 @@ def _named(field: Field) -> str:
     return f"line {field.line} sets the agent's {field.kind}"
 
 
-def _check_change(change: Change, most: float) -> None:
-    if change.lines > FREE_LINES and change.share > most:
+def _check_change(delta: SoulDelta, most: float) -> None:
+    if delta.lines > FREE_LINES and delta.share > most:
         raise Rejected(
             "soul_change_too_large",
             domain="evolution",
-            detail=f"this would change {_percent(change.share)}% of {SOUL}. In one run at most "
+            detail=f"this would change {_percent(delta.share)}% of {SOUL}. In one run at most "
             f"{_percent(most)}% of it may change; {FREE_LINES} lines may always. Change part of it "
             "with edit_file, and leave the rest as it is",
-            params={"changed": round(change.share, 3), "limit": most},
+            params={"changed": round(delta.share, 3), "limit": most},
         )
 
 

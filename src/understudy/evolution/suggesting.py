@@ -103,11 +103,11 @@ class Suggester:
 
     def _chosen(self, unit: SuggestionUnit) -> tuple[Suggestion, ...]:
         """What is to be suggested, as far as there is room for more."""
-        standing = unit.suggestions.standing()
-        room = min(MOST_AT_ONCE, MOST_OPEN - sum(each.is_open for each in standing))
+        states = unit.suggestions.states()
+        room = min(MOST_AT_ONCE, MOST_OPEN - sum(each.is_open for each in states))
         if room <= 0:
             return ()
-        resting = Resting(standing, now_ms=self.clock.now_ms())
+        resting = Resting(states, now_ms=self.clock.now_ms())
         wanted = (each for each in self._found(unit, resting) if self._is_new(unit, each))
         return tuple(islice(wanted, room))
 

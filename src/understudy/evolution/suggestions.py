@@ -33,7 +33,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SuggestionState:
     """What became of a suggestion."""
 
     rule: str
@@ -47,7 +47,7 @@ class Standing:
 class SuggestionStore(Protocol):
     """What was suggested, and what runs did."""
 
-    def standing(self) -> tuple[Standing, ...]:
+    def states(self) -> tuple[SuggestionState, ...]:
         """What became of all that was suggested and is not forgotten."""
         ...
 

@@ -35,7 +35,7 @@ CHANGED: Final = "the definition changed, or was taken back, while the replay we
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ReplayState:
     """A replay as it is, with the case that is next."""
 
     cases: tuple[ReplayCase, ...]
@@ -120,19 +120,19 @@ class ReplayWorker:
         with self.units.read() as unit:
             return [it for it in unit.rollout_trials.pending(limit=BATCH) if it.cases]
 
-    def _look(self, trial_id: str) -> Standing | None:
+    def _look(self, trial_id: str) -> ReplayState | None:
         with self.units.read() as unit:
             trial = unit.rollout_trials.get(trial_id)
             if trial is None or trial.state is not TrialState.PENDING:
                 return None
-            standing = Standing(
+            state = ReplayState(
                 cases=unit.replay_cases.of_trial(trial_id),
                 is_current=is_about(trial, unit.rollouts.get(trial.skill_name)),
                 ended=None,
                 rules=self.rules_of(unit),
             )
-            case = standing.next
-            return standing if case is None else replace(standing, ended=_ended(unit, case))
+            case = state.next
+            return state if case is None else replace(state, ended=_ended(unit, case))
 
     async def _judged(
         self, case: ReplayCase, ended: tuple[EndedRun, EndedRun, EndedRun], rules: JudgeRules

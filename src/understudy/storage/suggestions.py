@@ -9,7 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from understudy.evolution.sequences import MAX_READ
-from understudy.evolution.suggestions import Made, Standing
+from understudy.evolution.suggestions import Made, SuggestionState
 from understudy.runs.model import RunStatus
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import (
@@ -38,10 +38,10 @@ class SqlSuggestions:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def standing(self) -> tuple[Standing, ...]:
+    def states(self) -> tuple[SuggestionState, ...]:
         """What became of all that was suggested and is not forgotten."""
         rows = self._connection.execute(_STANDING).mappings()
-        return tuple(Standing(**row) for row in rows)
+        return tuple(SuggestionState(**row) for row in rows)
 
     def put(self, made: Made) -> None:
         """Keep it, in place of an earlier one about the same."""

@@ -3,12 +3,12 @@
 import pytest
 
 from understudy.evolution.resting import COOLDOWN_MS, Resting
-from understudy.evolution.suggestions import Standing
+from understudy.evolution.suggestions import SuggestionState
 
 NOW = 1_700_000_000_000
 
 
-def standing(**fields: object) -> Standing:
+def state(**fields: object) -> SuggestionState:
     values: dict[str, object] = {
         "rule": "unused",
         "subject": "skl_1",
@@ -16,7 +16,7 @@ def standing(**fields: object) -> Standing:
         "is_open": False,
         "decided_at_ms": None,
     }
-    return Standing(**(values | fields))  # type: ignore[arg-type]
+    return SuggestionState(**(values | fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def standing(**fields: object) -> Standing:
 def test_the_same_rests_until_some_time_after_a_decision(
     fields: dict[str, object], later_ms: int, rests: bool
 ) -> None:
-    resting = Resting([standing(**fields)], now_ms=NOW + later_ms)
+    resting = Resting([state(**fields)], now_ms=NOW + later_ms)
 
     assert resting.has("unused", "skl_1") is rests
     assert not resting.has("unused", "skl_2")

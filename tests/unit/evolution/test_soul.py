@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.effort import takes_under
 from understudy.core.errors import Invalid, LimitExceeded, Rejected, UnderstudyError, Unsafe
-from understudy.evolution.soul import FREE_LINES, MAX_BYTES, SoulLimits, change_of, check_soul
+from understudy.evolution.soul import FREE_LINES, MAX_BYTES, SoulLimits, check_soul, delta_of
 from understudy.learnings.guard import Guard
 
 CALM = "Speak calmly. Prefer short sentences.\nUse plain words.\n"
@@ -222,7 +222,7 @@ def test_order_and_blank_lines_are_no_change() -> None:
     before = lines(50)
     after = "\n\n".join(reversed(before.splitlines()))
 
-    assert change_of(after, before).lines == 0
+    assert delta_of(after, before).lines == 0
     check_soul(after, current=before, identity=None)
 
 
