@@ -10,12 +10,12 @@ from tests.support.factories import ALICE, NOW, make_session
 from tests.support.mounted import Scenery
 from tests.support.rolled_out import NAME
 from tests.support.together import together
+from understudy.core.clock import shown_time
 from understudy.core.errors import NotFound
 from understudy.core.page import PageRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Candidate, CapturePath
-from understudy.rollout.caveats import day_of
 from understudy.rollout.expiring import REASON, ExpiredSources
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import SqlUnits
@@ -72,7 +72,7 @@ def test_that_it_will_end_is_told_in_every_stage(lasting: Lasting) -> None:
     for stage in (Stage.DRAFT, Stage.CANARY, Stage.ACTIVE):
         [caveat] = lasting.hand.bring_to(stage).warnings
         assert (caveat.code, caveat.pointer) == ("source_ends", "/source_learning_id")
-        assert day_of(ENDS) in caveat.message
+        assert shown_time(ENDS) in caveat.message
         lasting.hand.rollouts.revoke(ALICE, NAME)
         assert lasting.hand.get().warnings == ()
 

@@ -1,6 +1,7 @@
 """Time as integer milliseconds, from one replaceable clock."""
 
 import time
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 DAY_MS: Final = 24 * 3600 * 1000
@@ -19,3 +20,11 @@ class SystemClock:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+
+def shown_time(at_ms: int) -> str:
+    """A time as people read it; what is beyond all calendars is at their end."""
+    try:
+        return f"{datetime.fromtimestamp(at_ms / 1000, tz=UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "9999-12-31"

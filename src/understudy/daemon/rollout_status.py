@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.clock import DAY_MS, Clock
+from understudy.core.clock import DAY_MS, Clock, shown_time
 from understudy.daemon.health import warning
-from understudy.rollout.caveats import day_of
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper, Trouble, TroubleCode
 from understudy.rollout.ports import RolloutUnits
@@ -154,7 +153,7 @@ def _warning(trouble: Mapping[str, Any]) -> dict[str, Any]:
 
 def _flag(flagged: Mapping[str, Any]) -> dict[str, Any]:
     message, action = FLAGS[flagged["code"]]
-    name, ends = flagged["name"], day_of(flagged.get("ends_at_ms", 0))
+    name, ends = flagged["name"], shown_time(flagged.get("ends_at_ms", 0))
     return warning(
         "info",
         flagged["code"],

@@ -5,8 +5,8 @@ Tools and routes come and go with the daemon's settings, so it is looked at when
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
+from understudy.core.clock import shown_time
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.rollout.model import Definition, Rollout
 from understudy.rollout.source_ends import HasSources
@@ -70,16 +70,8 @@ def source_caveats(unit: HasSources, rollout: Rollout) -> tuple[Caveat, ...]:
     ends_at_ms = unit.rollout_sources.end_of(rollout.source_learning_id)
     if ends_at_ms is None:
         return ()
-    message = f"its learning ends on {day_of(ends_at_ms)}, and the skill is taken back then"
+    message = f"its learning ends on {shown_time(ends_at_ms)}, and the skill is taken back then"
     return (Caveat(code="source_ends", message=message, pointer="/source_learning_id"),)
-
-
-def day_of(at_ms: int) -> str:
-    """A time as people read it; what is beyond all calendars is at their end."""
-    try:
-        return f"{datetime.fromtimestamp(at_ms / 1000, tz=UTC):%Y-%m-%d %H:%M} UTC"
-    except (ValueError, OverflowError, OSError):
-        return "9999-12-31"
 
 
 def _both(definition: Definition) -> Iterator[Caveat]:

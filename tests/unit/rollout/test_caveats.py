@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.rollout_records import make_definition
-from understudy.rollout.caveats import NO_CAVEATS, Caveats, day_of
+from understudy.rollout.caveats import NO_CAVEATS, Caveats
 
 CAVEATS = Caveats(tool_names=lambda: ("shell", "read_file"), has_route=lambda name: name == "main")
 
@@ -46,8 +46,3 @@ def test_who_knows_no_tools_says_nothing_of_them() -> None:
     runtime = replace(definition.runtime, allowed_tools=("no_such",), provider="nope")
 
     assert NO_CAVEATS(replace(definition, runtime=runtime)) == ()
-
-
-def test_a_day_is_told_however_far_away_it_is() -> None:
-    assert day_of(1_786_000_000_000) == "2026-08-06 07:06 UTC"
-    assert day_of(2**62) == "9999-12-31"
