@@ -16,7 +16,7 @@ from tests.support.skill_store import make_skill
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.errors import Conflict, NotFound, Rejected
 from understudy.core.page import PageRequest
-from understudy.daemon.skill_status import SkillStatus
+from understudy.daemon.skill_status import SkillReport
 from understudy.rollout.carrying_out import offered_from
 from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
@@ -301,7 +301,7 @@ class TestNames:
         assert scenery.origins() == ["promoted"]
         assert listed(scenery) == [NAME]
         scenery.check_agreement()
-        look = SkillStatus(scenery.units, scenery.local.catalogue, tuple, tuple, scenery.promoted)
+        look = SkillReport(scenery.units, scenery.local.catalogue, tuple, tuple, scenery.promoted)
         assert [it["code"] for it in look(in_full=True)["local_warnings"]] == ["name_promoted"]
 
     @pytest.mark.parametrize("root", ["named", "skills"])

@@ -21,7 +21,7 @@ from tests.support.skill_store import (
 from understudy.core.errors import DamagedRecord, Invalid, NotFound, Rejected, UnderstudyError
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal
-from understudy.daemon.skill_status import SkillStatus as StatusOfSkills
+from understudy.daemon.skill_status import SkillReport
 from understudy.skills.access import Reason
 from understudy.skills.bundle import Bundle
 from understudy.skills.filters import EVERYTHING, SkillFilter
@@ -390,9 +390,7 @@ class TestDamage:
         self, damaged: SkillShop
     ) -> None:
         damaged.put_local("weekly")
-        status = StatusOfSkills(
-            damaged.units, damaged.local.catalogue, tuple, damaged.checks.damaged
-        )
+        status = SkillReport(damaged.units, damaged.local.catalogue, tuple, damaged.checks.damaged)
         with pytest.raises(DamagedRecord):
             damaged.library.get(ANN, "weekly")
 

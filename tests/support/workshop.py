@@ -120,7 +120,7 @@ class Workshop:
     def __post_init__(self) -> None:
         self.slots = Slots(self.settings.max_active_steps)
         self.providers = Routes(self.settings)
-        self.routes = ConfiguredRoutes(self.settings, self.providers)
+        self.routes = ConfiguredRoutes(self.providers)
         reader, writer = ReadFile(self.context_files), WriteFile(self.context_files)
         self.registry = ToolRegistry([reader, writer, ListFiles(), *self.tools])
         self.intake = RunIntake(

@@ -66,7 +66,8 @@ class Changes:
         if after.status is not before.status:
             changed = replace(changed, stage_began_at_ms=self.now_ms)
         self.unit.rollouts.update(changed, expected_revision=before.revision)
-        if _tried(before) != _tried(changed):
+        if (before.is_live, before.tried) != (changed.is_live, changed.tried):
+            # Trials of what it was go on for nothing.
             self.unit.afterwards(partial(self.stop_trials, changed.skill_name))
         self.note(event, before, changed, **about)
         return changed
@@ -145,8 +146,3 @@ class ChangeMaker:
             listeners=self.listeners,
             stop_trials=self.stop_trials,
         )
-
-
-def _tried(rollout: Rollout) -> tuple[bool, int, str]:
-    """What trials are about: they go on for nothing once it is otherwise."""
-    return rollout.is_live, rollout.attempt, rollout.fingerprint

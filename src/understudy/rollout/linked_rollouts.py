@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
 from understudy.core.principal import Principal
 from understudy.learnings.events import Told
@@ -10,10 +10,8 @@ from understudy.learnings.model import Learning
 from understudy.learnings.ports import LearningUnit
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.lookup import lock_to_revoke
+from understudy.rollout.ports import as_rollout_unit
 from understudy.rollout.revoking import revoke
-
-if TYPE_CHECKING:
-    from understudy.rollout.ports import RolloutUnit
 
 REASON: Final = "its source learning is no longer in force"
 
@@ -26,8 +24,7 @@ class LinkedRollouts:
 
     def __call__(self, unit: LearningUnit, by: Principal, learning: Learning) -> Sequence[Told]:
         """Revoke what hangs on a learning; answers what is to be told of it at the end."""
-        # Units hold the stores of everything; the learning plane just does not know of this one.
-        ours = cast("RolloutUnit", unit)
+        ours = as_rollout_unit(unit)
         # By its name alone: a record that is damaged keeps no learning in force.
         name = ours.rollouts.live_name_of(learning.learning_id)
         found = None if name is None else lock_to_revoke(ours, name)

@@ -1,6 +1,7 @@
-"""A rollout by its name; where its record is damaged, what is left of it."""
+"""A rollout by its name, and what speaks for it; where its record is damaged, what is left of it."""
 
 from understudy.core.errors import DamagedRecord
+from understudy.rollout.counting import Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.refusals import no_rollout
@@ -12,6 +13,11 @@ def require_rollout(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -
     if rollout is None:
         raise no_rollout(skill_name)
     return rollout
+
+
+def sums_of_one(unit: RolloutUnit, rollout: Rollout) -> Sums:
+    """What speaks for its current definition."""
+    return unit.rollouts.sums_of([rollout])[rollout.skill_name]
 
 
 def lock_to_revoke(unit: RolloutUnit, skill_name: str) -> Rollout | None:

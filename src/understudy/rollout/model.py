@@ -146,6 +146,11 @@ class Rollout:
         return self.definition.fingerprint
 
     @property
+    def tried(self) -> tuple[int, str]:
+        """What trials and evidence are about: one definition, in one attempt."""
+        return self.attempt, self.fingerprint
+
+    @property
     def is_flagged(self) -> bool:
         """Whether somebody should look at it: it is held on its way, or was demoted."""
         return (self.held_reason is not None and self.is_live) or self.is_demoted

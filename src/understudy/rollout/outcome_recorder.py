@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 import structlog
 
@@ -13,9 +13,10 @@ from understudy.core.principal import DAEMON
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.evidence import carried_out_for
 from understudy.rollout.holding import hold_for_review
+from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.rollout.outcome import Outcome, SkillUse, UseOutcome, outcome_of
-from understudy.rollout.ports import PolicyOf, RolloutUnit, RolloutUnits
+from understudy.rollout.ports import PolicyOf, RolloutUnit, RolloutUnits, as_rollout_unit
 from understudy.rollout.results import Execution, record_executed
 from understudy.rollout.revoking import demote
 from understudy.rollout.stages import Stage
@@ -52,8 +53,7 @@ class OutcomeRecorder:
 
     def ended(self, unit: RunUnit, run: Run) -> None:
         """Have the uses of a run noted once its end stands."""
-        # Whoever ends a run has all stores of the daemon.
-        own = cast("RolloutUnit", unit)
+        own = as_rollout_unit(unit)
         for run_id in _concerned(own, run):
             own.afterwards(partial(self._settle_now, run_id))
 
@@ -118,7 +118,7 @@ class OutcomeRecorder:
         """Take back what does worse than it did, or at least have somebody look at it."""
         if rollout.held_reason is not None:
             return
-        watch = watch_of(unit, rollout)
+        watch = watch_of(unit, rollout, sums_of_one(unit, rollout))
         found = worse(watch)
         if found is None:
             return

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, cast
 
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.ports import LearningUnit
@@ -14,7 +14,7 @@ from understudy.rollout.replay_case import ReplayCaseStore
 from understudy.rollout.source_ends import SourceStore
 from understudy.rollout.stages import Stage
 from understudy.rollout.trial import TrialStore
-from understudy.sessions.ports import Units
+from understudy.sessions.ports import SessionUnit, Units
 from understudy.skills.ports import SkillUnit
 
 
@@ -179,6 +179,15 @@ class RolloutUnit(LearningUnit, SkillUnit, Protocol):
 
 
 RolloutUnits = Units[RolloutUnit]
+
+
+def as_rollout_unit(unit: SessionUnit) -> RolloutUnit:
+    """The same transaction, with the stores of rollouts.
+
+    Every unit of the daemon holds the stores of everything; those who call us from beneath just
+    do not know of these.
+    """
+    return cast("RolloutUnit", unit)
 
 
 class Rules(Protocol):

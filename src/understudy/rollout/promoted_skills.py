@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import Final
 
 from understudy.core.clock import Clock
 from understudy.rollout.carrying_out import loaded_from, offered_from
@@ -11,7 +11,7 @@ from understudy.rollout.drift import require_in_place
 from understudy.rollout.files import bundle_of, said_in
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.ports import Mark, RolloutUnit
+from understudy.rollout.ports import Mark, RolloutUnit, as_rollout_unit
 from understudy.rollout.repair import Repair
 from understudy.rollout.source_ends import SourceEnds
 from understudy.rollout.stages import Stage
@@ -78,7 +78,7 @@ class PromotedSkills:
 
     def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
         """What a session may know of: by its learning scopes, and chosen for it."""
-        own = _own(unit)
+        own = as_rollout_unit(unit)
         return tuple(
             replace(offered_from(rollout), unusable=self._unusable(rollout))
             for rollout in self._known(own)
@@ -88,7 +88,7 @@ class PromotedSkills:
 
     def load(self, unit: SkillUnit, one: Offered) -> Loaded:
         """A skill exactly as its record says; refused where its files say anything else."""
-        own = _own(unit)
+        own = as_rollout_unit(unit)
         rollout = own.rollouts.get(one.slug)
         if rollout is None or not self._is_up(own, rollout):
             raise denials.not_found(one.slug)
@@ -98,7 +98,7 @@ class PromotedSkills:
 
     def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
         """What people may know of: those in force."""
-        active = (it for it in self._known(_own(unit)) if it.status is Stage.ACTIVE)
+        active = (it for it in self._known(as_rollout_unit(unit)) if it.status is Stage.ACTIVE)
         return [self._shelf(rollout) for rollout in active]
 
     def is_name(self, ref: str) -> bool:
@@ -107,7 +107,7 @@ class PromotedSkills:
 
     def has(self, unit: SkillUnit, name: str) -> bool:
         """Whether a rollout that is not revoked, in whatever stage, can be taken for it."""
-        return _own(unit).rollouts.live_called(name) is not None
+        return as_rollout_unit(unit).rollouts.live_called(name) is not None
 
     def _known(self, unit: RolloutUnit) -> Iterator[Rollout]:
         marks = unit.rollouts.stamp(self._chosen.keys())
@@ -155,11 +155,6 @@ def record_of(rollout: Rollout) -> Skill:
         frontmatter=said_in(definition),
         context=definition.runtime.context,
     )
-
-
-def _own(unit: SkillUnit) -> RolloutUnit:
-    # Units hold the stores of everything; the catalogue just does not know of this one.
-    return cast("RolloutUnit", unit)
 
 
 def _in_scope(unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:

@@ -7,9 +7,10 @@ from understudy.learnings.ending import require_learning
 from understudy.learnings.model import Learning
 from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
+from understudy.rollout.counting import Sums
 from understudy.rollout.guards import GUARDS, Case, missing
 from understudy.rollout.holding import end_with_attempt
-from understudy.rollout.lookup import get_or_revoked_remnant
+from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
 from understudy.rollout.model import Definition, EventName, Rollout
 from understudy.rollout.ports import IsTaken, RolloutUnit, Rules
 from understudy.rollout.replay_standing import NO_REPLAYS, replay_standing
@@ -145,12 +146,11 @@ class Promoting:
         )
 
     def _case(self, rollout: Rollout) -> Case:
-        return case_of(self.unit, rollout, self.rules)
+        return case_of(self.unit, rollout, self.rules, sums_of_one(self.unit, rollout))
 
 
-def case_of(unit: RolloutUnit, rollout: Rollout, rules: Rules) -> Case:
+def case_of(unit: RolloutUnit, rollout: Rollout, rules: Rules, sums: Sums) -> Case:
     """A rollout with everything that its guards look at."""
-    sums = unit.rollouts.sums_of([rollout])[rollout.skill_name]
     counts = sums.under(executed_only=rules.require_executed_evidence)
     replays = replay_standing(unit, rollout) if rules.require_replay else NO_REPLAYS
     return Case(rollout=rollout, counts=counts, rules=rules, replays=replays)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 import structlog
 
@@ -15,11 +15,11 @@ from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.rollout.measuring import EndedRun, Measuring, read_ended
-from understudy.rollout.ports import RolloutUnit, RolloutUnits
+from understudy.rollout.ports import RolloutUnit, RolloutUnits, as_rollout_unit
 from understudy.rollout.replay_case import ReplayCase
 from understudy.rollout.replay_judge import JudgeRules, ReplayJudge
 from understudy.rollout.replay_report import CaseReport, ReplayReport, report_json
-from understudy.rollout.replaying import Replaying, is_about
+from understudy.rollout.replaying import Replaying
 from understudy.rollout.trial import BATCH, Trial, TrialState
 from understudy.rollout.trial_runs import is_of_trial
 from understudy.runs.lifecycle import TERMINAL
@@ -127,7 +127,7 @@ class ReplayWorker:
                 return None
             state = ReplayState(
                 cases=unit.replay_cases.of_trial(trial_id),
-                is_current=is_about(trial, unit.rollouts.get(trial.skill_name)),
+                is_current=trial.is_about(unit.rollouts.get(trial.skill_name)),
                 ended=None,
                 rules=self.rules_of(unit),
             )
@@ -182,8 +182,7 @@ class ReplayNews:
     def ended(self, unit: RunUnit, run: Run) -> None:
         """Told in the transaction that ends a run."""
         if is_of_trial(run):
-            # Whoever ends a run has all stores of the daemon.
-            cast("RolloutUnit", unit).afterwards(partial(self.bell.ring, TOPIC))
+            as_rollout_unit(unit).afterwards(partial(self.bell.ring, TOPIC))
 
 
 def _ended(unit: RolloutUnit, case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:

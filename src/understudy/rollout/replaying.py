@@ -57,7 +57,7 @@ class Replaying:
             held = unit.rollout_trials.get(trial.trial_id, lock=True)
             current = _case(unit, case)
             is_open = held is not None and held.state is TrialState.PENDING
-            if rollout is None or not is_open or current.is_begun or not is_about(trial, rollout):
+            if rollout is None or not is_open or current.is_begun or not trial.is_about(rollout):
                 raise _TooLate
             recorded = require_run(unit, case.recorded_run_id)
             self._open(unit, owner, rollout, (current, recorded), folders)
@@ -119,13 +119,6 @@ class Replaying:
 
 class _TooLate(Exception):
     """Somebody else began the case, ended the trial, or changed the definition."""
-
-
-def is_about(trial: Trial, rollout: Rollout | None) -> bool:
-    """Whether a rollout is still what a trial is about."""
-    if rollout is None or not rollout.is_live:
-        return False
-    return (rollout.attempt, rollout.fingerprint) == (trial.attempt, trial.fingerprint)
 
 
 def _cases(

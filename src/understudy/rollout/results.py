@@ -83,7 +83,7 @@ def record_executed(changes: Changes, seen: Rollout, execution: Execution) -> Ro
     speaks for anything.
     """
     rollout = require_rollout(changes.unit, seen.skill_name, lock=True)
-    is_current = (rollout.attempt, rollout.fingerprint) == (seen.attempt, seen.fingerprint)
+    is_current = rollout.tried == seen.tried
     is_open = rollout.is_live and _fits(rollout, execution.kind)
     is_new = not execution.is_moot and not _is_counted(changes.unit, rollout, execution)
     if not (is_current and is_open and is_new):

@@ -1,6 +1,6 @@
 """Use cases of rollouts: promote, show, take evidence, hold, take back, and roll back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,7 +11,7 @@ from understudy.learnings.guard import NO_LITERALS, Guard
 from understudy.rollout import holding, refusals
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
 from understudy.rollout.changes import ChangeMaker, Changes
-from understudy.rollout.counting import Counts
+from understudy.rollout.counting import Counts, Sums
 from understudy.rollout.definition import Promotion, check_definition
 from understudy.rollout.guards import Reason, missing
 from understudy.rollout.lookup import lock_to_revoke, require_rollout
@@ -94,7 +94,8 @@ class RolloutService:
         """Rollouts by name."""
         with self.units.read() as unit:
             found = unit.rollouts.page(request, narrowed=narrowed)
-            items = _counted(unit, found.items, most=SHOWN_IN_LIST)
+            sums = unit.rollouts.sums_of(found.items)
+            items = _counted(unit, found.items, sums, most=SHOWN_IN_LIST)
         return Page(items=tuple(items), next_cursor=found.next_cursor)
 
     def events(self, skill_name: str, request: PageRequest) -> Page[LifecycleEvent]:
@@ -206,16 +207,18 @@ class RolloutService:
 
     def _detail(self, unit: RolloutUnit, rollout: Rollout) -> Detail:
         rules = self.policy_of(unit)
-        (told,) = _counted(unit, [rollout], most=SHOWN)
+        sums = unit.rollouts.sums_of([rollout])
+        (told,) = _counted(unit, [rollout], sums, most=SHOWN)
+        own = sums[rollout.skill_name]
         return Detail(
             record=told.record,
             counts=told.counts,
             verifier_run_ids=told.verifier_run_ids,
             evidence=told.evidence,
             events=told.events,
-            uses=uses_of(unit, rollout, rules),
+            uses=uses_of(unit, rollout, rules, own),
             next=NEXT.get(rollout.status),
-            missing=_missing(unit, rollout, rules),
+            missing=_missing(unit, rollout, rules, own),
             warnings=(*self.caveats(rollout.definition), *source_caveats(unit, rollout)),
         )
 
@@ -225,14 +228,17 @@ class RolloutService:
         return given
 
 
-def _missing(unit: RolloutUnit, rollout: Rollout, rules: Rules) -> tuple[Reason, ...]:
+def _missing(unit: RolloutUnit, rollout: Rollout, rules: Rules, sums: Sums) -> tuple[Reason, ...]:
     target = NEXT.get(rollout.status)
-    return () if target is None else missing(rollout.status, target, case_of(unit, rollout, rules))
+    if target is None:
+        return ()
+    return missing(rollout.status, target, case_of(unit, rollout, rules, sums))
 
 
-def _counted(unit: RolloutUnit, rollouts: Sequence[Rollout], *, most: int) -> list[Counted]:
+def _counted(
+    unit: RolloutUnit, rollouts: Sequence[Rollout], sums: Mapping[str, Sums], *, most: int
+) -> list[Counted]:
     """What is told of each rollout in whatever form; as many statements for many as for one."""
-    sums = unit.rollouts.sums_of(rollouts)
     verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)
     evidence = unit.rollouts.newest_evidence(rollouts, limit=most)
     events = unit.rollouts.recent_events([it.skill_name for it in rollouts], limit=most)

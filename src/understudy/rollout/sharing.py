@@ -4,6 +4,8 @@ import hmac
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.rollout.counting import Sums
+from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import Rollout
 from understudy.rollout.ports import PolicyOf, RolloutUnit
 from understudy.rollout.stages import Stage
@@ -33,11 +35,9 @@ def share_of(rollout: Rollout, canary_share_percent: int) -> int:
     return canary_share_percent if is_tried else 0
 
 
-def has_failed(unit: RolloutUnit, rollout: Rollout) -> bool:
+def has_failed(rollout: Rollout, sums: Sums) -> bool:
     """Whether a canary goes no further in this attempt, so that nothing is learned by trying it."""
-    if rollout.status is not Stage.CANARY:
-        return False
-    return unit.rollouts.sums_of([rollout])[rollout.skill_name].every.canary_failure_count > 0
+    return rollout.status is Stage.CANARY and sums.every.canary_failure_count > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,9 @@ class CanaryShare:
         if session is None:
             return False
         percent = share_of(rollout, self.policy_of(unit).canary_share_percent)
-        return _is_drawn(unit, rollout, session, percent) and not has_failed(unit, rollout)
+        if not _is_drawn(unit, rollout, session, percent):
+            return False
+        return not has_failed(rollout, sums_of_one(unit, rollout))
 
 
 def _is_drawn(unit: RolloutUnit, rollout: Rollout, session: Session, percent: int) -> bool:

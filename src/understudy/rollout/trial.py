@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from understudy.core.page import Page, PageRequest
-from understudy.rollout.model import EvidenceKind
+from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.sessions.model import JsonObject
 
 # How many of those that are under way are looked at in one go.
@@ -45,6 +45,15 @@ class Trial:
     ended_at_ms: int | None = None
     # The commit that the workspace stood at when it began; None where it has none.
     workspace_digest: str | None = None
+
+    @property
+    def tried(self) -> tuple[int, str]:
+        """The attempt and the definition that it is about."""
+        return self.attempt, self.fingerprint
+
+    def is_about(self, rollout: Rollout | None) -> bool:
+        """Whether a rollout is still what is tried."""
+        return rollout is not None and rollout.is_live and rollout.tried == self.tried
 
 
 class TrialStore(Protocol):

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
 
 import structlog
 
@@ -20,9 +19,9 @@ from understudy.rollout.evidence import SPEAKING, Shown, shown_by
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import RolloutUnit, RolloutUnits
+from understudy.rollout.ports import RolloutUnit, RolloutUnits, as_rollout_unit
 from understudy.rollout.replay_case import ReplayCase
-from understudy.rollout.replaying import Replaying, is_about
+from understudy.rollout.replaying import Replaying
 from understudy.rollout.results import Execution, record_executed
 from understudy.rollout.trial import BATCH, Trial, TrialState
 from understudy.rollout.trial_runs import TrialInput, TrialPlace, TrialRuns
@@ -92,8 +91,7 @@ class TrialService:
         """Have the trial of a run settled once the end of the run stands."""
         if run.trial_id is None or run.skill_fingerprint is None:
             return
-        # Whoever ends a run has all stores of the daemon.
-        own = cast("RolloutUnit", unit)
+        own = as_rollout_unit(unit)
         # Even one that cannot be read is no reason not to end.
         with suppress(DamagedRecord):
             if own.rollout_trials.of_run(run.run_id) is not None:
@@ -205,8 +203,7 @@ def _task(rollout: Rollout, params: Params) -> str:
 
 def _marker_before(unit: RolloutUnit, rollout: Rollout) -> str:
     """What was expected of this very definition last; "" where nothing was."""
-    about = rollout.skill_name, rollout.attempt, rollout.fingerprint
-    return unit.rollout_trials.newest_marker(*about)
+    return unit.rollout_trials.newest_marker(rollout.skill_name, *rollout.tried)
 
 
 def _outcome(unit: RolloutUnit, run_id: str, marker: str) -> tuple[Run | None, Shown | None]:
@@ -232,7 +229,7 @@ def _reason(run: Run | None, shown: Shown, uncounted: str | None) -> str | None:
 def _is_moot(unit: RolloutUnit, trial: Trial) -> bool:
     """Whether a trial can no longer count for anything."""
     try:
-        return not is_about(trial, unit.rollouts.get(trial.skill_name))
+        return not trial.is_about(unit.rollouts.get(trial.skill_name))
     except DamagedRecord:
         # Nobody can tell; it may be mended.
         return False
@@ -240,8 +237,7 @@ def _is_moot(unit: RolloutUnit, trial: Trial) -> bool:
 
 def _uncounted_because(trial: Trial, rollout: Rollout | None, run: Run | None) -> str | None:
     """Why what a trial showed is no evidence; None when it is."""
-    tried = (trial.attempt, trial.fingerprint)
-    if rollout is None or (rollout.attempt, rollout.fingerprint) != tried:
+    if rollout is None or rollout.tried != trial.tried:
         return "not counted: the definition changed while the trial went on"
     if trial.kind not in KINDS.get(rollout.status, ()):
         return f"not counted: the rollout is {rollout.status} by now"

@@ -72,24 +72,18 @@ def kind_of(rollout: Rollout, wish: TrialWish) -> EvidenceKind:
 def lock_unchanged(unit: RolloutUnit, seen: Rollout) -> Rollout:
     """The rollout, held until the unit ends; a `Conflict` when it is no longer what was seen."""
     rollout = unit.rollouts.get(seen.skill_name, lock=True)
-    if rollout is None or _tried(rollout) != _tried(seen):
+    # Evidence may come in meanwhile.
+    if rollout is None or (rollout.status, rollout.tried) != (seen.status, seen.tried):
         raise refusals.changed_meanwhile(seen.skill_name)
     return rollout
 
 
 def check_room(unit: RolloutUnit, rollout: Rollout) -> None:
     """Refuse more trials of a definition than may go on at once."""
-    under_way = unit.rollout_trials.count_pending(
-        rollout.skill_name, rollout.attempt, rollout.fingerprint
-    )
+    under_way = unit.rollout_trials.count_pending(rollout.skill_name, *rollout.tried)
     if under_way >= MAX_PENDING:
         raise trial_refusals.too_many(rollout.skill_name, MAX_PENDING)
 
 
 def _marker(markers: Markers, marker: str | None, pointer: str) -> str | None:
     return None if marker is None else markers.check(marker, pointer)
-
-
-def _tried(rollout: Rollout) -> tuple[int, str, Stage]:
-    """What a trial is about; evidence may come in meanwhile."""
-    return rollout.attempt, rollout.fingerprint, rollout.status

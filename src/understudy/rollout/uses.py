@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from understudy.rollout.confidence import Tally
+from understudy.rollout.counting import Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts, tally_of
 from understudy.rollout.ports import RolloutUnit, Rules
@@ -24,13 +25,13 @@ class Uses:
     recent: Tally
 
 
-def uses_of(unit: RolloutUnit, rollout: Rollout, rules: Rules) -> Uses:
+def uses_of(unit: RolloutUnit, rollout: Rollout, rules: Rules, sums: Sums) -> Uses:
     """The figures of a rollout as they stand."""
     counts = unit.rollout_outcomes.counts(rollout.skill_name, rollout.fingerprint)
-    watch = watch_of(unit, rollout)
+    watch = watch_of(unit, rollout, sums)
     return Uses(
         offered_percent=0
-        if has_failed(unit, rollout)
+        if has_failed(rollout, sums)
         else share_of(rollout, rules.canary_share_percent),
         canary=counts.get(Stage.CANARY, OutcomeCounts()),
         active=counts.get(Stage.ACTIVE, OutcomeCounts()),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.rollout.confidence import Tally, is_worse, wilson_interval, wilson_lower_bound
-from understudy.rollout.counting import Counts
+from understudy.rollout.counting import Counts, Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import Outcome, UseOutcome, tally_of
 from understudy.rollout.ports import RolloutUnit
@@ -168,10 +168,9 @@ def _is_below(recent: Tally, baseline: Tally | None) -> bool:
     return is_worse(recent, baseline)
 
 
-def watch_of(unit: RolloutUnit, rollout: Rollout) -> Watch:
-    """What is known of the current definition of a rollout."""
+def watch_of(unit: RolloutUnit, rollout: Rollout, sums: Sums) -> Watch:
+    """What is known of the current definition of a rollout, of which so much was counted."""
     about = (rollout.skill_name, rollout.fingerprint, Stage.ACTIVE)
-    sums = unit.rollouts.sums_of([rollout])[rollout.skill_name]
     every, tried = _of_canary(sums.every), _of_canary(sums.executed)
     return Watch(
         tried=tried,
