@@ -37,12 +37,14 @@ class Agent:
     version: int = 1
 
 
+SOUL: Final = "SOUL.md"
+IDENTITY: Final = "IDENTITY.md"
 # As long as it says something, an agent is being set up.
 BOOTSTRAP: Final = "BOOTSTRAP.md"
 # The files an agent's instructions are made of, in the order the prompt shows them.
 CONTEXT_FILES: Final = (
-    "SOUL.md",
-    "IDENTITY.md",
+    SOUL,
+    IDENTITY,
     "AGENTS.md",
     "USER.md",
     "USER_PREDEFINED.md",

@@ -8,6 +8,7 @@ from understudy.cli import screen
 from understudy.cli.hints import understudy
 from understudy.cli.output import STEP_HINTS, note
 from understudy.cli.screen import Rows, visible
+from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
     from understudy.wire.rollouts import (
@@ -29,11 +30,6 @@ HELD: Final = "held: "
 MOST_EVIDENCE: Final = 20
 
 
-def short(fingerprint: str) -> str:
-    """As much of a fingerprint as people need to recognise it."""
-    return fingerprint[:12]
-
-
 def rows(rollouts: Iterable["RolloutSummary"]) -> Rows:
     """Rollouts for a table."""
     return [
@@ -42,7 +38,7 @@ def rows(rollouts: Iterable["RolloutSummary"]) -> Rows:
             _stage(each),
             each.successful_run_count,
             f"{each.canary_success_count}/{each.canary_success_count + each.canary_failure_count}",
-            short(each.definition_fingerprint),
+            short_digest(each.definition_fingerprint),
             screen.ago(each.updated_at_ms),
             visible(each.description),
         )
@@ -95,7 +91,9 @@ def next_words(view: "RolloutView") -> str | None:
 
 def tell(view: "RolloutView") -> None:
     """Say in short where a rollout stands after a change."""
-    note(f"{view.skill_name} is {_stage(view)}, fingerprint {short(view.definition_fingerprint)}")
+    note(
+        f"{view.skill_name} is {_stage(view)}, fingerprint {short_digest(view.definition_fingerprint)}"
+    )
     if view.held_reason is not None:
         note(f"  {HELD}{visible(view.held_reason)}")
     elif view.next is not None:
@@ -147,7 +145,7 @@ def history_rows(snapshots: Iterable["SnapshotView"]) -> Rows:
             each.number,
             screen.ago(each.recorded_at_ms),
             each.status,
-            short(each.definition_fingerprint),
+            short_digest(each.definition_fingerprint),
             each.source_learning_id,
             visible(each.description),
         )
@@ -162,7 +160,7 @@ def trial_rows(trials: Iterable["TrialView"]) -> Rows:
             each.trial_id,
             "replay" if each.cases else each.kind,
             each.state,
-            short(each.definition_fingerprint),
+            short_digest(each.definition_fingerprint),
             each.run_id,
             screen.ago(each.created_at_ms),
             visible(each.reason or ""),

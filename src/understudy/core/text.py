@@ -1,10 +1,14 @@
 """Small rules about text that several rooms share."""
 
+from collections.abc import Iterator
 from typing import Final
 
 ELLIPSIS: Final = "…"
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 PREVIEW_CHARS: Final = 160
+DIGEST_CHARS: Final = 12
+# To bring marks into order takes the square of their number, so no more than this are looked at.
+PIECE_CHARS: Final = 256
 # Scripts without blanks between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer; to stand
 # in a class of characters.
 UNSPACED: Final = (
@@ -17,6 +21,16 @@ def preview(text: str, limit: int = PREVIEW_CHARS) -> str:
     """The first `limit` characters of the trimmed text, marked when something was cut."""
     trimmed = text.strip()
     return trimmed if len(trimmed) <= limit else trimmed[:limit] + ELLIPSIS
+
+
+def short_digest(digest: str) -> str:
+    """As much of a digest as people need to recognise it, marked when something was cut."""
+    return digest if len(digest) <= DIGEST_CHARS else digest[:DIGEST_CHARS] + ELLIPSIS
+
+
+def short_pieces(text: str) -> Iterator[str]:
+    """A text in pieces that can be brought into a normal form without effort."""
+    return (text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS))
 
 
 def printable(text: str) -> str:

@@ -14,18 +14,17 @@ from understudy.agents.keeping import (
     number_of,
     stored_version,
 )
-from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
+from understudy.agents.model import BOOTSTRAP, IDENTITY, SOUL, Agent, ContextFile
 from understudy.agents.overlay import PER_USER
 from understudy.agents.switches import soul_locks
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, DamagedRecord, Rejected, Unavailable, UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
-from understudy.evolution.names import locked_name
+from understudy.evolution.names import MAX_PATH_CHARS, locked_name
 from understudy.evolution.proposals import Proposal, ProposalUnit
 from understudy.evolution.proposing import Wish, draft_of, propose, supersede
 from understudy.evolution.run_settings import settings_in
-from understudy.evolution.soul import SOUL
 from understudy.evolution.soul_start import soul_at_start
 from understudy.runs.ports import RunUnit
 from understudy.sessions.ports import Units
@@ -34,8 +33,6 @@ from understudy.skills.refused import record_refusal
 from understudy.tools.base import ToolContext, ToolError
 from understudy.tools.context_files import Change
 
-IDENTITY: Final = "IDENTITY.md"
-MAX_PATH_CHARS: Final = 16_384
 # How often a change is made anew because somebody else was faster.
 TRIES: Final = 4
 UNCHANGED: Final = "nothing changed: {name} is like that already"
@@ -99,7 +96,6 @@ class AgentContextFiles:
 
     def named(self, path: str, workspace: Path) -> str | None:
         """The context file that a path means, however it is spelled."""
-        # The tools take no path that is nearly as long.
         return locked_name(path, workspace) if len(path) <= MAX_PATH_CHARS else None
 
     def read(self, name: str, context: ToolContext) -> str | None:

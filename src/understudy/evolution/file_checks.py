@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from itertools import islice
 
+from understudy.agents.model import SOUL
 from understudy.core.errors import LimitExceeded, Unsafe
 from understudy.evolution.imitation import imitating_lines
 from understudy.evolution.safety import MAX_FINDINGS, check_safe, wrong
 from understudy.evolution.soul import (
     MAX_BYTES,
-    SOUL,
     SoulLimits,
     check_persons_soul,
     check_soul,

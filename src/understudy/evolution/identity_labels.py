@@ -25,7 +25,7 @@ from understudy.evolution.identity_words import (
     WAYS,
 )
 from understudy.evolution.reading import plain, word_line
-from understudy.learnings.wording import UNSPACED
+from understudy.learnings.wording import HAN_AND_KANA
 
 
 class Kind(StrEnum):
@@ -56,7 +56,7 @@ MAX_SIGNS: Final = 6
 _IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]{2,}\](?=\s*\S)")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SIGN: Final = re.compile(r"[^\w\s'\u2019]")
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
 # At the head of a line: numbers and letters that count.
 _COUNTING: Final = re.compile(r"\d+|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]")
 _STUCK: Final = re.compile(r"\d+(?=[^\W\d])")
@@ -90,7 +90,7 @@ def label_of(text: str, *, is_heading: bool = False) -> Label | None:
     words = _words(_IN_BRACKETS.sub(" ", text)) or _words(text)
     if not words or len(words) > MAX_WORDS:
         return None
-    if any(_UNSPACED.search(word) for word in words):
+    if any(_HAN_OR_KANA.search(word) for word in words):
         return _chinese("".join(words)) or _chinese_heading(text, is_heading=is_heading)
     return next(chain(_spaced(words, is_heading=is_heading), _spelled(words)), None)
 

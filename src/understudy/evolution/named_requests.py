@@ -13,7 +13,7 @@ from understudy.evolution.request_grammar import NOTHING, Grammar, signs
 from understudy.evolution.request_vietnamese import VIETNAMESE
 from understudy.evolution.requests import asks_for
 from understudy.evolution.wording import MAX_CHARS
-from understudy.learnings.wording import UNSPACED
+from understudy.learnings.wording import HAN_AND_KANA
 
 # What a polite question is about is always at hand: a skill by name, or the one just spoken of.
 _AT_HAND: Final = re.compile("")
@@ -79,7 +79,7 @@ DELETING_NAMED: Final = (
     (CHINESE, (f"{_SHANCHU}{{name}}", f"(?:把|将|將){{name}}{_SHANCHU}")),
 )
 # No name of a file or folder, nor part of another.
-_PART: Final = rf"[^\W{UNSPACED}]"
+_PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _AS_WRITTEN: Final = rf"(?<!{_PART})(?<![/\\.~-]){{}}(?!{_PART}|[/\\-]|\.\w)"
 _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
 

@@ -16,6 +16,8 @@ from understudy.evolution.reading import plain
 
 # A name may be encoded more than once.
 MAX_DECODINGS: Final = 3
+# The tools take no path that is nearly as long.
+MAX_PATH_CHARS: Final = 16_384
 # No system takes a longer one; it is still read as text.
 MAX_REAL_CHARS: Final = 4096
 

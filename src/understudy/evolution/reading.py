@@ -5,18 +5,17 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from understudy.core.text import short_pieces
 from understudy.core.unseen import is_unseen
 from understudy.guard.folding import folded, in_latin
-from understudy.learnings.wording import UNSPACED
+from understudy.learnings.wording import HAN_AND_KANA
 
-# To bring marks into order takes the square of their number, so no more than this are looked at.
-_CHUNK: Final = 256
 _WORD: Final = re.compile(r"\S+")
 # Where a clause may end; of a run of them one is kept.
 _ENDS: Final = frozenset(",.;:!\n\u2026\u3002\u3001")
 _APOSTROPHES: Final = frozenset("'\u2019\u02bc")
 _CLAUSES: Final = re.compile(r" ?,[ ,]*")
-_APART: Final = re.compile(f"[{UNSPACED}]")
+_APART: Final = re.compile(f"[{HAN_AND_KANA}]")
 
 
 def plain(text: str) -> str:
@@ -51,9 +50,8 @@ def _seen(text: str) -> str:
 
 
 def _one_form(word: re.Match[str]) -> str:
-    pieces = (word[0][at : at + _CHUNK] for at in range(0, len(word[0]), _CHUNK))
     # Again behind the case: folding it can leave marks apart from their letters.
-    return "".join(_nfkc(_nfkc(piece).casefold()) for piece in pieces)
+    return "".join(_nfkc(_nfkc(piece).casefold()) for piece in short_pieces(word[0]))
 
 
 def _nfkc(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.agents.model import SOUL
 from understudy.agents.ports import require_agent
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
@@ -19,7 +20,6 @@ from understudy.evolution.record import (
     SoulProposed,
     SoulWritten,
 )
-from understudy.evolution.soul import SOUL
 from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
 from understudy.sessions.ports import Units
 from understudy.skills.checks import knows

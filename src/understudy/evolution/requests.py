@@ -14,12 +14,12 @@ from understudy.evolution.request_english import ENGLISH
 from understudy.evolution.request_grammar import JOINT, Grammar
 from understudy.evolution.request_places import beginnings, endings, places_before
 from understudy.evolution.request_vietnamese import VIETNAMESE
-from understudy.learnings.wording import UNSPACED
+from understudy.learnings.wording import HAN_AND_KANA
 
 GRAMMARS: Final = (ENGLISH, VIETNAMESE, CHINESE)
 MAX_SENTENCE_CHARS: Final = 400
 
-_IN_ONE: Final = re.compile(rf"(?<=[{UNSPACED},]) | (?=[{UNSPACED},])")
+_IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
 # The dot of a file's name, which ends no clause.
 _FILE_DOT: Final = re.compile(
     r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"

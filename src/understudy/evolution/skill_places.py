@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from understudy.evolution.names import folded_parts, places_meant
+from understudy.evolution.names import MAX_PATH_CHARS, folded_parts, places_meant
 from understudy.skills.limits import MANIFEST
 from understudy.skills.local_roots import Root
 
-# The tools take no path that is nearly as long.
-MAX_PATH_CHARS: Final = 16_384
 _MANIFEST: Final = MANIFEST.casefold()
 
 

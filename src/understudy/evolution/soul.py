@@ -7,6 +7,7 @@ from itertools import islice
 from math import ceil
 from typing import Final
 
+from understudy.agents.model import IDENTITY, SOUL
 from understudy.core.errors import Invalid, LimitExceeded, Rejected
 from understudy.evolution.identity import Field, fields_of
 from understudy.evolution.reading import plain
@@ -14,7 +15,6 @@ from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
 from understudy.learnings.guard import NO_LITERALS, Guard
 from understudy.learnings.sentences import sentences
 
-SOUL: Final = "SOUL.md"
 MAX_BYTES: Final = 16 * 1024
 # The share of it that one run may change.
 MAX_CHANGE: Final = 0.4
@@ -106,7 +106,7 @@ def _check_identity(new: str, current: str, identity: str) -> None:
         raise Invalid(
             "soul_identity",
             domain="evolution",
-            detail=f"{errors[0].detail}: {SOUL} is how you speak, IDENTITY.md is who you are",
+            detail=f"{errors[0].detail}: {SOUL} is how you speak, {IDENTITY} is who you are",
             errors=errors,
         )
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from understudy.agents.model import ContextFile
+from understudy.agents.model import SOUL, ContextFile
 from understudy.evolution.run_settings import settings_in
-from understudy.evolution.soul import SOUL
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.learnings.wording import UNSPACED
+from understudy.learnings.wording import HAN_AND_KANA
 
 # A token that is only words around one sign.
 _GLUED_COLON: Final = (
@@ -68,7 +68,7 @@ DELIMITERS: Final = (
         patterns=(
             re.compile(r"(?<= )=(?= )|(?<=[^\W_])=(?= )|(?<= )=(?=[^\W_])"),
             re.compile(_GLUED_EQUALS),
-            re.compile(rf"(?<=[{UNSPACED}])=(?=[^\s=])"),
+            re.compile(rf"(?<=[{HAN_AND_KANA}])=(?=[^\s=])"),
         ),
     ),
     Delimiter(
@@ -76,7 +76,7 @@ DELIMITERS: Final = (
             # Not between numbers, however they are set apart.
             re.compile(r"(?!(?<=\d): \d)(?!(?<=\d ): \d)(?<!:):(?= )"),
             re.compile(_GLUED_COLON),
-            re.compile(rf"(?<=[{UNSPACED}]):(?=\w)|(?<=\w):(?=[{UNSPACED}])"),
+            re.compile(rf"(?<=[{HAN_AND_KANA}]):(?=\w)|(?<=\w):(?=[{HAN_AND_KANA}])"),
         ),
         no_subject=_HEADERS,
     ),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from understudy.learnings.wording import UNSPACED
+from understudy.learnings.wording import HAN_AND_KANA
 
 Span = tuple[int, int]
 
@@ -54,7 +54,7 @@ _INLINE: Final = (
 # In marks, so few words without a colon are a name or a term, and nobody's sentence.
 NAME_WORDS: Final = 2
 NAME_SIGNS: Final = 6
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -100,5 +100,5 @@ def _between_marks(text: str) -> Iterator[Span]:
 
 def _is_name(said: str) -> bool:
     has_colon = ":" in said or "\uff1a" in said
-    is_short = len(said.split()) <= NAME_WORDS and len(_UNSPACED.findall(said)) <= NAME_SIGNS
+    is_short = len(said.split()) <= NAME_WORDS and len(_HAN_OR_KANA.findall(said)) <= NAME_SIGNS
     return is_short and not has_colon

@@ -5,9 +5,9 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-# Scripts that put no blanks between words.
-UNSPACED: Final = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
-_BETWEEN_UNSPACED: Final = re.compile(rf"(?<=[{UNSPACED}]) (?=[{UNSPACED}])")
+# Chinese and Japanese, to stand in a class of characters: they put no blanks between words.
+HAN_AND_KANA: Final = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
+_BETWEEN_HAN_AND_KANA: Final = re.compile(rf"(?<=[{HAN_AND_KANA}]) (?=[{HAN_AND_KANA}])")
 _ENDS: Final = " .;,:!?\u2026\u3002\u3001"
 # One way to say that something is not so: the denial stands behind what ties, where it is part of
 # the value.
@@ -26,8 +26,8 @@ _COMPARING: Final = "<>≤≥≠"
 _SIGNS: Final = frozenset("+#-" + _UNITS + _COMPARING)
 _APART: Final = re.compile(rf"(?<=[{_MONEY}]) (?=\d)|(?<=\d) (?=[{_UNITS}])")
 _WORD: Final = re.compile(
-    rf"[{UNSPACED}]+"
-    rf"|(?:(?<!\S)-(?=[\d{_MONEY}]))?(?:[{_MONEY}](?=\d))?[^\s+#{_UNITS}{_COMPARING}{UNSPACED}-]+"
+    rf"[{HAN_AND_KANA}]+"
+    rf"|(?:(?<!\S)-(?=[\d{_MONEY}]))?(?:[{_MONEY}](?=\d))?[^\s+#{_UNITS}{_COMPARING}{HAN_AND_KANA}-]+"
     rf"(?:[+#]{{1,2}}(?!\S)|(?<=\d)[{_UNITS}])?"
     rf"|[{_COMPARING}](?=\s?[-{_MONEY}]?\d)|(?<=\s)[{_COMPARING}](?=\s)"
 )
@@ -37,7 +37,7 @@ _JOINTS: Final = "./:@-"
 _HIDDEN: Final = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"
 _TO_HIDDEN: Final = str.maketrans(_JOINTS, _HIDDEN)
 _FROM_HIDDEN: Final = str.maketrans(_HIDDEN, _JOINTS)
-_PART: Final = rf"[^\W{UNSPACED}]"
+_PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _NAME: Final = rf"{_PART}+(?:-{_PART}+)*+"
 _JOINED: Final = re.compile(
     rf"(?:(?<!\S)/)?(?<!{_PART})(?<!{_PART}-){_NAME}(?:[./:@]{{1,3}}{_NAME})++|(?<!\S)/{_NAME}|\d+(?:-\d+)++"
@@ -49,7 +49,7 @@ def plain(text: str) -> str:
     # Chinese writes no blank behind its colon.
     one_form = unicodedata.normalize("NFKC", text.replace("\uff1a", ": ")).casefold()
     line = " ".join(unicodedata.normalize("NFKC", one_form).split()).strip(_ENDS)
-    line = _APART.sub("", _BETWEEN_UNSPACED.sub("", line))
+    line = _APART.sub("", _BETWEEN_HAN_AND_KANA.sub("", line))
     for said, meant in _COMPARISONS:
         line = line.replace(said, meant)
     for denial, meant in _DENIALS:

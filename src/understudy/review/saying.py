@@ -39,7 +39,7 @@ _CLOSED: Final = re.compile(
     r"|(?:again|already|always|currently|indeed|now|nowadays|please|thanks|thank|today|too|merci|maintenant|nhé|ạ|了|哦|啊)(?!\w))"
 )  # fmt: skip
 # Scripts that are written without blanks, where a word ends nowhere in particular.
-_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_ENDS_NOWHERE: Final = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def is_said_exactly(sentence: str, text: str) -> bool:
@@ -100,12 +100,12 @@ def _occurrences(wanted: str, text: str) -> Iterator[int]:
 
 def _goes_on(beyond: str, edge: str) -> bool:
     """Whether a word or a number goes on beyond its edge."""
-    if not edge.isalnum() or _UNSPACED.match(edge):
+    if not edge.isalnum() or _ENDS_NOWHERE.match(edge):
         return False
     nearest = beyond[:1]
     if nearest and nearest in _INNER:
         nearest = beyond[1:2]
-    return nearest.isalnum() and not _UNSPACED.match(nearest)
+    return nearest.isalnum() and not _ENDS_NOWHERE.match(nearest)
 
 
 def _in_order(terms: Sequence[str], sentence: str, between: frozenset[str]) -> bool:

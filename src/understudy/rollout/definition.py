@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import FieldError
 from understudy.core.unseen import hidden_in
 from understudy.learnings.guard import Guard
-from understudy.rollout.model import PROFILE, Definition
+from understudy.rollout.model import Definition
 from understudy.rollout.refusals import bad_definition, secret_definition
 from understudy.rollout.stages import Stage
 from understudy.skills.catalogue import BASE_DIR
@@ -89,7 +90,7 @@ def check_definition(wanted: Promotion, guard: Guard) -> Definition:
             allowed_tools=tool_names(tuple(wanted.allowed_tools)),
             blocked_tools=tool_names(tuple(wanted.blocked_tools)),
             context=SkillContext.FORK,
-            agent_profile=PROFILE,
+            agent_profile=VERIFICATION_AGENT_ID,
             provider=lines["provider"],
             model=lines["model"],
             fallback_model=lines["fallback_model"],
@@ -136,8 +137,8 @@ _RULES: Final[tuple[tuple[str, Callable[[Promotion], bool], str], ...]] = (
     ),
     (
         "agent_profile",
-        lambda it: _line(it.agent_profile) not in {None, PROFILE},
-        f"a promoted procedure runs with the agent profile {PROFILE}",
+        lambda it: _line(it.agent_profile) not in {None, VERIFICATION_AGENT_ID},
+        f"a promoted procedure runs with the agent profile {VERIFICATION_AGENT_ID}",
     ),
 )
 

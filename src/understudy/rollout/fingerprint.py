@@ -4,14 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from understudy.skills.runtime_settings import RuntimeSettings
 
 if TYPE_CHECKING:
     from understudy.rollout.model import Definition
-
-SHORT: Final = 12
 
 
 @lru_cache(maxsize=1024)
@@ -28,11 +26,6 @@ def fingerprint_of(definition: "Definition") -> str:
     for name, value in parts.items():
         whole.update(f"\0{name}\0{value or ''}".encode())
     return whole.hexdigest()
-
-
-def short(fingerprint: str) -> str:
-    """As much of a fingerprint as people need to recognise it."""
-    return f"{fingerprint[:SHORT]}…" if len(fingerprint) > SHORT else fingerprint
 
 
 def runtime_json(runtime: RuntimeSettings) -> dict[str, Any]:

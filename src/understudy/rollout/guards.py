@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.text import short_digest
 from understudy.rollout.counting import Counts
-from understudy.rollout.fingerprint import short
 from understudy.rollout.model import Rollout
 from understudy.rollout.ports import Rules
 from understudy.rollout.replay_standing import NO_REPLAYS, ReplayStanding
@@ -33,7 +33,7 @@ class Case:
     @property
     def definition(self) -> str:
         """Which definition it is about."""
-        return f"fingerprint {short(self.rollout.fingerprint)}"
+        return f"fingerprint {short_digest(self.rollout.fingerprint)}"
 
 
 Guard = Callable[[Case], Reason | None]

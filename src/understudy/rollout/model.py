@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.rollout.fingerprint import fingerprint_of
 from understudy.rollout.stages import LIVE, Stage
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 
 # Who carries a promoted skill out; there is no other choice.
-PROFILE: Final = "verification"
-FORKED: Final = RuntimeSettings(context=SkillContext.FORK, agent_profile=PROFILE)
+FORKED: Final = RuntimeSettings(context=SkillContext.FORK, agent_profile=VERIFICATION_AGENT_ID)
 
 
 class EvidenceKind(StrEnum):

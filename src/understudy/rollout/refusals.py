@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from understudy.core.errors import Conflict, FieldError, Invalid, NotFound
-from understudy.rollout.fingerprint import short
+from understudy.core.text import short_digest
 from understudy.rollout.guards import GUARDS, Reason
 from understudy.rollout.model import Rollout
 from understudy.rollout.stages import LIVE, Stage
@@ -84,7 +84,7 @@ def definition_is_fixed(rollout: Rollout) -> Conflict:
     return Conflict(
         "active_definition_change",
         domain="rollout",
-        detail=f"{rollout.skill_name} is active with fingerprint {short(rollout.fingerprint)};"
+        detail=f"{rollout.skill_name} is active with fingerprint {short_digest(rollout.fingerprint)};"
         " revoke it, and promote it again as a draft",
         params={"definition_fingerprint": rollout.fingerprint},
     )
@@ -161,7 +161,7 @@ def other_fingerprint(rollout: Rollout) -> Invalid:
         "fingerprint_mismatch",
         domain="rollout",
         pointer="/definition_fingerprint",
-        detail=f"the definition of {rollout.skill_name} is {short(rollout.fingerprint)} now",
+        detail=f"the definition of {rollout.skill_name} is {short_digest(rollout.fingerprint)} now",
     )
 
 
@@ -228,7 +228,7 @@ def not_executed(rollout: Rollout) -> Invalid:
         domain="rollout",
         pointer="/run_id",
         detail="the policy asks for executed evidence, and this run did not show by itself that"
-        f" {rollout.skill_name} with fingerprint {short(rollout.fingerprint)} works, since this"
+        f" {rollout.skill_name} with fingerprint {short_digest(rollout.fingerprint)} works, since this"
         " attempt or stage of it began; start a trial",
         params={"skill_name": rollout.skill_name},
     )

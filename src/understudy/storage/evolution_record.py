@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.agents.model import SOUL
 from understudy.core.page import Page, PageRequest
 from understudy.evolution.record import EntryKind, Place
-from understudy.evolution.soul import SOUL
 from understudy.sessions.journal import JournalEvent
 from understudy.storage.journal import event_of
 from understudy.storage.paging import select_page

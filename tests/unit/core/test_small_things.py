@@ -11,7 +11,7 @@ from understudy.core.clock import SystemClock
 from understudy.core.errors import Conflict, FieldError, Invalid, Rejected, StaleVersion
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.core.request import current_request_id
-from understudy.core.text import ELLIPSIS, PREVIEW_CHARS, preview
+from understudy.core.text import ELLIPSIS, PREVIEW_CHARS, preview, short_digest
 from understudy.testing.clock import FrozenClock
 
 
@@ -39,6 +39,11 @@ def test_a_preview_is_never_longer_than_the_limit_and_the_mark(text: str) -> Non
 )
 def test_each_role_includes_the_ones_before_it(role: Role, includes: set[Role]) -> None:
     assert {other for other in Role if role.includes(other)} == includes
+
+
+def test_people_are_shown_the_beginning_of_a_digest() -> None:
+    assert short_digest("0123456789abcdef") == "0123456789ab…"
+    assert short_digest("0123") == "0123"
 
 
 def test_a_missing_role_is_refused_in_words() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.rollout_records import make_definition
-from understudy.rollout.fingerprint import fingerprint_of, short
+from understudy.rollout.fingerprint import fingerprint_of
 from understudy.rollout.model import FORKED, Definition
 from understudy.skills.runtime_settings import RuntimeSettings
 
@@ -84,8 +84,3 @@ def test_words_do_not_move_from_one_field_into_the_next() -> None:
     one = make_definition(when_to_use="ab", version=None)
     other = make_definition(when_to_use="a", version="b")
     assert one.fingerprint != other.fingerprint
-
-
-def test_people_are_shown_the_beginning_of_it() -> None:
-    assert short("0123456789abcdef") == "0123456789ab…"
-    assert short("0123") == "0123"

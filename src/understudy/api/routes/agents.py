@@ -29,12 +29,12 @@ from understudy.wire.agents import (
     UpdateAgent,
     WriteFile,
 )
-from understudy.wire.base import Deleted, Items
+from understudy.wire.base import Deleted, Items, VersionNumber
 
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
 AgentId = Annotated[str, Path(description="id of the agent")]
 FileName = Annotated[str, Path(description="a context file, such as SOUL.md")]
-FileVersion = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of the version")]
+FileVersion = Annotated[VersionNumber, Path(description="number of the version")]
 ONE: Final = "/v1/agents/{agent_id}"
 FILE: Final = ONE + "/files/{name}"
 

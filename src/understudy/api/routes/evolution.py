@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
+from understudy.api.routes.agents import AgentId
 from understudy.api.views.evolution import entry_view
 from understudy.evolution import record
 from understudy.wire.base import Items
 from understudy.wire.evolution import EntryKind, EvolutionEntry
 
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
-AgentId = Annotated[str, Path(description="id of the agent")]
 
 
 @router.get("/v1/agents/{agent_id}/evolution", operation_id="agents.evolution")

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.routes.agents import AgentId
 from understudy.api.views.mailboxes import message_view
 from understudy.core.page import PageRequest
 from understudy.mailboxes.model import MessageStatus as DomainStatus
@@ -18,7 +19,6 @@ from understudy.wire.mailboxes import MessageStatus, MessageView, PostMessage
 
 router = APIRouter(tags=["mailboxes"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
-AgentId = Annotated[str, Path(description="id of the agent")]
 MessageId = Annotated[str, Path(description="id of the message")]
 Statuses = Annotated[list[MessageStatus] | None, Query(description="one or more")]
 OF_SESSION: Final = "/v1/mailboxes/{session_id}"

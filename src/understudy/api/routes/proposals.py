@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
+from understudy.api.routes.agents import AgentId
 from understudy.api.views.proposals import proposal_detail, proposal_view
 from understudy.evolution import proposals
 from understudy.wire.base import Items
@@ -18,7 +19,6 @@ from understudy.wire.proposals import (
 )
 
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
-AgentId = Annotated[str, Path(description="id of the agent")]
 ProposalId = Annotated[str, Path(description="id of the proposal")]
 ALL: Final = "/v1/agents/{agent_id}/proposals"
 ONE: Final = ALL + "/{proposal_id}"

@@ -29,13 +29,12 @@ from understudy.core.principal import Principal, Role
 from understudy.rollout.comparing import compared
 from understudy.rollout.service import Detail
 from understudy.wire import rollouts as wire
-from understudy.wire.base import Items
+from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollout_requests import PromoteSkill, RolloutReason, RolloutResult
 
 router = APIRouter(tags=["rollouts"], route_class=GatedRoute)
 SkillName = Annotated[str, InPath(description="name of the promoted skill")]
-MAX_NUMBER: Final = 2**31 - 1
-Number = Annotated[int | None, Query(ge=1, le=MAX_NUMBER)]
+Number = Annotated[VersionNumber | None, Query()]
 ALL: Final = "/v1/learning-skills"
 ONE: Final = ALL + "/{skill_name}"
 

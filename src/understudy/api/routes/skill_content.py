@@ -18,14 +18,12 @@ from understudy.api.views.skills import (
 from understudy.core.page import Page
 from understudy.skills.model import number_of
 from understudy.wire import skills as wire
-from understudy.wire.base import Items
+from understudy.wire.base import Items, VersionNumber
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
-MAX_VERSION: Final = 2**31 - 1
 InVersion = Annotated[
-    int | None, Query(ge=1, le=MAX_VERSION, description="which version; the current one if none")
+    VersionNumber | None, Query(description="which version; the current one if none")
 ]
-Number = Annotated[int, Query(ge=1, le=MAX_VERSION)]
 ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"application/zip": {}}, "description": "The archive"}
 }
@@ -46,8 +44,8 @@ def diff(
     skill_id: SkillRef,
     parts: Parts,
     caller: Caller,
-    old: Annotated[Number, Query(alias="from", description="the version to start from")],
-    new: Annotated[Number, Query(alias="to", description="the version to compare it with")],
+    old: Annotated[VersionNumber, Query(alias="from", description="the version to start from")],
+    new: Annotated[VersionNumber, Query(alias="to", description="the version to compare it with")],
 ) -> wire.SkillDiff:
     """What changed from one version to another, file by file."""
     return diff_view(parts.skill_library.diff(caller, skill_id, old, new), old, new)
