@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -114,10 +114,12 @@ def _stop_or_quit(stop: asyncio.Event) -> None:
 async def _start(daemon: Daemon) -> None:
     try:
         await daemon.start()
-    except (UnderstudyError, TimeoutError, *DATABASE_ERRORS) as problem:
-        if getattr(problem, "code", None) == "skill_storage_unavailable":
+    except UnderstudyError as problem:
+        if problem.code == "skill_storage_unavailable":
             raise CannotServe(f"the skills cannot be used: {scrub(str(problem))}") from None
-        raise CannotServe(f"the database cannot be used: {_reason(problem)}") from None
+        raise _no_database(problem) from None
+    except (TimeoutError, *DATABASE_ERRORS) as problem:
+        raise _no_database(problem) from None
 
 
 class _Server(uvicorn.Server):
@@ -138,13 +140,14 @@ def _open(settings: Settings) -> Daemon:
                 "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"
             )
     except (UnderstudyError, *DATABASE_ERRORS) as problem:
-        raise CannotServe(f"the database cannot be used: {_reason(problem)}") from None
+        raise _no_database(problem) from None
     return daemon
 
 
-def _reason(problem: BaseException) -> str:
+def _no_database(problem: BaseException) -> CannotServe:
     lines = str(problem.__cause__ or problem).strip().splitlines()
-    return scrub(lines[0] if lines else type(problem).__name__)
+    reason = scrub(lines[0] if lines else type(problem).__name__)
+    return CannotServe(f"the database cannot be used: {reason}")
 
 
 def _make_home(settings: Settings) -> None:
@@ -185,16 +188,13 @@ def _home_lock(settings: Settings) -> AbstractContextManager[object]:
 
 @contextmanager
 def _locked_home(settings: Settings) -> Iterator[None]:
-    try:
-        lock = HomeLock(settings.home)
-        lock.__enter__()
-    except HomeLocked:
-        raise CannotServe(
-            f"another daemon works in {settings.home}; stop it, or use another --home"
-        ) from None
-    except OSError as problem:
-        raise CannotServe(f"cannot lock {settings.home}: {problem.strerror}") from None
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(HomeLock(settings.home))
+        except HomeLocked:
+            raise CannotServe(
+                f"another daemon works in {settings.home}; stop it, or use another --home"
+            ) from None
+        except OSError as problem:
+            raise CannotServe(f"cannot lock {settings.home}: {problem.strerror}") from None
         yield
-    finally:
-        lock.__exit__(None, None, None)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal
 
 from understudy.core.tokens import estimate_tokens
 from understudy.evolution.nudges import nudge_text
@@ -30,11 +30,10 @@ class Cost:
 
 def _definition() -> str:
     """The tool as a provider is told of it."""
-    tool = SkillManage(cast("Any", None))
     function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(schema_of(tool)),
+        "name": SkillManage.name,
+        "description": SkillManage.description,
+        "parameters": dict(schema_of(SkillManage.parameters)),
     }
     return json.dumps({"type": "function", "function": function})
 

@@ -26,6 +26,19 @@ class Wish:
     base_version: int
     run_id: str
 
+    def is_that_of(self, proposal: Proposal) -> bool:
+        """Whether it was proposed already."""
+        return (proposal.run_id, proposal.content, proposal.base_version) == (
+            self.run_id,
+            self.content,
+            self.base_version,
+        )
+
+    def overtakes(self, proposal: Proposal) -> bool:
+        """Whether it takes the place of another one: a run has one at a time, and one that was
+        made from another version can no longer be approved."""
+        return proposal.run_id == self.run_id or proposal.base_version != self.base_version
+
 
 def draft_of(unit: ProposalUnit, agent_id: str, name: str, run_id: str) -> Proposal | None:
     """What a run has proposed for a file and nobody has decided: it goes on from there."""
@@ -36,25 +49,15 @@ def draft_of(unit: ProposalUnit, agent_id: str, name: str, run_id: str) -> Propo
 def propose(unit: ProposalUnit, clock: Clock, principal: Principal, wish: Wish) -> Proposal:
     """Have somebody decide; takes the place of what the same run proposed before."""
     now = clock.now_ms()
-    waiting = []
+    waiting = 0
     for each in unit.proposals.waiting(wish.agent_id, wish.name):
-        if (each.run_id, each.content, each.base_version) == (
-            wish.run_id,
-            wish.content,
-            wish.base_version,
-        ):
+        if wish.is_that_of(each):
             return each
-        # One that was made from another version can no longer be approved.
-        if each.run_id == wish.run_id or each.base_version != wish.base_version:
+        if wish.overtakes(each):
             supersede(unit, each, at_ms=now)
         else:
-            waiting.append(each)
-    if len(waiting) >= MAX_WAITING:
-        raise Conflict(
-            "proposals_full",
-            domain="evolution",
-            detail=f"{len(waiting)} proposals for {wish.name} wait already; nothing was proposed",
-        )
+            waiting += 1
+    _check_room(wish, waiting)
     proposal = Proposal(
         proposal_id=new_id("prp"),
         agent_id=wish.agent_id,
@@ -77,6 +80,15 @@ def propose(unit: ProposalUnit, clock: Clock, principal: Principal, wish: Wish) 
         )
     )
     return proposal
+
+
+def _check_room(wish: Wish, waiting: int) -> None:
+    if waiting >= MAX_WAITING:
+        raise Conflict(
+            "proposals_full",
+            domain="evolution",
+            detail=f"{waiting} proposals for {wish.name} wait already; nothing was proposed",
+        )
 
 
 def supersede(unit: ProposalUnit, proposal: Proposal, *, at_ms: int) -> None:

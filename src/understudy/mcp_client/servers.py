@@ -124,7 +124,7 @@ class McpServers:
 
 
 def _description(tool: Tool) -> dict[str, object]:
-    parameters: Mapping[str, Any] = schema_of(tool)
+    parameters: Mapping[str, Any] = schema_of(tool.parameters)
     return {
         "name": tool.name,
         "description": tool.description,

@@ -85,7 +85,7 @@ class Repair:
         with self._keeper.lock:
             marks = self._begin(by_force=False)
         for some in batches(tuple(marks.items()), TOGETHER):
-            self._bring_some(dict(some), by_force=False)
+            self._bring(dict(some), by_force=False)
 
     def keep_up(self) -> None:
         """Follow the records that changed since; quick, and never while a unit is open."""
@@ -134,26 +134,24 @@ class Repair:
         until = time.monotonic() + patience_s
         while self._late:
             some, *rest = batches(tuple(self._late.items()), TOGETHER)
-            self._bring_some(dict(some), by_force=True)
+            self._bring(dict(some), by_force=True)
             self._late = dict(chain.from_iterable(rest))
             if time.monotonic() >= until:
                 return
 
-    def _bring_some(self, marks: Mapping[str, Mark], *, by_force: bool) -> None:
-        with self._keeper.lock:
-            self._bring(marks, by_force=by_force)
-
     def _bring(self, marks: Mapping[str, Mark], *, by_force: bool) -> None:
-        # Read anew: what is no longer active, or comes from elsewhere, was followed when it changed.
-        with self._units.read() as unit:
-            found = {it.skill_name: it for it in unit.rollouts.several(marks.keys())}
-        for name, mark in marks.items():
-            rollout = found.get(name)
-            if rollout is None or rollout.status is Stage.ACTIVE:
-                folder = mark.source_learning_id if rollout is None else rollout.source_learning_id
-                self._keeper.bring(folder, rollout, by_force=by_force)
-        unread = frozenset(marks.keys() - found.keys())
-        self._unreadable = (self._unreadable - marks.keys()) | unread
+        with self._keeper.lock:
+            # Read anew: what is no longer active, or comes from elsewhere, was followed when it
+            # changed.
+            with self._units.read() as unit:
+                found = {it.skill_name: it for it in unit.rollouts.several(marks.keys())}
+            for name, mark in marks.items():
+                rollout = found.get(name)
+                if rollout is None or rollout.status is Stage.ACTIVE:
+                    source = mark if rollout is None else rollout
+                    self._keeper.bring(source.source_learning_id, rollout, by_force=by_force)
+            unread = frozenset(marks.keys() - found.keys())
+            self._unreadable = (self._unreadable - marks.keys()) | unread
 
     def _there(self) -> set[str]:
         try:

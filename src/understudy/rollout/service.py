@@ -1,6 +1,7 @@
 """Use cases of rollouts: promote, show, take evidence, hold, take back, and roll back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -131,16 +132,14 @@ class RolloutService:
         """Begin the rollout of a procedure, or move it on; the same again changes nothing."""
         definition = check_definition(wanted, self.guard)
         self.maker.mounts.check(definition)
-        with self.units.write() as unit:
-            changes = self.maker.within(unit, principal.actor)
+        with self._changing(principal) as changes:
             promoting = Promoting(
                 changes=changes,
                 by=principal,
-                rules=self.policy_of(unit),
+                rules=self.policy_of(changes.unit),
                 is_taken=self.is_taken,
             )
             rollout = promoting.promote(learning_id, definition, wanted.status)
-            changes.tell()
         return self._shown(rollout)
 
     def record_result(self, principal: Principal, skill_name: str, result: Result) -> Detail:
@@ -151,35 +150,30 @@ class RolloutService:
         def change(changes: Changes, rollout: Rollout) -> Rollout:
             return record(changes, rollout, checked, self.policy_of(changes.unit))
 
-        return self._change(principal.actor, skill_name, change)
+        return self._change(principal, skill_name, change)
 
     def hold(self, principal: Principal, skill_name: str, *, reason: str | None = None) -> Detail:
         """Let a rollout go no further for now."""
         given = self._reason(reason)
-        return self._change(principal.actor, skill_name, lambda c, it: holding.hold(c, it, given))
+        return self._change(principal, skill_name, lambda c, it: holding.hold(c, it, given))
 
     def release(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> Detail:
         """Let a held rollout go on."""
         given = self._reason(reason)
-        return self._change(
-            principal.actor, skill_name, lambda c, it: holding.release(c, it, given)
-        )
+        return self._change(principal, skill_name, lambda c, it: holding.release(c, it, given))
 
     def revoke(self, principal: Principal, skill_name: str, *, reason: str | None = None) -> Detail:
         """Take a skill back; one that was revoked before is refused."""
         given = self._reason(reason)
-
-        with self.units.write() as unit:
-            changes = self.maker.within(unit, principal.actor)
-            found = lock_to_revoke(unit, skill_name)
+        with self._changing(principal) as changes:
+            found = lock_to_revoke(changes.unit, skill_name)
             if found is None:
                 raise refusals.no_rollout(skill_name)
             if not found.is_live:
                 raise refusals.revoked_already(found)
             rollout = revoke(changes, found, given)
-            changes.tell()
         return self._shown(rollout)
 
     def rollback(
@@ -187,18 +181,22 @@ class RolloutService:
     ) -> Detail:
         """Have a revoked skill in force again, as it last was."""
         given = self._reason(reason)
-        with self.units.write() as unit:
-            changes = self.maker.within(unit, principal.actor)
+        with self._changing(principal) as changes:
             rollout = roll_back(changes, skill_name, given, is_taken=self.is_taken)
-            changes.tell()
         return self._shown(rollout)
 
-    def _change(self, actor: str, skill_name: str, change: Change) -> Detail:
-        with self.units.write() as unit:
-            changes = self.maker.within(unit, actor)
-            rollout = change(changes, require_rollout(unit, skill_name, lock=True))
-            changes.tell()
+    def _change(self, principal: Principal, skill_name: str, change: Change) -> Detail:
+        with self._changing(principal) as changes:
+            rollout = change(changes, require_rollout(changes.unit, skill_name, lock=True))
         return self._shown(rollout)
+
+    @contextmanager
+    def _changing(self, principal: Principal) -> Iterator[Changes]:
+        """Changes in a unit of their own, told at its end to all who are to hear of them."""
+        with self.units.write() as unit:
+            changes = self.maker.within(unit, principal.actor)
+            yield changes
+            changes.tell()
 
     def _shown(self, rollout: Rollout) -> Detail:
         """A rollout as it was just made, told once that stands, so that nobody waits for it."""

@@ -120,9 +120,9 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     return task.result()
 
 
-def schema_of(tool: Tool) -> Mapping[str, object]:
-    """The tool's parameters as the JSON schema that models are given."""
-    schema = tool.parameters.model_json_schema()
+def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
+    """What a tool takes, as the JSON schema that models are given."""
+    schema = parameters.model_json_schema()
     schema.pop("title", None)
     for part in schema.get("properties", {}).values():
         part.pop("title", None)

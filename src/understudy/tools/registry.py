@@ -26,7 +26,7 @@ class ToolRegistry:
         self._by_wire_name = {wire_name(name): name for name in self._tools}
         if len(self._by_wire_name) != len(tools):
             raise ValueError("two tools have the same name for models")
-        self._schemas = {tool.name: schema_of(tool) for tool in tools}
+        self._schemas = {tool.name: schema_of(tool.parameters) for tool in tools}
 
     def names(self) -> tuple[str, ...]:
         """Every tool's name, in the order they were given."""

@@ -36,7 +36,7 @@ def test_a_description_is_json_and_its_schema_is_made_once(registry: ToolRegistr
     assert first[0].keys() == {"name", "description", "effect", "approval", "parameters"}
     assert (first[1]["effect"], first[1]["approval"]) == ("idempotent", "never")
     assert first[0]["parameters"] is second[0]["parameters"] is registry.schema("read_file")
-    assert registry.schema("read_file") == schema_of(ReadFile())
+    assert registry.schema("read_file") == schema_of(ReadFile.parameters)
 
 
 def test_valid_arguments_become_the_tools_own_model(registry: ToolRegistry) -> None:

@@ -96,5 +96,5 @@ def tool_view(tool: Tool, *, enabled: bool) -> ToolView:
         effect=tool.effect.value,
         approval=tool.approval.value,
         enabled=enabled,
-        parameters=dict(schema_of(tool)),
+        parameters=dict(schema_of(tool.parameters)),
     )
