@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.conftest import House
-from tests.support.consenting import ACCEPT, DECLINE, Consenting, make_consenting
+from tests.support.consenting import ACCEPT, DECLINE, Consenting, consenting_in
 from tests.support.factories import make_agent, make_session
 from tests.support.skilled import ANN, BOB, LEARNER, OK_MD, ROOT, author
 from understudy.core.principal import Principal, Role
@@ -30,9 +30,8 @@ PUBLISH = call("publish_skill", {"path": "drafts/report"})
 
 @pytest.fixture
 async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
-    here = make_consenting(house.units, house.queued, settings, fake)
-    yield here
-    await here.skilled.shop.providers.close()
+    async with consenting_in(house, settings, fake) as here:
+        yield here
 
 
 def eager(here: Consenting) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.conftest import House
 from tests.contract.test_consent import CREATE, DELETE, OTHER, SLUG
-from tests.support.consenting import ACCEPT, DECLINE, Consenting, make_consenting
+from tests.support.consenting import ACCEPT, DECLINE, Consenting, consenting_in
 from tests.support.skilled import ANN, OK_MD, author
 from understudy.runs.requests import RequestState
 from understudy.settings import Settings
@@ -16,9 +16,8 @@ from understudy.testing.fake_model import FakeModel
 
 @pytest.fixture
 async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
-    here = make_consenting(house.units, house.queued, settings, fake)
-    yield here
-    await here.skilled.shop.providers.close()
+    async with consenting_in(house, settings, fake) as here:
+        yield here
 
 
 async def test_patching_needs_no_consent_and_deleting_does(here: Consenting) -> None:

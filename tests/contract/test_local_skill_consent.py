@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import House
-from tests.support.consenting import ACCEPT, DECLINE, Consenting, make_consenting
+from tests.support.consenting import ACCEPT, DECLINE, Consenting, consenting_in
 from tests.support.memories import system_text
 from tests.support.skilled import BOB, OK_MD
 from understudy.runs.requests import RequestState
@@ -25,9 +25,8 @@ def write(path: str = PATH) -> Answer:
 @pytest.fixture
 async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
     roots = roots_for(workspace=settings.workspace)
-    here = make_consenting(house.units, house.queued, settings, fake, roots)
-    yield here
-    await here.skilled.shop.providers.close()
+    async with consenting_in(house, settings, fake, roots) as here:
+        yield here
 
 
 async def prompt(here: Consenting, fake: FakeModel, **more: Any) -> str:
@@ -94,10 +93,8 @@ async def test_drafts_and_other_files_are_as_free_as_before(here: Consenting) ->
 async def test_where_no_folders_are_looked_into_nothing_is_asked(
     house: House, settings: Settings, fake: FakeModel
 ) -> None:
-    here = make_consenting(house.units, house.queued, settings, fake)
+    async with consenting_in(house, settings, fake) as here:
+        [told] = await here.told(write(), words="Tidy up.")
 
-    [told] = await here.told(write(), words="Tidy up.")
-    await here.skilled.shop.providers.close()
-
-    assert told.startswith("created")
-    assert here.offers() == ()
+        assert told.startswith("created")
+        assert here.offers() == ()

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from tests.contract.conftest import House
-from tests.support.consenting import ACCEPT, Consenting, make_consenting
+from tests.support.consenting import ACCEPT, Consenting, consenting_in
 from tests.support.factories import ADMIN, make_session
 from tests.support.scenes import play
 from tests.support.skilled import BOB, LEARNER, OK_MD
@@ -36,12 +36,11 @@ ASKING = "asking"
 
 @pytest.fixture
 async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
-    here = make_consenting(house.units, house.queued, settings, fake)
     rules = {"rules": [{"tool": "publish_skill", "decision": "ask"}]}
-    with house.units.write() as unit:
-        unit.sessions.add(make_session(ASKING, agent_id=LEARNER, permissions=rules))
-    yield here
-    await here.skilled.shop.providers.close()
+    async with consenting_in(house, settings, fake) as here:
+        with house.units.write() as unit:
+            unit.sessions.add(make_session(ASKING, agent_id=LEARNER, permissions=rules))
+        yield here
 
 
 async def waiting(here: Consenting) -> str:

@@ -1,9 +1,11 @@
 """A workshop with skills in which users must agree, and the desk at which they answer offers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.promoted import Queueing
 from tests.support.scenes import Line
 from tests.support.skilled import ANN, LEARNER, Skilled, make_skilled
 from understudy.agent.skill_prompt import CatalogueSkills
@@ -20,7 +22,6 @@ from understudy.runs.reading import Place
 from understudy.runs.requests import Request, RequestState
 from understudy.settings import Settings
 from understudy.skills.local_roots import Root
-from understudy.storage.unit import SqlUnits
 from understudy.testing.fake_model import FakeModel
 
 ACCEPT = "save as skill"
@@ -77,15 +78,13 @@ class Consenting:
         return [str(entry.reason) for entry in entries if entry.outcome == "refused"]
 
 
-def make_consenting(
-    units: SqlUnits,
-    queued: list[tuple[str, str]],
-    settings: Settings,
-    fake: FakeModel,
-    roots: tuple[Root, ...] = (),
-) -> Consenting:
+@asynccontextmanager
+async def consenting_in(
+    house: Queueing, settings: Settings, fake: FakeModel, roots: tuple[Root, ...] = ()
+) -> AsyncIterator[Consenting]:
     """A workshop with the built-in agent and one that learns skills, as a daemon has them."""
-    skilled = make_skilled(units, queued, settings, fake, roots)
+    units = house.units
+    skilled = make_skilled(units, house.queued, settings, fake, roots)
     shop = skilled.shop
     offers = Offers(shop.clock)
     places = SkillPlaces(settings.workspace, roots)
@@ -99,4 +98,5 @@ def make_consenting(
     def check(name: str, arguments: Mapping[str, Any]) -> None:
         shop.registry.check(name, arguments)
 
-    return Consenting(skilled, ApprovalService(units, shop.clock, check))
+    yield Consenting(skilled, ApprovalService(units, shop.clock, check))
+    await shop.providers.close()
