@@ -14,54 +14,17 @@ from understudy.core.errors import DatabaseUnavailable
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
 from understudy.skills.ports import BundleStore
-from understudy.storage.agents import SqlAgents
-from understudy.storage.artifacts import SqlArtifacts
-from understudy.storage.assets import SqlAssets
-from understudy.storage.audit import SqlAudit
 from understudy.storage.blobs import SqlBlobs
-from understudy.storage.canary_secret import SqlCanarySecret
-from understudy.storage.candidates import SqlCandidates
-from understudy.storage.debug import SqlDebug
-from understudy.storage.deliveries import SqlDeliveries, SqlWebhookSecret
 from understudy.storage.engine import Dialect, dialect_of
-from understudy.storage.evolution_record import SqlEvolution
-from understudy.storage.job_queue import SqlJobQueue
 from understudy.storage.journal import SqlJournal
-from understudy.storage.learning_uses import SqlUses
 from understudy.storage.learnings import SqlLearnings
-from understudy.storage.mcp_servers import SqlSessionServers
-from understudy.storage.messages import SqlMessages
-from understudy.storage.personas import SqlPersonas
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
-from understudy.storage.projects import SqlProjects
-from understudy.storage.proposals import SqlProposals
-from understudy.storage.receipts import SqlReceipts, SqlResponses
-from understudy.storage.replay_cases import SqlReplayCases
-from understudy.storage.requests import SqlRequests
-from understudy.storage.reviews import SqlReviews
-from understudy.storage.revisions import SqlRevisions
-from understudy.storage.rollout_outcomes import SqlOutcomes
-from understudy.storage.rollout_sources import SqlRolloutSources
-from understudy.storage.rollout_trials import SqlTrials
-from understudy.storage.rollouts import SqlRollouts
 from understudy.storage.run_memory_index import SqlRunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
-from understudy.storage.runs import SqlRuns
-from understudy.storage.schedules import SqlSchedules
-from understudy.storage.schema import capture_jobs, review_jobs
-from understudy.storage.sessions import SqlSessions
-from understudy.storage.sidechains import SqlSidechains, SqlSignals
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
-from understudy.storage.skill_grants import SqlSkillGrants
-from understudy.storage.skill_uses import SqlSkillUses
-from understudy.storage.skills import SqlSkills
-from understudy.storage.suggestions import SqlSuggestions
-from understudy.storage.tasks import SqlTasks
+from understudy.storage.stores import SqlStores
 from understudy.storage.term_counts import TermCounts
 from understudy.storage.term_index import SqlTermIndex
-from understudy.storage.tokens import SqlTokens
-from understudy.storage.tools import SqlToolSwitches
-from understudy.storage.user_files import SqlUserFiles
 
 # Hands a run to the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
@@ -77,7 +40,7 @@ def _bundles_as_rows(unit: "SqlUnit") -> BundleStore:
     return SqlSkillBundles(unit.connection)
 
 
-class SqlUnit:
+class SqlUnit(SqlStores):
     """Stores that share one connection and one transaction."""
 
     def __init__(
@@ -90,12 +53,11 @@ class SqlUnit:
         term_counts: TermCounts | None = None,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
     ) -> None:
-        self.connection = connection
+        super().__init__(connection, dialect)
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
-        self._dialect = dialect
         self._enqueue = enqueue
         # Sessions whose journal grew; those who listen are told after the commit.
         self.touched: set[str] = set()
@@ -104,40 +66,12 @@ class SqlUnit:
         self.if_rolled_back: list[Callable[[BaseException], None]] = []
 
     @cached_property
-    def agents(self) -> SqlAgents:
-        return SqlAgents(self.connection)
-
-    @cached_property
-    def user_files(self) -> SqlUserFiles:
-        return SqlUserFiles(self.connection)
-
-    @cached_property
-    def proposals(self) -> SqlProposals:
-        return SqlProposals(self.connection)
-
-    @cached_property
-    def evolution(self) -> SqlEvolution:
-        return SqlEvolution(self.connection)
-
-    @cached_property
-    def assets(self) -> SqlAssets:
-        return SqlAssets(self.connection, self._dialect)
-
-    @cached_property
     def blobs(self) -> BlobStore:
         return self._blobs(self.connection)
 
     @cached_property
-    def sessions(self) -> SqlSessions:
-        return SqlSessions(self.connection, self._dialect)
-
-    @cached_property
     def journal(self) -> SqlJournal:
         return SqlJournal(self.connection, self._dialect, self.touched)
-
-    @cached_property
-    def runs(self) -> SqlRuns:
-        return SqlRuns(self.connection, self._dialect)
 
     @cached_property
     def run_memories(self) -> RunMemoryStore:
@@ -152,148 +86,12 @@ class SqlUnit:
         return SqlTermIndex(self.connection, self._term_counts)
 
     @cached_property
-    def candidates(self) -> SqlCandidates:
-        return SqlCandidates(self.connection, self._dialect)
-
-    @cached_property
     def learnings(self) -> SqlLearnings:
         return SqlLearnings(self.connection, self._dialect, self.term_index)
 
     @cached_property
-    def learning_uses(self) -> SqlUses:
-        return SqlUses(self.connection)
-
-    @cached_property
-    def reviews(self) -> SqlReviews:
-        return SqlReviews(self.connection)
-
-    @cached_property
-    def review_queue(self) -> SqlJobQueue:
-        return SqlJobQueue(self.connection, self._dialect, review_jobs)
-
-    @cached_property
-    def capture_queue(self) -> SqlJobQueue:
-        return SqlJobQueue(self.connection, self._dialect, capture_jobs)
-
-    @cached_property
-    def debug(self) -> SqlDebug:
-        return SqlDebug(self.connection)
-
-    @cached_property
-    def personas(self) -> SqlPersonas:
-        return SqlPersonas(self.connection)
-
-    @cached_property
-    def projects(self) -> SqlProjects:
-        return SqlProjects(self.connection, self._dialect)
-
-    @cached_property
-    def sidechains(self) -> SqlSidechains:
-        return SqlSidechains(self.connection)
-
-    @cached_property
-    def signals(self) -> SqlSignals:
-        return SqlSignals(self.connection)
-
-    @cached_property
-    def skills(self) -> SqlSkills:
-        return SqlSkills(self.connection, self._dialect)
-
-    @cached_property
-    def skill_grants(self) -> SqlSkillGrants:
-        return SqlSkillGrants(self.connection)
-
-    @cached_property
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
-
-    @cached_property
-    def skill_uses(self) -> SqlSkillUses:
-        return SqlSkillUses(self.connection, self._dialect)
-
-    @cached_property
-    def rollouts(self) -> SqlRollouts:
-        return SqlRollouts(self.connection, self._dialect)
-
-    @cached_property
-    def rollout_trials(self) -> SqlTrials:
-        return SqlTrials(self.connection, self._dialect)
-
-    @cached_property
-    def replay_cases(self) -> SqlReplayCases:
-        return SqlReplayCases(self.connection)
-
-    @cached_property
-    def rollout_outcomes(self) -> SqlOutcomes:
-        return SqlOutcomes(self.connection)
-
-    @cached_property
-    def rollout_sources(self) -> SqlRolloutSources:
-        return SqlRolloutSources(self.connection)
-
-    @cached_property
-    def canary_secret(self) -> SqlCanarySecret:
-        return SqlCanarySecret(self.connection)
-
-    @cached_property
-    def suggestions(self) -> SqlSuggestions:
-        return SqlSuggestions(self.connection)
-
-    @cached_property
-    def tasks(self) -> SqlTasks:
-        return SqlTasks(self.connection)
-
-    @cached_property
-    def schedules(self) -> SqlSchedules:
-        return SqlSchedules(self.connection, self._dialect)
-
-    @cached_property
-    def messages(self) -> SqlMessages:
-        return SqlMessages(self.connection, self._dialect)
-
-    @cached_property
-    def tokens(self) -> SqlTokens:
-        return SqlTokens(self.connection)
-
-    @cached_property
-    def audit(self) -> SqlAudit:
-        return SqlAudit(self.connection)
-
-    @cached_property
-    def receipts(self) -> SqlReceipts:
-        return SqlReceipts(self.connection)
-
-    @cached_property
-    def requests(self) -> SqlRequests:
-        return SqlRequests(self.connection)
-
-    @cached_property
-    def artifacts(self) -> SqlArtifacts:
-        return SqlArtifacts(self.connection)
-
-    @cached_property
-    def responses(self) -> SqlResponses:
-        return SqlResponses(self.connection)
-
-    @cached_property
-    def revisions(self) -> SqlRevisions:
-        return SqlRevisions(self.connection)
-
-    @cached_property
-    def mcp_servers(self) -> SqlSessionServers:
-        return SqlSessionServers(self.connection)
-
-    @cached_property
-    def tool_switches(self) -> SqlToolSwitches:
-        return SqlToolSwitches(self.connection)
-
-    @cached_property
-    def deliveries(self) -> SqlDeliveries:
-        return SqlDeliveries(self.connection, self._dialect)
-
-    @cached_property
-    def webhook_secret(self) -> SqlWebhookSecret:
-        return SqlWebhookSecret(self.connection)
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Have something done once this unit has committed, and not if it does not."""
