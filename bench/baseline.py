@@ -105,7 +105,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
     return AgentLoop(
         units=units,
         providers=providers.get,
-        routes=ConfiguredRoutes(settings, providers),
+        routes=ConfiguredRoutes(providers),
         toolbox=Toolbox(Doorkeeper(units, clock, NoRules()), workspace, slots, metrics),
         registry=registry,
         enabled_tools=lambda *_: registry.names(),
