@@ -12,7 +12,7 @@ from understudy.runs.upkeep import Upkeep
 
 
 class RunPlane:
-    """One of each; they are taken in before, since trials begin runs and hear of their end."""
+    """One of each; what takes runs in is there before, since trials begin runs and hear of their end."""
 
     def __init__(
         self,
