@@ -14,17 +14,14 @@ Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 
 def stamp_of(folder: Path) -> Stamp | None:
-    """The stamp of a folder; None when it cannot be read or holds too much."""
+    """The stamp of a folder; None when it holds too much, `OSError` when it cannot be read."""
     found = []
-    try:
-        for path, entry in _entries(folder, "", 0):
-            status = entry.stat(follow_symlinks=False)
-            times = (status.st_mtime_ns, status.st_ctime_ns)
-            found.append((path, status.st_ino, status.st_size, *times))
-            if len(found) > MAX_ENTRIES:
-                return None
-    except OSError:
-        return None
+    for path, entry in _entries(folder, "", 0):
+        status = entry.stat(follow_symlinks=False)
+        times = (status.st_mtime_ns, status.st_ctime_ns)
+        found.append((path, status.st_ino, status.st_size, *times))
+        if len(found) > MAX_ENTRIES:
+            return None
     return tuple(sorted(found))
 
 

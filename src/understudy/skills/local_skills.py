@@ -25,6 +25,7 @@ READ_EVERY_MS: Final = 2_000
 PATIENCE_S: Final = 1.0
 # A look that took longer than this is followed by a rest of the same length.
 LONG_LOOK_MS: Final = 4_000
+_UNREADABLE: Final = "the skill cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ class LocalSkills:
     def open(self, slug: str) -> Opened | None:
         """A skill with its files as they are at this moment; None when it is gone, or not safe."""
         known = self._by_slug.get(slug)
-        if known is None or not _is_moderate(stamp_of(folder_of(known.path))):
+        if known is None or not _can_be_read(folder_of(known.path)):
             return None
         loaded, bundle = self._reader.read(
             known.path, root=known.root, scope=known.scope, at_once=True
@@ -186,7 +187,10 @@ class LocalSkills:
         self, budget: Budget, known: _Seen | None, path: Path, *, root: Path, scope: str
     ) -> _Seen | None:
         """What a folder holds now, read again only if it was touched; what was known for too much."""
-        stamp = stamp_of(folder_of(path))
+        try:
+            stamp = stamp_of(folder_of(path))
+        except OSError:
+            return _Seen(stamp=(), loaded=unusable(path, "unreadable", _UNREADABLE))
         budget.looked_at(len(stamp or ()))
         if known is not None and known.stamp == stamp:
             return known
@@ -201,11 +205,18 @@ class LocalSkills:
             loaded, _ = self._reader.read(path, root=root, scope=scope)
         except Exception as problem:  # noqa: BLE001 - one skill must hide no other, whatever it is
             log.warning("skills.local_failed", reason=type(problem).__name__)
-            return unusable(path, "unreadable", "the skill cannot be read")
+            return unusable(path, "unreadable", _UNREADABLE)
         if loaded.skill is None:
             return loaded
         # Who opens it reads its words then; of many this would be a lot to remember.
         return replace(loaded, skill=replace(loaded.skill, instructions=""))
+
+
+def _can_be_read(folder: Path) -> bool:
+    try:
+        return _is_moderate(stamp_of(folder))
+    except OSError:
+        return False
 
 
 def _is_moderate(stamp: Stamp | None) -> bool:

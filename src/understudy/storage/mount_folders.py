@@ -65,7 +65,11 @@ class MountFolders:
     def look(self, name: str) -> Hashable:
         """Equal as long as nobody touched anything in a folder."""
         # Whatever lies where a link leads only makes it look otherwise, and then it is read.
-        return stamp_of(self.path(name))
+        try:
+            return stamp_of(self.path(name))
+        except OSError:
+            # Nothing is there, or who reads it meets the same.
+            return None
 
     def write(self, name: str, bundle: Bundle) -> None:
         """Have exactly these files in a folder, whole or not at all."""

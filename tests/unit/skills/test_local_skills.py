@@ -426,3 +426,35 @@ def test_a_folder_with_too_much_in_it_is_a_warning(
     assert looked_again(local, clock) == set()
     assert [warning.code for warning in local.catalogue().warnings] == ["bundle_too_large"]
     assert guard.scans == 0
+
+
+def dig(top: Path, levels: int) -> Path:
+    """Folders with the longest names, one in another; where the last of them is."""
+    name = "d" * 250
+    here = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=here)
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    return top.joinpath(*[name] * levels)
+
+
+def test_a_folder_that_cannot_be_read_is_no_folder_with_too_much_in_it(
+    tmp_path: Path, clock: FrozenClock, guard: Guard
+) -> None:
+    # Each folder has its place, but the way to the last is longer than the system takes.
+    root = dig(tmp_path, 8)
+    local = LocalSkills(
+        roots=[Root(path=root, scope=RootScope.EXPLICIT)], guard=guard, clock=clock, patience_s=60
+    )
+    manifest = write(root / "notes")
+    assert looked_again(local, clock) == {"notes"}
+
+    dig(manifest.parent, 9)
+
+    assert local.open("notes") is None
+    assert looked_again(local, clock) == set()
+    warned = {warning.path: warning.code for warning in local.catalogue().warnings}
+    assert warned[manifest] == "unreadable"
