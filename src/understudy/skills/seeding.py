@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, UnderstudyError
+from understudy.core.errors import Rejected, UnderstudyError
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.skills import denials
@@ -106,7 +106,7 @@ def _seed_one(
 
 
 def _step(unit: SkillUnit, before: Skill | None, bundle: Bundle) -> _Step:
-    """What is to be done, as things stand; `Conflict` when the slug is somebody's own."""
+    """What is to be done, as things stand; `Rejected` when the slug is somebody's own."""
     if before is None or not is_live(before):
         return _Step.ADD
     if not before.is_system:
@@ -180,8 +180,8 @@ def _after(before: Skill | None, shipped: Skill) -> Skill:
     )
 
 
-def _taken(skill: Skill) -> Conflict:
-    return Conflict(
+def _taken(skill: Skill) -> Rejected:
+    return Rejected(
         "skill_slug_taken",
         domain="skills",
         detail=f"the slug {skill.slug!r} is that of a skill of {skill.owner_id}",
