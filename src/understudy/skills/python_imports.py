@@ -102,7 +102,7 @@ def _inner(node: ast.AST, optional: bool) -> Iterator[tuple[ast.AST, bool]]:
         return
     free = optional or _forgives(node)
     for name, value in ast.iter_fields(node):
-        # The branch that runs when all went well is needed like anything else.
+        # What stands in `finally` runs whether the import failed or not, so it is needed as before.
         within = optional if isinstance(node, ast.Try) and name == "finalbody" else free
         for child in value if isinstance(value, list) else (value,):
             if isinstance(child, ast.AST):
