@@ -134,7 +134,10 @@ def of_agent(
     caller: Caller,
     page: Paging,
 ) -> Items[wire.AgentSkill]:
-    """The skills that the caller may know of, and which of them an agent was granted."""
+    """The kept skills that an agent may use when it works for the caller, by name.
+
+    Of those that it was granted and may not use now, the caller sees their own; an admin all.
+    """
     held = parts.skill_library.of_agent(caller, agent_id)
     return items(Page.cut(held, page), agent_skill_view)
 
