@@ -1,12 +1,19 @@
 """Refusals in the language of whoever asked, over HTTP and over the WebSocket."""
 
+from contextlib import AbstractContextManager
+
 import pytest
 from starlette.testclient import TestClient
 
 from tests.api.live import Live
 from tests.api.skill_desk import ALL, Desk, Person, bearer
 from tests.support.rpc import rpc
+from understudy.api.located import located
+from understudy.api.problems import refusal_of
+from understudy.core.errors import Unsafe
 from understudy.i18n.catalogue import say
+from understudy.schedules.requests import within_request
+from understudy.ws.errors import error_of, within
 
 SLUG = "weekly-report"
 
@@ -93,6 +100,47 @@ def test_a_connection_is_answered_in_the_language_that_it_named(live: Live) -> N
     assert heard["message"] == say("zh", "error.skill_not_found")
     assert "no-such-skill" in plain["message"]
     assert told["details"] == plain["details"]
+
+
+# A refusal whose words say which file it is about.
+LOCKED = Unsafe("file_locked", pointer="/name", detail="no", params={"name": "SOUL.md"})
+
+
+def test_what_is_said_of_a_part_of_a_frame_stays_in_the_language() -> None:
+    told = error_of(within(LOCKED, "/params"), "vi")
+
+    assert told.message == say("vi", "error.file_locked", name="SOUL.md")
+    assert told.details is not None
+    assert told.details["errors"][0]["pointer"] == "/params/name"
+
+
+@pytest.mark.parametrize("placing", [located("request"), within_request()])
+def test_what_is_said_of_a_part_of_a_body_stays_in_the_language(
+    placing: AbstractContextManager[None],
+) -> None:
+    scope = {"type": "http", "headers": [(b"accept-language", b"vi")]}
+    with pytest.raises(Unsafe) as refused, placing:
+        raise LOCKED
+
+    told = refusal_of(refused.value).spoken(scope)
+
+    assert (told.status, told.language) == (422, "vi")
+    assert told.detail == say("vi", "error.file_locked", name="SOUL.md")
+    assert told.errors[0].pointer == "/request/name"
+
+
+def test_a_version_that_cannot_come_back_is_refused_in_the_language(desk: Desk) -> None:
+    desk.root.ok("POST", "/v1/agents", {"agent_id": "spoken", "agent_type": "predefined"})
+    path = "/v1/agents/spoken/files/SOUL.md"
+    desk.root.ok("PUT", path, {"content": "Be calm."})
+    desk.root.ok("DELETE", path)
+
+    answer = desk.root.call(
+        "POST", f"{path}/restore", {"version": 2}, headers={"Accept-Language": "zh"}
+    )
+
+    assert answer.json()["detail"] == say("zh", "error.soul_blank")
+    assert answer.json()["errors"][0]["pointer"] == "/version"
 
 
 @pytest.fixture(scope="module")

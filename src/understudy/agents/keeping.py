@@ -1,7 +1,7 @@
 """Keeping a new version of a context file, of an agent's own or of a user's copy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, ContextFile
@@ -130,12 +130,8 @@ def check_restorable(file: ContextFile, check_content: Callable[[str, str], None
     try:
         check_content(file.name, file.content)
     except Invalid as problem:
-        raise type(problem)(
-            problem.code,
-            domain=problem.domain,
-            detail=f"version {file.version} cannot come back: {problem.detail}",
-            errors=tuple(replace(each, pointer="/version") for each in problem.errors),
-        ) from None
+        detail = f"version {file.version} cannot come back: {problem.detail}"
+        raise problem.moved(lambda _: "/version", detail=detail) from None
     if file.is_deletion:
         raise Conflict(
             "agent_file_version_deleted",

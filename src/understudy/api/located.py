@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
-from understudy.core.errors import FieldError, Invalid
+from understudy.core.errors import Invalid
 from understudy.core.pointer import MAX_CHARS, pointer
 
 
@@ -14,11 +13,5 @@ def located(*path: str) -> Iterator[None]:
     try:
         yield
     except Invalid as problem:
-        errors = tuple(_below(pointer(path), error) for error in problem.errors)
-        raise Invalid(
-            problem.code, domain=problem.domain, detail=problem.detail, errors=errors
-        ) from None
-
-
-def _below(place: str, error: FieldError) -> FieldError:
-    return replace(error, pointer=(place + error.pointer)[:MAX_CHARS])
+        place = pointer(path)
+        raise problem.moved(lambda below: (place + below)[:MAX_CHARS]) from None

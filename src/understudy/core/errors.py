@@ -15,8 +15,9 @@ UnderstudyError              code, domain, params; no HTTP status
     └── DamagedRecord        this one cannot be read; the others can
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,16 @@ class Invalid(UnderstudyError):
         if pointer is not None and not errors:
             errors = (FieldError(pointer=pointer, code=code, detail=self.detail),)
         self.errors = errors
+
+    def moved(self, move: Callable[[str], str], *, detail: str | None = None) -> Self:
+        """The same about values that stand elsewhere: the new pointer of each, by its old one."""
+        return type(self)(
+            self.code,
+            domain=self.domain,
+            detail=self.detail if detail is None else detail,
+            errors=tuple(replace(each, pointer=move(each.pointer)) for each in self.errors),
+            params=self.params,
+        )
 
 
 class Unsafe(Invalid):

@@ -29,12 +29,7 @@ def within_request() -> Iterator[None]:
     try:
         yield
     except Invalid as problem:
-        errors = tuple(
-            replace(error, pointer=f"/{FIELD}{error.pointer}") for error in problem.errors
-        )
-        raise Invalid(
-            problem.code, domain=problem.domain, detail=problem.detail, errors=errors
-        ) from None
+        raise problem.moved(lambda pointer: f"/{FIELD}{pointer}") from None
 
 
 def prepare(

@@ -1,7 +1,6 @@
 """Errors as frames: one table from class to code, nothing of what nobody foresaw."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -87,5 +86,4 @@ def wrong_values(error: ValidationError, *under: str) -> Invalid:
 
 def within(error: Invalid, place: str) -> Invalid:
     """The same error about values that stand at a place in the frame."""
-    errors = tuple(replace(each, pointer=place + each.pointer) for each in error.errors)
-    return Invalid(error.code, domain=error.domain, detail=error.detail, errors=errors)
+    return error.moved(lambda pointer: place + pointer)

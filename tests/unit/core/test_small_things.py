@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.core.audit import Outcome, done
 from understudy.core.clock import SystemClock
-from understudy.core.errors import Conflict, FieldError, Invalid, Rejected, StaleVersion
+from understudy.core.errors import Conflict, FieldError, Invalid, Rejected, StaleVersion, Unsafe
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.core.request import current_request_id
 from understudy.core.text import ELLIPSIS, PREVIEW_CHARS, preview, short_digest
@@ -99,3 +99,21 @@ def test_a_frozen_clock_moves_only_when_told() -> None:
 
     assert (clock.now_ms(), clock.now_ms()) == (10, 10)
     assert clock.advance(5) == clock.now_ms() == 15
+
+
+def test_an_error_about_values_that_stand_elsewhere_is_otherwise_the_same() -> None:
+    errors = (FieldError(pointer="/a", code="one", detail="1"),)
+    problem = Unsafe("bad", domain="skills", detail="no", errors=errors, params={"limit": 7})
+
+    moved = problem.moved(lambda pointer: f"/in{pointer}")
+
+    assert type(moved) is Unsafe
+    assert (moved.code, moved.domain, moved.detail, moved.params) == (
+        "bad",
+        "skills",
+        "no",
+        {"limit": 7},
+    )
+    assert moved.errors == (FieldError(pointer="/in/a", code="one", detail="1"),)
+    assert problem.moved(str, detail="no, too").detail == "no, too"
+    assert Invalid("bad").moved(lambda pointer: f"/in{pointer}").errors == ()
