@@ -24,7 +24,7 @@ from understudy.core.errors import (
 )
 from understudy.core.page import PageRequest
 from understudy.skills.limits import MAX_BUNDLE_BYTES
-from understudy.skills.ports import BundleFile, Settled, SkillUnit, next_number, require_bundle
+from understudy.skills.ports import Settled, SkillUnit, next_number, require_bundle
 from understudy.storage.engine import open_engine
 from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.unit import SqlUnits
@@ -95,11 +95,6 @@ def test_a_bundle_comes_back_as_it_was_put(units: SqlUnits) -> None:
         assert bundles.get(SLUG, 1) == make_bundle("one", FILES)
         assert bundles.read(SLUG, 1, "scripts/deep/run.py") == FILES["scripts/deep/run.py"]
         assert bundles.read(SLUG, 1, "notes..md") == b""
-        listed = bundles.files(SLUG, 1)
-    assert listed is not None
-    assert listed[1:] == tuple(
-        BundleFile(path=path, size=len(FILES[path])) for path in sorted(FILES)
-    )
 
 
 STRANGE_PATHS = (
@@ -121,7 +116,6 @@ def test_what_was_never_put_is_not_there(units: SqlUnits) -> None:
         with units.read() as unit:
             bundles = unit.skill_bundles
             assert bundles.get(slug, number) is None
-            assert bundles.files(slug, number) is None
             assert bundles.read(slug, number, "SKILL.md") is None
             assert bundles.folder(slug, number) is None
             assert bundles.numbers(slug) == frozenset()
@@ -368,7 +362,6 @@ def test_a_planted_link_is_neither_followed_nor_served(
         kept = unit.skills.version(skill.skill_id, 1)
         assert kept is not None
         assert require_bundle(unit, SLUG, kept) == make_bundle("one", FILES)
-        assert len(bundles.files(SLUG, 1) or ()) == 4
         for path in ("leak.md", "leaks/SKILL.md"):
             assert bundles.read(SLUG, 1, path) is None
         for slug, number in ((SLUG, 7), ("other-skill", 1)):

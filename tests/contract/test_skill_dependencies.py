@@ -11,6 +11,7 @@ from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.author import Author
 from understudy.skills.dependency_names import Manager
 from understudy.skills.dependency_service import Checked, Installed, InstalledOne
+from understudy.skills.events import EventName
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillStatus
 from understudy.skills.service import SkillService
@@ -110,7 +111,8 @@ def test_a_rescan_is_told_and_written_down(depot: Depot) -> None:
     assert (one.action, one.resource_id, one.actor) == ("skills.rescan", skill.skill_id, "root")
     assert one.reason is not None
     assert PIP in one.reason
-    assert [event.payload["what"] for event in depot.heard if event.is_internal][-1] == "rescan"
+    changed = [event for event in depot.heard if event.name is EventName.INVALIDATE]
+    assert changed[-1].payload["what"] == "rescan"
 
 
 def test_what_is_missing_is_installed_for_each_skill_and_archived_ones_come_back(

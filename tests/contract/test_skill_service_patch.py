@@ -20,6 +20,7 @@ from tests.support.skill_service import (
     skill_md,
 )
 from tests.support.skill_store import make_bundle
+from tests.support.skill_texts import companions
 from understudy.core.errors import (
     Conflict,
     DamagedRecord,
@@ -63,7 +64,7 @@ def test_a_patch_makes_a_version_with_the_change_and_the_same_companions(shop: S
     assert kept.skill == shop.row()
     assert kept.version.run_id == "run_9"
     assert shop.bundle().manifest_text == OK_MD.replace("Write them", "Put it")
-    assert shop.bundle().companions == SCRIPT
+    assert companions(shop.bundle()) == SCRIPT
     assert shop.bundle(number=1) == old
     entry = shop.audit()[0]
     assert (entry.action, entry.version, entry.reason) == ("skills.patch", 2, f"{SLUG} in run_9")

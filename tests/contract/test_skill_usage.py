@@ -16,6 +16,7 @@ from understudy.core.principal import Principal
 from understudy.guard.scan import scan_bundle
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
+from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.usage import NO_VERSION, Listing, Usage
@@ -42,7 +43,7 @@ async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIte
 
 def figures(skilled: Skilled, ref: str = "weekly-report", who: Principal = ANN) -> list[Usage]:
     local = LocalSkills(roots=(), guard=scan_bundle, clock=skilled.shop.clock)
-    library = SkillLibrary(skilled.units, skilled.shop.clock, local)
+    library = SkillLibrary(skilled.units, local, BundleChecks())
     return list(library.usage(who, ref)[1])
 
 

@@ -37,20 +37,7 @@ def test_a_call_that_is_done_again_counts_once(shop: SkillShop) -> None:
         assert unit.skill_uses.add(make_use("call-1"))
     with shop.units.write() as unit:
         assert not unit.skill_uses.add(replace(make_use("call-1"), at_ms=NOW + 1))
-        assert unit.skill_uses.counts("skl_weekly") == {1: 1}
-
-
-def test_uses_are_counted_by_version(shop: SkillShop) -> None:
-    shop.keep("weekly")
-    shop.keep("other")
-    with shop.units.write() as unit:
-        for at, version in enumerate((1, 2, 2)):
-            unit.skill_uses.add(make_use(f"call-{at}", version))
-        # What lies in a folder is no skill that could be counted.
-        unit.skill_uses.add(make_use("call-9", None, None))
-
-        assert unit.skill_uses.counts("skl_weekly") == {1: 1, 2: 2}
-        assert unit.skill_uses.counts("skl_other") == {}
+        assert unit.skill_uses.get("call-1") == make_use("call-1")
 
 
 def test_an_undone_unit_leaves_no_use(shop: SkillShop) -> None:
@@ -64,4 +51,4 @@ def test_an_undone_unit_leaves_no_use(shop: SkillShop) -> None:
     with pytest.raises(KeyError):
         used_and_undone()
     with shop.units.read() as unit:
-        assert unit.skill_uses.counts("skl_weekly") == {}
+        assert unit.skill_uses.get("call-1") is None

@@ -8,6 +8,7 @@ from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.promoted_skills import PromotedSkills, for_everybody
 from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage
+from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.storage.unit import SqlUnits
 
@@ -25,7 +26,7 @@ class Canaries(Scenery):
             clock=self.clock,
         )
         make_secret(units, self.clock)
-        self.catalogue = Catalogue(units, self.local, others=self.promoted)
+        self.catalogue = Catalogue(units, self.local, BundleChecks(), others=self.promoted)
 
     def set_share(self, percent: int) -> None:
         """Have the policy say so."""

@@ -52,8 +52,8 @@ class Scenery:
         self.mounting = Mounting(units=units, keeper=self.keeper, guard=ContentGuard())
         self.promoted = PromotedSkills(self.keeper, self.repair, clock=self.clock)
         checks = BundleChecks()
-        self.catalogue = Catalogue(units, self.local, checks=checks, others=self.promoted)
-        self.library = SkillLibrary(units, self.clock, self.local, checks, self.promoted)
+        self.catalogue = Catalogue(units, self.local, checks, others=self.promoted)
+        self.library = SkillLibrary(units, self.local, checks, self.promoted)
         self.hand = Stagehand(units, mounts=self.mounting)
 
     def restarted(self) -> "Scenery":

@@ -16,6 +16,7 @@ from understudy.skills.model import Skill
 from understudy.skills.runtimes import Runtimes
 from understudy.skills.service import SkillService
 from understudy.storage.unit import SqlUnits
+from understudy.ws.events import AUDIENCES
 
 # Names that no machine has.
 NOWHERE = "nowhere-to-be-found"
@@ -112,4 +113,4 @@ class Depot:
 
     def told(self) -> list[tuple[str, Mapping[str, object]]]:
         """What clients would hear."""
-        return [(event.name, event.payload) for event in self.heard if not event.is_internal]
+        return [(event.name, event.payload) for event in self.heard if event.name in AUDIENCES]

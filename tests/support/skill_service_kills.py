@@ -16,6 +16,7 @@ from tests.support.factories import make_agent
 from tests.support.killing import STEP, killed_at_every_step
 from tests.support.skill_service import ANN, SLUG, Heard, Shop, run_of
 from tests.support.skill_store import make_bundle, skill_units
+from tests.support.skill_texts import companions
 from understudy.core.page import PageRequest
 from understudy.skills.checks import is_live
 from understudy.skills.model import Skill
@@ -96,7 +97,7 @@ def look(home: Path) -> None:
 
 def check_living(shop: Shop, skill: Skill) -> None:
     """Its row, its bundle, its audit and its grant belong together."""
-    assert shop.bundle().companions == BUNDLE.companions
+    assert companions(shop.bundle()) == companions(BUNDLE)
     assert shop.bundle().digest == skill.digest
     assert shop.grants() == (["default"], [])
     with shop.units.read() as unit:

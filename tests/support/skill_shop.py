@@ -57,8 +57,8 @@ class SkillShop:
             patience_s=60,
         )
         self.checks = BundleChecks()
-        self.catalogue = Catalogue(self.units, self.local, checks=self.checks)
-        self.library = SkillLibrary(self.units, self.clock, self.local, self.checks)
+        self.catalogue = Catalogue(self.units, self.local, self.checks)
+        self.library = SkillLibrary(self.units, self.local, self.checks)
 
     def keep(self, slug: str, *grants: AgentGrant | UserGrant, **fields: Any) -> Skill:
         """A skill with a bundle of one version, and what is granted of it."""

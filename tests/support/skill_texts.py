@@ -27,6 +27,11 @@ def skill_md(
     return "\n".join(["---", *lines, "---", body, ""])
 
 
+def companions(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Every file of a bundle but SKILL.md."""
+    return {path: data for path, data in files.items() if path != MANIFEST}
+
+
 def packed(files: Mapping[str, str | bytes]) -> bytes:
     """A ZIP archive of these files."""
     made = io.BytesIO()

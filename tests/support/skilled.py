@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import sqlalchemy as sa
+
 from tests.support.factories import NOW, make_agent, make_session
 from tests.support.scenes import Line, play
 from tests.support.workshop import Workshop, restarted
@@ -16,6 +18,7 @@ from understudy.runs.submission import Submission
 from understudy.settings import Settings
 from understudy.skills.author import Author
 from understudy.skills.availability import LocalMachine
+from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_tools import ListSkills, SkillSearch
 from understudy.skills.change_desk import ChangeDesk
@@ -30,6 +33,7 @@ from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
 from understudy.skills.use_tool import UseSkill
+from understudy.storage.schema import runs, skill_uses
 from understudy.storage.unit import SqlUnits
 from understudy.testing.fake_model import FakeModel
 
@@ -93,10 +97,18 @@ class Skilled:
             return unit.skill_bundles.read(slug, number, path) or b""
 
     def uses(self, slug: str = "weekly-report") -> int:
-        """How often any version of a skill was used."""
+        """How often any version of a skill was used in earnest."""
+        noted = (
+            sa.select(sa.func.count())
+            .select_from(skill_uses.outerjoin(runs, runs.c.run_id == skill_uses.c.run_id))
+            .where(runs.c.trial_id.is_(None))
+        )
         with self.units.read() as unit:
             skill = unit.skills.by_slug(slug)
-            return 0 if skill is None else sum(unit.skill_uses.counts(skill.skill_id).values())
+            if skill is None:
+                return 0
+            of_it = noted.where(skill_uses.c.skill_id == skill.skill_id)
+            return unit.connection.execute(of_it).scalar_one()
 
     def audited(self, action: str) -> list[AuditEntry]:
         """What the audit says of an action, oldest first."""
@@ -142,7 +154,7 @@ def make_skilled(
         listener=SkillEvents(),
     )
     local = LocalSkills(roots=roots, guard=scan_skill, clock=plain.clock, patience_s=60)
-    catalogue = make_catalogue(units, local)
+    catalogue = make_catalogue(units, local, BundleChecks())
     roles: dict[str, Role] = {}
     desk = ChangeDesk(
         service=service,

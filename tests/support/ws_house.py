@@ -22,6 +22,7 @@ from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.skills.author import Author
 from understudy.skills.availability import LocalMachine
+from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.events import SkillEvents
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.library import SkillLibrary
@@ -104,7 +105,9 @@ def ws_house(
             machine_for=lambda _: LocalMachine(),
             listener=events,
         ),
-        library=SkillLibrary(units, clock, LocalSkills(roots=(), guard=lambda _: (), clock=clock)),
+        library=SkillLibrary(
+            units, LocalSkills(roots=(), guard=lambda _: (), clock=clock), BundleChecks()
+        ),
         events=events,
         units=units,
         clock=clock,

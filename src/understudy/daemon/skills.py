@@ -47,7 +47,7 @@ class SkillPlane:
         self.environments = Environments(settings.home / ENVIRONMENTS)
         self.guard, self.local, self.roots = sources.guard, sources.local, sources.roots
         checks = BundleChecks()
-        self.library = SkillLibrary(units, clock, self.local, checks, promoted)
+        self.library = SkillLibrary(units, self.local, checks, promoted)
         self.service = SkillService(
             units,
             clock,
@@ -57,7 +57,7 @@ class SkillPlane:
             others=promoted,
             beside=self.library.beside,
         )
-        self.catalogue = Catalogue(units, self.local, self.environments.python, checks, promoted)
+        self.catalogue = Catalogue(units, self.local, checks, self.environments.python, promoted)
         self.programs = programs = Programs(settings.environment, ground.children)
         self.dependencies = DependencyService(
             units,

@@ -51,11 +51,6 @@ class Bundle(Mapping[str, bytes]):
         """SKILL.md as text; `Invalid` when it is none."""
         return decode(MANIFEST, self[MANIFEST])
 
-    @property
-    def companions(self) -> Mapping[str, bytes]:
-        """Every file but SKILL.md."""
-        return {path: data for path, data in self.items() if path != MANIFEST}
-
     def with_manifest(self, text: str) -> "Bundle":
         """The same companions under another SKILL.md."""
         return Bundle({**self._files, MANIFEST: text.encode()})

@@ -63,14 +63,14 @@ class Catalogue:
         self,
         units: SkillUnits,
         local: LocalSkills,
+        checks: BundleChecks,
         python_of: Callable[[str], Path | None] = lambda _: None,
-        checks: BundleChecks | None = None,
         others: OtherSkills = NO_OTHERS,
     ) -> None:
         self._units = units
         self._local = local
         self._python_of = python_of
-        self._checks = checks or BundleChecks()
+        self._checks = checks
         self._kept = KeptOffers(self._checks)
         self._others = others
 

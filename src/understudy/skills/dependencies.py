@@ -67,9 +67,8 @@ class _Found:
             found.add(Dependency(manager=manager, name=name))
 
 
-def find_requirements(bundle: Bundle, manifest: Manifest | None = None) -> Requirements:
+def find_requirements(bundle: Bundle, manifest: Manifest) -> Requirements:
     """What a bundle needs; `deps` in its front matter says it better, `exclude_deps` takes away."""
-    manifest = manifest or Manifest()
     found = _scan(bundle) if manifest.deps is None else _Found()
     found.needed.update(map(check_dependency, manifest.deps or ()))
     for name in _bins(manifest.extra.get("requires", "")):

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 import structlog
 
@@ -25,21 +24,12 @@ class EventName(StrEnum):
     INVALIDATE = "cache.invalidate"
 
 
-# Stays within the daemon: no client is told.
-INTERNAL: Final = frozenset({EventName.INVALIDATE})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillEvent:
     """One thing that happened."""
 
     name: EventName
     payload: Mapping[str, object]
-
-    @property
-    def is_internal(self) -> bool:
-        """Whether only the daemon itself may hear of it."""
-        return self.name in INTERNAL
 
     @property
     def slug(self) -> str | None:

@@ -32,8 +32,8 @@ class _Answer:
 class KeptOffers:
     """Remembers what it answered; whether that still holds is looked up each time."""
 
-    def __init__(self, checks: BundleChecks | None = None) -> None:
-        self._pinned = PinnedWords(checks or BundleChecks())
+    def __init__(self, checks: BundleChecks) -> None:
+        self._pinned = PinnedWords(checks)
         self._answers = Remembered[tuple[str, str], _Answer](_MOST)
 
     def offered(self, unit: SkillUnit, *, agent_id: str, user_id: str) -> tuple[Offered, ...]:

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from understudy.agents.ports import require_agent
-from understudy.core.clock import Clock
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
@@ -49,15 +48,13 @@ class SkillLibrary:
     def __init__(
         self,
         units: SkillUnits,
-        clock: Clock,
         local: LocalSkills,
-        checks: BundleChecks | None = None,
+        checks: BundleChecks,
         others: OtherSkills = NO_OTHERS,
     ) -> None:
         self._units = units
-        self._clock = clock
         self._local = local
-        self._finder = SkillFinder(local, checks or BundleChecks(), others)
+        self._finder = SkillFinder(local, checks, others)
 
     def page(
         self, principal: Principal, request: PageRequest, narrowed: SkillFilter

@@ -184,10 +184,6 @@ class BundleStore(Protocol):
         """The whole bundle; None when there is none. No link is followed."""
         ...
 
-    def files(self, slug: str, number: int) -> tuple[BundleFile, ...] | None:
-        """Its files by path; None when there is no such bundle."""
-        ...
-
     def read(self, slug: str, number: int, path: str) -> bytes | None:
         """One of its files; None when there is none of that path, or it is a link."""
         ...

@@ -1,6 +1,6 @@
 """How often which version of a skill was used, and by whom."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,10 +43,6 @@ class UseStore(Protocol):
 
     def get(self, use_id: str) -> Use | None:
         """A use that was noted; None without one."""
-        ...
-
-    def counts(self, skill_id: str) -> Mapping[int, int]:
-        """How often each version of a skill was used; those that never were are left out."""
         ...
 
     def list_for(self, listings: Sequence[Listing]) -> None:

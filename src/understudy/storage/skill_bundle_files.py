@@ -19,7 +19,7 @@ import structlog
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
 from understudy.skills.folder import read_folder
-from understudy.skills.ports import BundleFile, Lying, Places, Settled, number_taken, trash_missing
+from understudy.skills.ports import Lying, Places, Settled, number_taken, trash_missing
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
 from understudy.storage import skill_bundle_staging as staging
@@ -102,11 +102,6 @@ class FileSkillBundles:
             # It may have been moved since; if not, it is no bundle any more.
             again = self.folder(slug, number)
             return None if again in {None, found} else self.get(slug, number)
-
-    def files(self, slug: str, number: int) -> tuple[BundleFile, ...] | None:
-        """Its files by path; None when there is no such bundle."""
-        with _speaking("read"), self._version(slug, number) as version:
-            return None if version is None else folders.listed(version)
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
         """One of its files; None when there is none of that path, or it is a link."""

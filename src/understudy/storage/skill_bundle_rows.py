@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
-from understudy.skills.ports import BundleFile, Places, Settled, number_taken, trash_missing
+from understudy.skills.ports import Places, Settled, number_taken, trash_missing
 from understudy.skills.slug import check_slug
 from understudy.storage.bundle_folders import is_path
 from understudy.storage.rows import insert_new, insert_new_of
@@ -55,12 +55,6 @@ class SqlSkillBundles:
         except (Invalid, LimitExceeded):
             # No bundle any more.
             return None
-
-    def files(self, slug: str, number: int) -> tuple[BundleFile, ...] | None:
-        """Its files by path; None when there is no such bundle."""
-        found = self._connection.execute(_FILES, {"slug": slug, "number": number})
-        files = sorted((path, size) for path, size in found)
-        return tuple(BundleFile(path=path, size=size) for path, size in files) or None
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
         """One of its files; None when there is none of that path."""
@@ -138,7 +132,6 @@ _THIS: Final = (
 _WITH_BLOBS: Final = skill_bundle_files.join(
     skill_blobs, skill_blobs.c.sha256 == skill_bundle_files.c.sha256
 )
-_FILES: Final = sa.select(skill_bundle_files.c.path, skill_bundle_files.c.size).where(*_THIS)
 _CONTENTS: Final = (
     sa.select(skill_bundle_files.c.path, skill_blobs.c.content)
     .select_from(_WITH_BLOBS)

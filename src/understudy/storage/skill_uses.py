@@ -43,11 +43,6 @@ class SqlSkillUses:
         row = self._connection.execute(_ONE, {"use": use_id}).mappings().one_or_none()
         return None if row is None else Use(**row)
 
-    def counts(self, skill_id: str) -> Mapping[int, int]:
-        """How often each version of a skill was used."""
-        rows = self._connection.execute(_COUNTS, {"skill": skill_id})
-        return {version: count for version, count in rows if version is not None}
-
     def list_for(self, listings: Sequence[Listing]) -> None:
         """Note of which skills runs were told; once is enough."""
         if listings:
@@ -136,12 +131,6 @@ class SqlSkillUses:
 _IN_EARNEST: Final = runs.c.trial_id.is_(None)
 _ONE: Final = sa.select(*(uses.c[each.name] for each in fields(Use))).where(
     uses.c.use_id == sa.bindparam("use")
-)
-_COUNTS: Final = (
-    sa.select(uses.c.version, sa.func.count())
-    .outerjoin(runs, runs.c.run_id == uses.c.run_id)
-    .where(uses.c.skill_id == sa.bindparam("skill"), _IN_EARNEST)
-    .group_by(uses.c.version)
 )
 # What stands before the slug of a skill that has no row.
 _PREFIX: Final = sa.case(

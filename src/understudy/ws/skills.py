@@ -9,7 +9,7 @@ from understudy.core.principal import Principal
 from understudy.skills import denials
 from understudy.skills.author import Author
 from understudy.skills.checks import is_id
-from understudy.skills.filters import SkillFilter
+from understudy.skills.filters import EVERYTHING
 from understudy.skills.model import Skill, Visibility
 from understudy.skills.updating import Changes
 from understudy.wire.websocket import (
@@ -33,7 +33,7 @@ def list_skills(parts: WsParts, principal: Principal, params: ListSkillsParams) 
     """The skills that the caller may know of; fewer than asked for when they are long."""
     request = PageRequest.parse(limit=params.limit or MAX_LIMIT, cursor=params.cursor)
     while True:
-        page = parts.library.page(principal, request, SkillFilter())
+        page = parts.library.page(principal, request, EVERYTHING)
         listed = ListedSkills(
             skills=[_named(skill) for skill in page.items], next_cursor=page.next_cursor
         )

@@ -17,7 +17,7 @@ def test_everybody_who_listens_hears_what_is_told() -> None:
 
     (event,) = first
     assert second == [event]
-    assert (event.name, event.slug, event.is_internal) == ("skill.deps.checked", "a-skill", False)
+    assert (event.name, event.slug) == ("skill.deps.checked", "a-skill")
 
 
 def test_who_leaves_hears_no_more_and_may_leave_twice() -> None:
@@ -58,10 +58,8 @@ def test_a_change_of_a_skill_stays_within_the_daemon() -> None:
     events.changed(make_skill("a-skill"), "patch")
 
     (event,) = heard
-    assert (event.name, event.is_internal) == ("cache.invalidate", True)
+    assert event.name == "cache.invalidate"
     assert event.payload == {"slug": "a-skill", "skill_id": "skl_a-skill", "what": "patch"}
-    internal = {name for name in EventName if SkillEvent(name=name, payload={}).is_internal}
-    assert internal == {"cache.invalidate"}
 
 
 def test_threads_may_tell_and_come_and_go_at_once() -> None:

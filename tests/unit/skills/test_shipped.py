@@ -6,9 +6,10 @@ from importlib.resources import as_file, files
 import pytest
 import skills_ref
 
+from tests.support.skill_texts import companions
 from understudy.skills.bundle import Bundle
 from understudy.skills.dependencies import find_requirements
-from understudy.skills.manifest import read
+from understudy.skills.manifest import Manifest, read
 from understudy.skills.scanning import scan_skill
 from understudy.skills.shipped import FOLDER, shipped_skills
 from understudy.skills.standard import export
@@ -54,7 +55,7 @@ def test_one_names_no_tool_that_an_agent_may_not_know_of(slug: str) -> None:
 
 @skill
 def test_one_needs_nothing(slug: str) -> None:
-    assert find_requirements(SHIPPED[slug]).dependencies == ()
+    assert find_requirements(SHIPPED[slug], Manifest()).dependencies == ()
 
 
 @skill
@@ -69,7 +70,7 @@ def test_one_keeps_to_what_it_teaches_about_length(slug: str) -> None:
 def test_one_mentions_each_of_its_files(slug: str) -> None:
     body = SHIPPED[slug].manifest_text
 
-    assert [path for path in SHIPPED[slug].companions if path not in body] == []
+    assert [path for path in companions(SHIPPED[slug]) if path not in body] == []
 
 
 @skill
