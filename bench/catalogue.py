@@ -13,9 +13,9 @@ from bench.retrieval_records import words
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, Visibility
-from understudy.skills.offered import Offered
 from understudy.skills.prompt import skills_section
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
@@ -97,7 +97,7 @@ def _catalogue(units: SqlUnits) -> Catalogue:
 def _section(units: SqlUnits, catalogue: Catalogue) -> str:
     """The very thing that happens when a run starts."""
     with units.write() as unit:
-        offered: tuple[Offered, ...] = catalogue.offered(
+        offered: tuple[CatalogueEntry, ...] = catalogue.offered(
             unit, agent_id=AGENT, user_id=USER, session=None
         )
     return skills_section(offered, can_search=True, can_use=True)

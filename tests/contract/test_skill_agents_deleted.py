@@ -121,7 +121,7 @@ def test_a_damaged_skill_keeps_nobody_from_deleting_its_agent_and_an_admin_can_d
         unit.connection.execute(damaged)
 
     with house.units.read() as unit:
-        assert unit.skills.offer(skill.skill_id, agent_id="other", user_id="ann") is None
+        assert unit.skills.with_grants(skill.skill_id, agent_id="other", user_id="ann") is None
     agents.delete(ROOT.principal, "other")
     with pytest.raises(DamagedRecord):
         shop.service.delete(ANN, SLUG)

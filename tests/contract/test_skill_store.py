@@ -17,7 +17,7 @@ from understudy.skills.access import Reason, access
 from understudy.skills.filters import EVERYTHING, SkillFilter
 from understudy.skills.grant_ports import GrantCounts
 from understudy.skills.model import (
-    Offer,
+    GrantedSkill,
     Skill,
     SkillOrigin,
     SkillStatus,
@@ -160,9 +160,9 @@ def test_a_damaged_skill_is_told_and_keeps_no_other_from_being_listed(
 
     assert listed(units) == ["good-one"]
     with units.read() as unit:
-        assert [offer.skill.slug for offer in unit.skills.offers(agent_id="a", user_id="ann")] == [
-            "good-one"
-        ]
+        assert [
+            granted.skill.slug for granted in unit.skills.maybe_open(agent_id="a", user_id="ann")
+        ] == ["good-one"]
         with pytest.raises(DamagedRecord):
             unit.skills.by_slug("bad-one")
 
@@ -348,11 +348,11 @@ def test_what_is_offered_is_what_access_allows(units: SqlUnits) -> None:
         unit.skill_grants.give_user(to_user(make_skill("to-others"), "eve"))
 
     with units.read() as unit:
-        offers = unit.skills.offers(agent_id="a", user_id="ann")
+        found = unit.skills.maybe_open(agent_id="a", user_id="ann")
         page = unit.skills.page(ALL, narrowed=EVERYTHING).items
-        asked = [unit.skills.offer(s.skill_id, agent_id="a", user_id="ann") for s in page]
-        assert unit.skills.offer("skl_none", agent_id="a", user_id="ann") is None
-    decided = {offer.skill.slug: decide(offer, "ann") for offer in offers}
+        asked = [unit.skills.with_grants(s.skill_id, agent_id="a", user_id="ann") for s in page]
+        assert unit.skills.with_grants("skl_none", agent_id="a", user_id="ann") is None
+    decided = {granted.skill.slug: decide(granted, "ann") for granted in found}
     assert decided == {
         "private-own": Reason.OWNER,
         "public-one": Reason.PUBLIC,
@@ -361,17 +361,19 @@ def test_what_is_offered_is_what_access_allows(units: SqlUnits) -> None:
         "to-user": Reason.USER_GRANT,
     }
     assert list(decided) == sorted(decided)
-    assert {offer.skill.slug for offer in asked if offer and decide(offer, "ann")} == set(decided)
-    [pinned] = [offer.agent_grant for offer in offers if offer.agent_grant is not None]
+    assert {granted.skill.slug for granted in asked if granted and decide(granted, "ann")} == set(
+        decided
+    )
+    [pinned] = [granted.agent_grant for granted in found if granted.agent_grant is not None]
     assert pinned.pinned_version == 4
 
 
-def decide(offer: Offer, user_id: str) -> Reason | None:
+def decide(granted: GrantedSkill, user_id: str) -> Reason | None:
     """Why it is allowed; None when it is not."""
     decision = access(
-        offer.skill,
-        agent_granted=offer.agent_grant is not None,
-        user_granted=offer.user_grant is not None,
+        granted.skill,
+        agent_granted=granted.agent_grant is not None,
+        user_granted=granted.user_grant is not None,
         user_id=user_id,
     )
     return decision.reason if decision.allowed else None

@@ -17,11 +17,11 @@ from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local_roots import Root, RootScope
 from understudy.skills.local_skills import READ_EVERY_MS, LocalSkills
-from understudy.skills.offered import Offered
 from understudy.skills.scanning import scan_skill
 from understudy.storage.mount_folders import MountFolders
 from understudy.storage.unit import SqlUnits
@@ -95,7 +95,7 @@ class Scenery:
         self.clock.advance(READ_EVERY_MS)
         self.catalogue.refresh()
 
-    def offered(self, session: Session | None = None, user_id: str = "eve") -> list[Offered]:
+    def offered(self, session: Session | None = None, user_id: str = "eve") -> list[CatalogueEntry]:
         """What is on offer now."""
         self.catalogue.refresh()
         with self.units.read() as unit:

@@ -13,11 +13,11 @@ from understudy.sessions.model import Session
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local_roots import Root, RootScope
 from understudy.skills.local_skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.model import AgentGrant, Skill, UserGrant
-from understudy.skills.offered import Offered
 from understudy.skills.ports import next_number
 from understudy.skills.scanning import scan_skill
 from understudy.storage.unit import SqlUnit, SqlUnits
@@ -93,13 +93,13 @@ class SkillShop:
 
     def offered(
         self, agent_id: str = "default", user_id: str = "ann", session: Session | None = None
-    ) -> tuple[Offered, ...]:
+    ) -> tuple[CatalogueEntry, ...]:
         """What is on offer now."""
         self.catalogue.refresh()
         with self.units.read() as unit:
             return self.catalogue.offered(unit, agent_id=agent_id, user_id=user_id, session=session)
 
-    def one_in(self, unit: SqlUnit, slug: str, user_id: str = "ann") -> Offered:
+    def one_in(self, unit: SqlUnit, slug: str, user_id: str = "ann") -> CatalogueEntry:
         """One of what is on offer, as a unit that is open sees it."""
         offered = self.catalogue.offered(unit, agent_id="default", user_id=user_id, session=None)
         return next(one for one in offered if one.slug == slug)
@@ -110,6 +110,6 @@ class SkillShop:
         """The slugs of it."""
         return [one.slug for one in self.offered(agent_id, user_id, session)]
 
-    def one(self, slug: str, agent_id: str = "default", user_id: str = "ann") -> Offered:
+    def one(self, slug: str, agent_id: str = "default", user_id: str = "ann") -> CatalogueEntry:
         """One of it."""
         return next(one for one in self.offered(agent_id, user_id) if one.slug == slug)

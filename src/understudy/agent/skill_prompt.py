@@ -11,7 +11,7 @@ from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
 from understudy.sessions.model import Session
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.offered import Offered, listing
+from understudy.skills.catalogue_entry import CatalogueEntry, listing
 from understudy.skills.ports import SkillUnit
 from understudy.skills.prompt import inlined, skills_section
 
@@ -72,21 +72,21 @@ class CatalogueSkills:
             report=_report(offered, listed),
         )
 
-    def _offered(self, unit: SkillUnit, run: Run, session: Session) -> tuple[Offered, ...]:
+    def _offered(self, unit: SkillUnit, run: Run, session: Session) -> tuple[CatalogueEntry, ...]:
         offered = self.catalogue.offered(
             unit, agent_id=run.agent_id, user_id=run.user_id, session=session
         )
         return tuple(one for one in offered if one.unusable is None)
 
 
-def _note(unit: SkillUnit, run: Run, listed: Sequence[Offered]) -> None:
+def _note(unit: SkillUnit, run: Run, listed: Sequence[CatalogueEntry]) -> None:
     """Count what the run is told of, for whoever wants to know how often that is of use."""
     unit.skill_uses.list_for(
         [listing(one, run_id=run.run_id, at_ms=run.submitted_at_ms) for one in listed]
     )
 
 
-def _report(offered: Sequence[Offered], shown: Sequence[Offered]) -> dict[str, Any]:
+def _report(offered: Sequence[CatalogueEntry], shown: Sequence[CatalogueEntry]) -> dict[str, Any]:
     """What was on offer, and exactly what was listed; the rest is only counted."""
     return {
         "offered": len(offered),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from understudy.cli.attachments import Attachment, upload
 from understudy.cli.needs import WAITING, tell_left
 from understudy.cli.offering import offer
-from understudy.cli.offers import IN_REPLY, offer_line, open_offers, settle_offer, tell_open
+from understudy.cli.offers import IN_REPLY, offer_line, open_to_everybody, settle_offer, tell_open
 from understudy.cli.output import note
 from understudy.cli.person import Left, Person
 from understudy.cli.transcript import Transcript
@@ -131,7 +131,7 @@ class Conversation:
         return run
 
     def _offers(self) -> "list[ApprovalView]":
-        return open_offers(self.client, self.session.session_id, self._user_id)
+        return open_to_everybody(self.client, self.session.session_id, self._user_id)
 
     def _point_out(self) -> None:
         """Say what a run offered beside its reply; what stands in the reply was read there."""

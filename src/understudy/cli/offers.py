@@ -87,7 +87,9 @@ def settle_offer(
     return resolution, run
 
 
-def open_offers(client: "Client", session_id: str, user_id: str | None) -> "list[ApprovalView]":
+def open_to_everybody(
+    client: "Client", session_id: str, user_id: str | None
+) -> "list[ApprovalView]":
     """What is offered to somebody in a session."""
     waiting = client.approvals.list(session_id=session_id)
     return [view for view in waiting if is_offer(view) and user_id in (None, view.user_id)]

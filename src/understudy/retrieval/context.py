@@ -9,7 +9,7 @@ from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recovered import Recovered, recover
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class MemoryContext:
     policy: RunMemoryPolicy
     learned: Learned
     recovered: Recovered
-    skills: tuple[Offered, ...] = ()
+    skills: tuple[CatalogueEntry, ...] = ()
 
 
 def memory_context(
@@ -32,7 +32,7 @@ def memory_context(
     query: str | None,
     policy: RunMemoryPolicy,
     now_ms: int,
-    skills: tuple[Offered, ...] = (),
+    skills: tuple[CatalogueEntry, ...] = (),
 ) -> MemoryContext:
     """Look, and change nothing: no counter, no record."""
     return MemoryContext(

@@ -12,7 +12,7 @@ from understudy.redaction.marker import cut
 from understudy.retrieval.ports import TermIndex
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ports import SkillUnit
 
 EXCERPT_CHARS: Final = 180
@@ -51,7 +51,7 @@ class Asked:
     policy: RunMemoryPolicy
     now_ms: int
     # What the session's agent may use for whoever asks.
-    skills: tuple[Offered, ...] = ()
+    skills: tuple[CatalogueEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

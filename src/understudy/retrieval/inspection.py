@@ -20,7 +20,7 @@ from understudy.runs.model import Run
 from understudy.runs.ports import require_run
 from understudy.sessions.model import Session
 from understudy.sessions.ports import Units, require_session
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,9 @@ class MemoryInspection:
             next_cursor=page.next_cursor,
         )
 
-    def _offered(self, unit: SearchUnit, session: Session, user_id: str) -> tuple[Offered, ...]:
+    def _offered(
+        self, unit: SearchUnit, session: Session, user_id: str
+    ) -> tuple[CatalogueEntry, ...]:
         return self.skills.offered(
             unit, agent_id=session.agent_id, user_id=user_id, session=session
         )

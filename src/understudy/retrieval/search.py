@@ -11,7 +11,7 @@ from understudy.retrieval.run_search import recovered_runs
 from understudy.retrieval.skill_search import visible_skills
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 
 DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
@@ -45,7 +45,7 @@ def search(
     limit: int | None,
     policy: RunMemoryPolicy,
     now_ms: int,
-    skills: tuple[Offered, ...] = (),
+    skills: tuple[CatalogueEntry, ...] = (),
 ) -> SearchAnswer:
     """Rank what the session sees against the query; without one, the newest come first."""
     asked = Asked(

@@ -17,7 +17,7 @@ from understudy.retrieval.hits import (
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import Document, Field
 from understudy.sessions.model import Session
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ports import SkillUnit
 from understudy.skills.ranking import rank
 
@@ -31,7 +31,7 @@ class Skills(Protocol):
 
     def offered(
         self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
-    ) -> tuple[Offered, ...]:
+    ) -> tuple[CatalogueEntry, ...]:
         """What an agent may use for a user in a session."""
         ...
 
@@ -44,7 +44,7 @@ class NoSkills:
 
     def offered(
         self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
-    ) -> tuple[Offered, ...]:
+    ) -> tuple[CatalogueEntry, ...]:
         """Nothing."""
         return ()
 
@@ -57,14 +57,14 @@ def visible_skills(asked: Asked) -> Hits:
     return Hits(results=tuple(_result(by_ref[fit.id], fit) for fit in fits))
 
 
-def _in_sight(asked: Asked) -> Sequence[Offered]:
+def _in_sight(asked: Asked) -> Sequence[CatalogueEntry]:
     """Those worth a close look."""
     if len(asked.skills) <= SCAN_LIMIT:
         return asked.skills
     return rank(asked.skills, asked.query or "")[:CANDIDATES]
 
 
-def _document(one: Offered) -> Document:
+def _document(one: CatalogueEntry) -> Document:
     return Document(
         id=one.ref,
         fields=(
@@ -75,7 +75,7 @@ def _document(one: Offered) -> Document:
     )
 
 
-def _result(one: Offered, fit: Fit) -> SearchResult:
+def _result(one: CatalogueEntry, fit: Fit) -> SearchResult:
     return SearchResult(
         kind=ResultKind.SKILL,
         source_id=one.ref,

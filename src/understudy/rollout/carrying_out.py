@@ -4,11 +4,11 @@ from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Rollout
 from understudy.skills.access import Reason
 from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.fork import task_of
 from understudy.skills.instructions import Params, rendered
 from understudy.skills.manifest import Manifest
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered
 
 
 def task_for(rollout: Rollout, params: Params) -> str:
@@ -16,10 +16,10 @@ def task_for(rollout: Rollout, params: Params) -> str:
     return task_of(rendered(loaded_from(rollout), params))
 
 
-def offered_from(rollout: Rollout) -> Offered:
+def offered_from(rollout: Rollout) -> CatalogueEntry:
     """What is told of the skill before its body is read."""
     definition = rollout.definition
-    return Offered(
+    return CatalogueEntry(
         slug=definition.skill_name,
         name=definition.skill_name,
         description=definition.description,

@@ -19,9 +19,9 @@ from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
 from understudy.skills import denials
 from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.checks import PROMOTED
 from understudy.skills.model import Skill, SkillOrigin, Visibility
-from understudy.skills.offered import Offered
 from understudy.skills.ports import SkillUnit
 from understudy.skills.shelves import LooseShelf, Shelf
 
@@ -76,7 +76,7 @@ class PromotedSkills:
         """Have the files follow what others on the same database changed."""
         self._repair.keep_up()
 
-    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
+    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[CatalogueEntry, ...]:
         """What a session may know of: by its learning scopes, and chosen for it."""
         own = as_rollout_unit(unit)
         return tuple(
@@ -86,7 +86,7 @@ class PromotedSkills:
             and self._chosen[rollout.status](own, rollout, session)
         )
 
-    def load(self, unit: SkillUnit, one: Offered) -> Loaded:
+    def load(self, unit: SkillUnit, one: CatalogueEntry) -> Loaded:
         """A skill exactly as its record says; refused where its files say anything else."""
         own = as_rollout_unit(unit)
         rollout = own.rollouts.get(one.slug)

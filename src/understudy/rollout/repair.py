@@ -14,7 +14,7 @@ from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.ports import Mark, RolloutUnit, RolloutUnits
 from understudy.rollout.stages import Stage
-from understudy.skills.offered import folded
+from understudy.skills.catalogue_entry import folded
 
 log = structlog.get_logger()
 

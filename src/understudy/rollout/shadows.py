@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from understudy.skills.catalogue_entry import folded
 from understudy.skills.local_roots import RootScope
 from understudy.skills.local_skill import LocalSkill
-from understudy.skills.offered import folded
 from understudy.skills.precedence import words
 
 Known = Callable[[], Mapping[str, LocalSkill]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from understudy.skills.model import Offer, Skill, SkillStatus, Visibility
+from understudy.skills.model import GrantedSkill, Skill, SkillStatus, Visibility
 
 
 class Reason(StrEnum):
@@ -68,11 +68,11 @@ def access(skill: Skill, *, agent_granted: bool, user_granted: bool, user_id: st
     return Access(allowed=False, reason=Reason.NONE)
 
 
-def access_of(offer: Offer, user_id: str) -> Access:
+def access_of(granted: GrantedSkill, user_id: str) -> Access:
     """The same for a skill that was read together with the grants to them."""
     return access(
-        offer.skill,
-        agent_granted=offer.agent_grant is not None,
-        user_granted=offer.user_grant is not None,
+        granted.skill,
+        agent_granted=granted.agent_grant is not None,
+        user_granted=granted.user_grant is not None,
         user_id=user_id,
     )

@@ -15,12 +15,12 @@ from understudy.skills import denials
 from understudy.skills.access import Reason
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.kept_offers import KeptOffers
+from understudy.skills.catalogue_entry import CatalogueEntry, by_name, permits, skill_gate
+from understudy.skills.kept_entries import KeptEntries
 from understudy.skills.local_skill import LocalSkill
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manifest import Manifest, read
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered, by_name, permits, skill_gate
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
 from understudy.skills.precedence import counting
@@ -37,7 +37,7 @@ BASE_DIR: Final = "{baseDir}"
 class Loaded:
     """A skill in full, exactly as it was kept."""
 
-    offered: Offered
+    offered: CatalogueEntry
     manifest: Manifest
     # What it tells an agent to do, with the folder named.
     body: str = field(repr=False)
@@ -71,7 +71,7 @@ class Catalogue:
         self._local = local
         self._python_of = python_of
         self._checks = checks
-        self._kept = KeptOffers(self._checks)
+        self._kept = KeptEntries(self._checks)
         self._others = others
 
     def refresh(self) -> None:
@@ -81,7 +81,7 @@ class Catalogue:
 
     def offered(
         self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
-    ) -> tuple[Offered, ...]:
+    ) -> tuple[CatalogueEntry, ...]:
         """What they may use, by name; a session shows only what its capability scope lets through.
 
         Reads rows and no files, so it can be called where a run starts.
@@ -91,23 +91,27 @@ class Catalogue:
             log.warning("skills.scope_unreadable", session_id=session.session_id if session else "")
             return ()
         who = {"agent_id": agent_id, "user_id": user_id}
-        kept = self._kept.offered(unit, **who)
+        kept = self._kept.entries(unit, **who)
         others = counting(unit, self._others.offered(unit, session), kept, **who)
         local = counting(unit, self._local.known().values(), (*kept, *others), **who)
         found = (*kept, *others, *map(_from_folder, local))
         return by_name(one for one in found if _passes(gate, one))
 
-    def from_elsewhere(self, unit: SkillUnit, ref: str, session: Session) -> tuple[Offered, ...]:
+    def from_elsewhere(
+        self, unit: SkillUnit, ref: str, session: Session
+    ) -> tuple[CatalogueEntry, ...]:
         """The promoted skill that is meant in full, also where a kept one of its name comes first."""
         gate = skill_gate(session)
         found = (one for one in self._others.offered(unit, session) if one.ref == ref)
         return () if gate is None else tuple(one for one in found if _passes(gate, one))
 
-    def find(self, offered: Sequence[Offered], query: str, limit: int) -> tuple[Offered, ...]:
+    def find(
+        self, offered: Sequence[CatalogueEntry], query: str, limit: int
+    ) -> tuple[CatalogueEntry, ...]:
         """Those of the offered that fit the words of a query, best first."""
         return rank(offered, query)[: max(limit, 0)]
 
-    def load(self, unit: SkillUnit, one: Offered) -> Loaded:
+    def load(self, unit: SkillUnit, one: CatalogueEntry) -> Loaded:
         """A skill with everything in it; `NotFound` when it is gone or has become unsafe."""
         if one.origin is SkillOrigin.PROMOTED:
             return self._others.load(unit, one)
@@ -122,14 +126,14 @@ class Catalogue:
 
     def list_for(
         self, *, agent_id: str, user_id: str, session_id: str | None
-    ) -> tuple[Offered, ...]:
+    ) -> tuple[CatalogueEntry, ...]:
         """The same as `offered`, in a unit of its own."""
         self.refresh()
         with self._units.read() as unit:
             session = None if session_id is None else require_session(unit, session_id)
             return self.offered(unit, agent_id=agent_id, user_id=user_id, session=session)
 
-    def _load_local(self, one: Offered) -> Loaded:
+    def _load_local(self, one: CatalogueEntry) -> Loaded:
         opened = self._local.open(one.slug)
         if opened is None:
             raise denials.not_found(one.slug)
@@ -147,13 +151,13 @@ def _folder(unit: SkillUnit, slug: str, number: int) -> Path | None:
         return None
 
 
-def _passes(gate: Gate, one: Offered) -> bool:
+def _passes(gate: Gate, one: CatalogueEntry) -> bool:
     return permits(gate, slug=one.slug, name=one.name)
 
 
-def _from_folder(skill: LocalSkill) -> Offered:
+def _from_folder(skill: LocalSkill) -> CatalogueEntry:
     """Whoever may write into a root of this machine may offer a skill to everybody."""
-    return Offered(
+    return CatalogueEntry(
         slug=skill.slug,
         name=skill.name,
         description=skill.description,
@@ -167,7 +171,7 @@ def _from_folder(skill: LocalSkill) -> Offered:
     )
 
 
-def _loaded(one: Offered, bundle: Bundle, folder: Path | None) -> Loaded:
+def _loaded(one: CatalogueEntry, bundle: Bundle, folder: Path | None) -> Loaded:
     reading = read(bundle.manifest_text)
     body = reading.body
     return Loaded(

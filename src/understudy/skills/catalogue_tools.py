@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from understudy.core.text import preview
 from understudy.runs.tool_work import told
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ranking import MAX_QUERY_CHARS
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 from understudy.tools.parameters import Parameters
@@ -83,24 +83,26 @@ class SkillSearch:
         found = await told(self._find, arguments, context)
         return _report(found, note=NOTE) if found else NONE_FIT
 
-    def _find(self, wanted: SkillSearchParameters, context: ToolContext) -> tuple[Offered, ...]:
+    def _find(
+        self, wanted: SkillSearchParameters, context: ToolContext
+    ) -> tuple[CatalogueEntry, ...]:
         offered = _offered(self._catalogue, context)
         return self._catalogue.find(offered, wanted.query, wanted.max_results)
 
 
-def _offered(catalogue: Catalogue, context: ToolContext) -> tuple[Offered, ...]:
+def _offered(catalogue: Catalogue, context: ToolContext) -> tuple[CatalogueEntry, ...]:
     return catalogue.list_for(
         agent_id=context.agent_id, user_id=context.user_id, session_id=context.session_id
     )
 
 
-def _report(offered: Sequence[Offered], *, note: str, **more: Any) -> str:
+def _report(offered: Sequence[CatalogueEntry], *, note: str, **more: Any) -> str:
     """JSON, so that nothing a skill says of itself can pass for ours."""
     report = {"note": note, **more, "skills": [_shown(one) for one in offered]}
     return json.dumps(report, ensure_ascii=False)
 
 
-def _shown(one: Offered) -> dict[str, Any]:
+def _shown(one: CatalogueEntry) -> dict[str, Any]:
     shown = {
         "name": one.slug,
         "title": one.name if one.name != one.slug else None,

@@ -48,8 +48,12 @@ def knows(
     """Whether they may know that there is such a skill; with `agent_id` as a run of that agent."""
     if is_owner(skill, principal) or skill.is_system or skill.visibility is Visibility.PUBLIC:
         return True
-    offer = unit.skills.offer(skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id)
-    return offer is not None and (offer.agent_grant is not None or offer.user_grant is not None)
+    granted = unit.skills.with_grants(
+        skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id
+    )
+    return granted is not None and (
+        granted.agent_grant is not None or granted.user_grant is not None
+    )
 
 
 def check_author(author: Author) -> None:

@@ -7,7 +7,7 @@ from understudy.core.principal import Principal
 from understudy.skills import denials
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.checks import LOCAL, PROMOTED, find, knows
-from understudy.skills.kept_offers import KeptOffers
+from understudy.skills.kept_entries import KeptEntries
 from understudy.skills.local_records import record_of
 from understudy.skills.local_skill import LocalSkill
 from understudy.skills.local_skills import LocalSkills
@@ -31,7 +31,7 @@ class SkillFinder:
         self._local = local
         self._checks = checks
         self._others = others
-        self._kept = KeptOffers(checks)
+        self._kept = KeptEntries(checks)
 
     def find(self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None) -> Shelf:
         """What is meant by an id, a slug or a name; `NotFound` if they may know of no such skill."""
@@ -61,7 +61,7 @@ class SkillFinder:
         if not others and not records:
             return ()
         who = {"agent_id": agent_id, "user_id": user_id}
-        kept = self._kept.offered(unit, **who)
+        kept = self._kept.entries(unit, **who)
         first = counting(unit, others, kept, **who)
         return (*first, *counting(unit, records, (*kept, *first), **who))
 

@@ -119,8 +119,8 @@ def give_agent(change: Change, skill: Skill, agent_id: str, pin: int | None = No
 
 def agent_grant(unit: SkillUnit, skill: Skill, agent_id: str) -> AgentGrant | None:
     """What an agent was granted of a skill."""
-    offer = unit.skills.offer(skill.skill_id, agent_id=agent_id, user_id="")
-    return None if offer is None else offer.agent_grant
+    granted = unit.skills.with_grants(skill.skill_id, agent_id=agent_id, user_id="")
+    return None if granted is None else granted.agent_grant
 
 
 def is_caller_granted(unit: SkillUnit, author: Author, skill: Skill) -> bool:

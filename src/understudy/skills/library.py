@@ -23,7 +23,7 @@ from understudy.skills.local_records import fits, merged
 from understudy.skills.local_skills import LocalSkills
 from understudy.skills.manifest import read
 from understudy.skills.model import (
-    Offer,
+    GrantedSkill,
     Skill,
     SkillStatus,
     SkillVersion,
@@ -180,13 +180,13 @@ class SkillLibrary:
             if asked != principal.user_id:
                 _require_owner(skill, principal)
             if isinstance(shelf, KeptShelf):
-                offer = unit.skills.offer(skill.skill_id, **who)
+                granted = unit.skills.with_grants(skill.skill_id, **who)
                 if is_id(ref) or stands(unit, skill.slug, **who):
-                    return _answer(offer or Offer(skill=skill), asked)
+                    return _answer(granted or GrantedSkill(skill=skill), asked)
             # They know of no kept one with this slug: for them it is one of the others.
             beside = self._finder.beside_called(unit, skill.slug, **who)
         if beside:
-            return _answer(Offer(skill=beside[0]), asked)
+            return _answer(GrantedSkill(skill=beside[0]), asked)
         return Answer(access=Access(allowed=False, reason=Reason.NONE), version=None, skill=skill)
 
     def grants(self, principal: Principal, ref: str) -> Grants:
@@ -209,13 +209,13 @@ class SkillLibrary:
         who = {"agent_id": agent_id, "user_id": principal.user_id}
         with self._units.read() as unit:
             require_agent(unit, agent_id)
-            offers = {offer.skill.skill_id: offer for offer in unit.skills.offers(**who)}
-            for skill_id in unit.skill_grants.of_agent(agent_id).keys() - offers.keys():
-                offer = unit.skills.offer(skill_id, **who)
-                if offer is not None and is_owner(offer.skill, principal):
-                    offers[skill_id] = offer
-        found = sorted(offers.values(), key=lambda offer: list_key(offer.skill))
-        return tuple(_agent_skill(offer, principal.user_id) for offer in found)
+            found = {one.skill.skill_id: one for one in unit.skills.maybe_open(**who)}
+            for skill_id in unit.skill_grants.of_agent(agent_id).keys() - found.keys():
+                granted = unit.skills.with_grants(skill_id, **who)
+                if granted is not None and is_owner(granted.skill, principal):
+                    found[skill_id] = granted
+        listed = sorted(found.values(), key=lambda one: list_key(one.skill))
+        return tuple(_agent_skill(one, principal.user_id) for one in listed)
 
     def trash(self, principal: Principal, request: PageRequest) -> Page[TrashedSkill]:
         """What deletions left: for an admin of all, for others of their own skills."""
@@ -251,18 +251,20 @@ def _require_owner(skill: Skill, principal: Principal) -> None:
         raise denials.not_yours(skill.slug)
 
 
-def _answer(offer: Offer, user_id: str) -> Answer:
-    decision = access_of(offer, user_id)
-    pinned = offer.agent_grant.pinned_version if offer.agent_grant else None
-    version = number_of(offer.skill) if pinned is None else pinned
-    return Answer(access=decision, version=version if decision.allowed else None, skill=offer.skill)
+def _answer(granted: GrantedSkill, user_id: str) -> Answer:
+    decision = access_of(granted, user_id)
+    pinned = granted.agent_grant.pinned_version if granted.agent_grant else None
+    version = number_of(granted.skill) if pinned is None else pinned
+    return Answer(
+        access=decision, version=version if decision.allowed else None, skill=granted.skill
+    )
 
 
-def _agent_skill(offer: Offer, user_id: str) -> AgentSkill:
-    grant = offer.agent_grant
+def _agent_skill(granted: GrantedSkill, user_id: str) -> AgentSkill:
+    grant = granted.agent_grant
     return AgentSkill(
-        skill=offer.skill,
+        skill=granted.skill,
         granted=grant is not None,
         pinned_version=None if grant is None else grant.pinned_version,
-        allowed=access_of(offer, user_id).allowed,
+        allowed=access_of(granted, user_id).allowed,
     )

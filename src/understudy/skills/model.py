@@ -131,7 +131,7 @@ class UserGrant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class GrantedSkill:
     """A skill with what was granted of it to one agent and one user."""
 
     skill: Skill

@@ -1,8 +1,8 @@
 """No kept skill can be taken for one from elsewhere, such as one that was promoted."""
 
 from understudy.skills import denials
+from understudy.skills.catalogue_entry import folded
 from understudy.skills.model import Skill
-from understudy.skills.offered import folded
 from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import SkillUnit
 from understudy.skills.precedence import words

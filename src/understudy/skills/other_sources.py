@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from understudy.sessions.model import Session
 from understudy.skills import denials
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ports import SkillUnit
 from understudy.skills.shelves import Shelf
 
@@ -21,11 +21,11 @@ class OtherSkills(Protocol):
         """Catch up with what changed; never while a unit is open."""
         ...
 
-    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
+    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[CatalogueEntry, ...]:
         """What a session may know of; without one, what is for all. Reads rows and no files."""
         ...
 
-    def load(self, unit: SkillUnit, one: Offered) -> "Loaded":
+    def load(self, unit: SkillUnit, one: CatalogueEntry) -> "Loaded":
         """A skill with everything in it, or why it cannot be used."""
         ...
 
@@ -48,11 +48,11 @@ class NoOthers:
     def refresh(self) -> None:
         """Nothing changes."""
 
-    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[Offered, ...]:
+    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[CatalogueEntry, ...]:
         """Nothing."""
         return ()
 
-    def load(self, unit: SkillUnit, one: Offered) -> "Loaded":
+    def load(self, unit: SkillUnit, one: CatalogueEntry) -> "Loaded":
         """There is none."""
         raise denials.not_found(one.slug)
 

@@ -6,8 +6,8 @@ from typing import Final
 from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.manifest import described, read
-from understudy.skills.offered import Offered
 from understudy.skills.ports import SkillUnit
 from understudy.skills.remembered import Remembered
 from understudy.skills.runtime_settings import SkillContext, settings_of
@@ -31,8 +31,8 @@ class PinnedWords:
         self._known = Remembered[str, _Words](_MOST)
 
     def instead_of(
-        self, unit: SkillUnit, one: Offered, *, number: int, digest: str | None
-    ) -> Offered | None:
+        self, unit: SkillUnit, one: CatalogueEntry, *, number: int, digest: str | None
+    ) -> CatalogueEntry | None:
         """What is offered instead of the current version; None when the pinned one is gone or is
         not what it was, `Unavailable` when nobody can tell."""
         if digest is None:
@@ -50,7 +50,9 @@ class PinnedWords:
             context=words.context,
         )
 
-    def _read(self, unit: SkillUnit, one: Offered, number: int, digest: str) -> _Words | None:
+    def _read(
+        self, unit: SkillUnit, one: CatalogueEntry, number: int, digest: str
+    ) -> _Words | None:
         version = unit.skills.version(one.skill_id or "", number)
         if version is None or version.digest != digest:
             return None

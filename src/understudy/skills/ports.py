@@ -12,7 +12,7 @@ from understudy.skills.bundle import Bundle
 from understudy.skills.filters import SkillFilter
 from understudy.skills.grant_ports import GrantStore
 from understudy.skills.model import (
-    Offer,
+    GrantedSkill,
     Skill,
     SkillStatus,
     SkillVersion,
@@ -76,23 +76,23 @@ class SkillStore(Protocol):
         """How many skills there are, by status."""
         ...
 
-    def offers(self, *, agent_id: str, user_id: str) -> tuple[Offer, ...]:
+    def maybe_open(self, *, agent_id: str, user_id: str) -> tuple[GrantedSkill, ...]:
         """Every skill that may be open to them, by name, with what `access` needs to decide.
 
         Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
         """
         ...
 
-    def offers_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
-        """Equal as long as `offers` would answer the same, and much quicker; raises as it does."""
+    def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
+        """Equal as long as `maybe_open` would answer the same, and much quicker; raises as it does."""
         ...
 
-    def open_offers(self) -> tuple[Offer, ...]:
+    def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """Every skill that is open to everybody, by name; grants are not looked at."""
         ...
 
-    def offer(self, skill_id: str, *, agent_id: str, user_id: str) -> Offer | None:
-        """The same for one skill, whatever its state."""
+    def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
+        """One skill with what was granted of it, whatever its state."""
         ...
 
     def add_version(self, version: SkillVersion) -> None: ...

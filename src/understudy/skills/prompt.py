@@ -6,8 +6,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from understudy.core.text import preview
 from understudy.skills.access import Reason
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered
 from understudy.skills.standard import MAX_DESCRIPTION_CHARS
 
 # Beyond either, an agent that can search looks for all of them itself.
@@ -42,7 +42,7 @@ _FIRST: Final = {
 }
 
 
-def skills_section(offered: Sequence[Offered], *, can_search: bool, can_use: bool) -> str:
+def skills_section(offered: Sequence[CatalogueEntry], *, can_search: bool, can_use: bool) -> str:
     """The text of the section; empty when there is nothing that the agent could open."""
     if not offered or not can_use:
         return ""
@@ -56,13 +56,13 @@ def skills_section(offered: Sequence[Offered], *, can_search: bool, can_use: boo
     return "\n\n".join(parts)
 
 
-def inlined(offered: Sequence[Offered], *, can_search: bool) -> tuple[Offered, ...]:
+def inlined(offered: Sequence[CatalogueEntry], *, can_search: bool) -> tuple[CatalogueEntry, ...]:
     """Those that are listed: all, or where there is no room none, or the first for who cannot search."""
     fitting = _fitting(offered)
     return () if can_search and len(fitting) < len(offered) else fitting
 
 
-def _fitting(offered: Sequence[Offered]) -> tuple[Offered, ...]:
+def _fitting(offered: Sequence[CatalogueEntry]) -> tuple[CatalogueEntry, ...]:
     """Those for which there is room, in the order in which they are offered."""
     fitting: set[str] = set()
     chars = 0
@@ -74,16 +74,16 @@ def _fitting(offered: Sequence[Offered]) -> tuple[Offered, ...]:
     return tuple(one for one in offered if one.ref in fitting)
 
 
-def _rank(one: Offered) -> int:
+def _rank(one: CatalogueEntry) -> int:
     is_local = one.origin is SkillOrigin.LOCAL
     return len(_FIRST) if is_local else _FIRST.get(one.reason, len(_FIRST))
 
 
-def _listed(shown: Sequence[Offered]) -> str:
+def _listed(shown: Sequence[CatalogueEntry]) -> str:
     return "\n".join(["<available_skills>", *map(_entry, shown), "</available_skills>"])
 
 
-def _entry(one: Offered) -> str:
+def _entry(one: CatalogueEntry) -> str:
     """A skill as an element, every word of it escaped: they are anybody's."""
     version = "" if one.version is None else f" version={quoteattr(str(one.version))}"
     return "\n".join(
@@ -97,10 +97,10 @@ def _entry(one: Offered) -> str:
     )
 
 
-def _name(one: Offered) -> str:
+def _name(one: CatalogueEntry) -> str:
     return preview(" ".join(one.name.split()), _MAX_NAME_CHARS)
 
 
-def _description(one: Offered) -> str:
+def _description(one: CatalogueEntry) -> str:
     words = f"{one.description} {one.when_to_use}".split()
     return preview(" ".join(words), MAX_DESCRIPTION_CHARS)

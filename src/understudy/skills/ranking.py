@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.core.text import UNSPACED
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -26,7 +26,7 @@ _FIRST_UNSPACED: Final = re.compile(rf"[{UNSPACED}]")
 _LATIN: Final = str.maketrans({"đ": "d", "ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe"})
 
 
-def rank(offered: Sequence[Offered], query: str) -> tuple[Offered, ...]:
+def rank(offered: Sequence[CatalogueEntry], query: str) -> tuple[CatalogueEntry, ...]:
     """Those that fit, best first; of equals the first by name."""
     asked = query[:MAX_QUERY_CHARS]
     terms = tuple(dict.fromkeys(tokens(asked)))
@@ -56,7 +56,7 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-def _text(one: Offered) -> str:
+def _text(one: CatalogueEntry) -> str:
     return f"{one.name} {one.slug} {one.description} {one.when_to_use}"[:_MAX_TEXT_CHARS]
 
 

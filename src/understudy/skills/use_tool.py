@@ -13,11 +13,11 @@ from understudy.runs.tool_work import told
 from understudy.sessions.ports import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
+from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
 from understudy.skills.checks import PROMOTED
 from understudy.skills.fork import Forks
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered, listing, named
 from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.refusals import shown
 from understudy.skills.runtime_settings import SkillContext
@@ -120,7 +120,9 @@ class UseSkill:
         with suppress(ToolError, NotFound, DamagedRecord):
             self._note(self._load(name, context), context)
 
-    def _offered(self, unit: SkillUnit, context: ToolContext, ref: str) -> tuple[Offered, ...]:
+    def _offered(
+        self, unit: SkillUnit, context: ToolContext, ref: str
+    ) -> tuple[CatalogueEntry, ...]:
         session = require_session(unit, context.session_id)
         if ref.startswith(PROMOTED):
             return self._catalogue.from_elsewhere(unit, ref, session)
@@ -160,7 +162,7 @@ class UseSkill:
         return self._forks.outcome(context, spawn, use, until_ms=until_ms if is_patient else None)
 
 
-def _used_before(offered: Sequence[Offered], use: Use) -> tuple[Offered, ...]:
+def _used_before(offered: Sequence[CatalogueEntry], use: Use) -> tuple[CatalogueEntry, ...]:
     """The skill of a use, if it still may be used, in the version of then."""
     return tuple(
         replace(one, version=use.version, digest=use.digest)
@@ -170,12 +172,12 @@ def _used_before(offered: Sequence[Offered], use: Use) -> tuple[Offered, ...]:
     )
 
 
-def _several(name: str, meant: Sequence[Offered]) -> str:
+def _several(name: str, meant: Sequence[CatalogueEntry]) -> str:
     slugs = ", ".join(one.slug for one in meant[:MOST_NAMED])
     return f"{len(meant)} skills are called {shown(name)}; say which by its slug: {slugs}"
 
 
-def _unknown(name: str, similar: tuple[Offered, ...]) -> str:
+def _unknown(name: str, similar: tuple[CatalogueEntry, ...]) -> str:
     """The same words whether there is none, or none that may be used."""
     meant = ", ".join(one.slug for one in similar)
     hint = f"did you mean {meant}?" if meant else "skill_search finds what there is."

@@ -19,7 +19,7 @@ from understudy.rollout.model import (
 from understudy.rollout.stages import LIVE, Stage
 from understudy.rollout.trial import Trial, TrialState
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.skills.offered import folded
+from understudy.skills.catalogue_entry import folded
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.typed_json import fields_of, list_of

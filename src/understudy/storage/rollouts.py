@@ -11,7 +11,7 @@ from understudy.rollout.counting import Sums
 from understudy.rollout.model import EventName, Evidence, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.ports import Mark, RolloutFilter
 from understudy.rollout.stages import Stage
-from understudy.skills.offered import folded
+from understudy.skills.catalogue_entry import folded
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_evidence import SqlEvidence

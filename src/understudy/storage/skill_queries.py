@@ -69,7 +69,7 @@ def _maybe_open() -> sa.CompoundSelect[Any]:
     return sa.union(*ungranted, *granted)
 
 
-OFFERS: Final = (
+MAYBE_OPEN: Final = (
     _with_grants()
     .where(
         skills.c.skill_id.in_(_maybe_open()),
@@ -79,7 +79,7 @@ OFFERS: Final = (
     .order_by(skills.c.sort_name, skills.c.slug)
 )
 # A skill that changed has another revision; grants have none, and little that can change.
-OFFERS_STAMP: Final = OFFERS.with_only_columns(
+MAYBE_OPEN_STAMP: Final = MAYBE_OPEN.with_only_columns(
     skills.c.skill_id,
     skills.c.revision,
     skills.c.digest,
@@ -89,7 +89,7 @@ OFFERS_STAMP: Final = OFFERS.with_only_columns(
     skill_user_grants.c.user_id,
     skill_versions.c.digest,
 )
-OPEN_OFFERS: Final = (
+OPEN_TO_EVERYBODY: Final = (
     sa.select(*COLUMNS)
     .where(
         skills.c.status == str(SkillStatus.ACTIVE),
@@ -101,4 +101,4 @@ OPEN_OFFERS: Final = (
     )
     .order_by(skills.c.sort_name, skills.c.slug)
 )
-OFFER: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("skill"))
+WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("skill"))

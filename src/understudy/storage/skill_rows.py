@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from understudy.skills.model import (
     AgentGrant,
-    Offer,
+    GrantedSkill,
     Skill,
     SkillOrigin,
     SkillStatus,
@@ -179,11 +179,11 @@ def read_user_grant(row: Any, *, prefix: str = "") -> UserGrant:
     return UserGrant(**{name: getattr(row, prefix + name) for name in UserGrant.__slots__})
 
 
-def read_offer(row: Any) -> Offer:
+def read_granted(row: Any) -> GrantedSkill:
     """A skill and the grants beside it, or `DamagedRecord`."""
     to_agent = getattr(row, OF_AGENT + "skill_id") is not None
     to_user = getattr(row, OF_USER + "skill_id") is not None
-    return Offer(
+    return GrantedSkill(
         skill=read_skill(row),
         agent_grant=read_agent_grant(row, prefix=OF_AGENT) if to_agent else None,
         user_grant=read_user_grant(row, prefix=OF_USER) if to_user else None,

@@ -10,7 +10,7 @@ from understudy.core.errors import Unavailable
 from understudy.core.page import Page, PageRequest
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import (
-    Offer,
+    GrantedSkill,
     Skill,
     SkillStatus,
     SkillVersion,
@@ -31,14 +31,14 @@ from understudy.storage.search_text import folded
 from understudy.storage.skill_queries import (
     COLUMNS,
     IS_OF_THIS_LIFE,
-    OFFER,
-    OFFERS,
-    OFFERS_STAMP,
-    OPEN_OFFERS,
+    MAYBE_OPEN,
+    MAYBE_OPEN_STAMP,
+    OPEN_TO_EVERYBODY,
+    WITH_GRANTS,
     open_to,
 )
 from understudy.storage.skill_rows import (
-    read_offer,
+    read_granted,
     read_skill,
     read_trashed,
     read_version,
@@ -129,24 +129,24 @@ class SqlSkills:
         found = {row[0]: row[1] for row in self._connection.execute(_COUNTS)}
         return {status: found.get(str(status), 0) for status in SkillStatus}
 
-    def offers(self, *, agent_id: str, user_id: str) -> tuple[Offer, ...]:
+    def maybe_open(self, *, agent_id: str, user_id: str) -> tuple[GrantedSkill, ...]:
         """Every skill that may be open to them, by name."""
-        return tuple(readable(self._granted(OFFERS, agent_id, user_id), read_offer))
+        return tuple(readable(self._granted(MAYBE_OPEN, agent_id, user_id), read_granted))
 
-    def offers_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
-        """Equal as long as `offers` would answer the same."""
-        return tuple(map(tuple, self._granted(OFFERS_STAMP, agent_id, user_id)))
+    def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
+        """Equal as long as `maybe_open` would answer the same."""
+        return tuple(map(tuple, self._granted(MAYBE_OPEN_STAMP, agent_id, user_id)))
 
-    def open_offers(self) -> tuple[Offer, ...]:
+    def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """Every skill that is open to everybody, by name."""
-        rows = self._connection.execute(OPEN_OFFERS).all()
-        return tuple(Offer(skill=skill) for skill in readable(rows, read_skill))
+        rows = self._connection.execute(OPEN_TO_EVERYBODY).all()
+        return tuple(GrantedSkill(skill=skill) for skill in readable(rows, read_skill))
 
-    def offer(self, skill_id: str, *, agent_id: str, user_id: str) -> Offer | None:
+    def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
         """One skill with what was granted of it to them."""
         values = {"skill": skill_id, **_who(agent_id, user_id)}
-        row = self._connection.execute(OFFER, values).first()
-        return None if row is None else next(iter(readable([row], read_offer)), None)
+        row = self._connection.execute(WITH_GRANTS, values).first()
+        return None if row is None else next(iter(readable([row], read_granted)), None)
 
     def add_version(self, version: SkillVersion) -> None:
         """Note a version; its number is new."""

@@ -9,7 +9,7 @@ from tests.unit.cli.test_offering import posted, reply, talking
 from tests.unit.cli.waiting_parts import FakePerson, approval
 from tests.unit.client.fake_daemon import run_document
 from understudy.cli.deciding import settle
-from understudy.cli.offers import offer_line, offer_pairs, open_offers
+from understudy.cli.offers import offer_line, offer_pairs, open_to_everybody
 from understudy.cli.person import Left
 from understudy.cli.review import Review
 from understudy.wire.waiting import ApprovalView
@@ -79,7 +79,7 @@ def test_only_what_is_offered_to_oneself_is_pointed_out() -> None:
 
     for user, ids in ((None, ["off_1", "off_2"]), ("ann", ["off_1"]), ("eve", [])):
         client, _ = talking(httpx2.Response(200, json=listed))
-        assert [view.id for view in open_offers(client, "s1", user)] == ids
+        assert [view.id for view in open_to_everybody(client, "s1", user)] == ids
 
 
 def test_who_cannot_answer_an_offer_is_told_whose_it_is() -> None:

@@ -11,10 +11,10 @@ import pytest
 from understudy.skills.access import Reason
 from understudy.skills.bundle import Bundle
 from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.manifest import read
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
 from understudy.tools.base import ToolError
 
@@ -30,7 +30,7 @@ def loaded(
 ) -> Loaded:
     more = {path: text.encode() for path, text in (files or {}).items()}
     bundle = Bundle({"SKILL.md": SKILL_MD.encode(), "scripts/plot.py": b"print(1)\n", **more})
-    offered = Offered(
+    offered = CatalogueEntry(
         slug="plot",
         name=name,
         description="Draws",

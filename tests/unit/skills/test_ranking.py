@@ -1,7 +1,7 @@
 """Which skills fit some words."""
 
 from tests.support.effort import takes_under
-from tests.unit.skills.test_offered import offered
+from tests.unit.skills.test_catalogue_entry import offered
 from understudy.skills.ranking import MAX_QUERY_CHARS, rank, tokens
 
 

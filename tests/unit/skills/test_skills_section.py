@@ -4,14 +4,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.unit.skills.test_offered import offered
+from tests.unit.skills.test_catalogue_entry import offered
 from understudy.skills.access import Reason
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered
 from understudy.skills.prompt import MAX_INLINE, skills_section
 
 
-def told(*skills: Offered, can_search: bool = True, can_use: bool = True) -> str:
+def told(*skills: CatalogueEntry, can_search: bool = True, can_use: bool = True) -> str:
     return skills_section(skills, can_search=can_search, can_use=can_use)
 
 

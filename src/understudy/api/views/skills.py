@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from understudy.api.views.assets import RAW_HEADERS
 from understudy.core.principal import Principal
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.checks import actions_of
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff
@@ -24,7 +25,6 @@ from understudy.skills.model import (
     UserGrant,
 )
 from understudy.skills.next_steps import next_steps
-from understudy.skills.offered import Offered
 from understudy.skills.ports import BundleFile
 from understudy.skills.writing import Kept
 from understudy.wire import skills as wire
@@ -83,7 +83,7 @@ def _places(detail: Detail) -> dict[str, Any]:
     return {"skill_path": str(folder / MANIFEST), **root}
 
 
-def offered_view(offered: Offered) -> wire.OfferedSkill:
+def offered_view(offered: CatalogueEntry) -> wire.OfferedSkill:
     """A skill in the catalogue of an agent."""
     return wire.OfferedSkill(
         slug=offered.slug,

@@ -9,8 +9,8 @@ import structlog
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.skills.access import Reason, access_of
 from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.model import Offer
-from understudy.skills.offered import Offered
+from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.model import GrantedSkill
 from understudy.skills.pinned import PinnedWords
 from understudy.skills.ports import SkillUnit
 from understudy.skills.remembered import Remembered
@@ -24,67 +24,71 @@ _MOST: Final = 64
 @dataclass(frozen=True, slots=True)
 class _Answer:
     stamp: Hashable
-    offered: tuple[Offered, ...] = field(repr=False)
+    entries: tuple[CatalogueEntry, ...] = field(repr=False)
     # Whether everything could be read.
     is_whole: bool = True
 
 
-class KeptOffers:
+class KeptEntries:
     """Remembers what it answered; whether that still holds is looked up each time."""
 
     def __init__(self, checks: BundleChecks) -> None:
         self._pinned = PinnedWords(checks)
         self._answers = Remembered[tuple[str, str], _Answer](_MOST)
 
-    def offered(self, unit: SkillUnit, *, agent_id: str, user_id: str) -> tuple[Offered, ...]:
+    def entries(
+        self, unit: SkillUnit, *, agent_id: str, user_id: str
+    ) -> tuple[CatalogueEntry, ...]:
         """What an agent may use for a user, by name.
 
         Where nobody can tell what is granted, only what is open to everybody.
         """
         who = (agent_id, user_id)
         try:
-            stamp = unit.skills.offers_stamp(agent_id=agent_id, user_id=user_id)
+            stamp = unit.skills.maybe_open_stamp(agent_id=agent_id, user_id=user_id)
             known = self._answers.get(who)
             if known is None or known.stamp != stamp:
-                offers = unit.skills.offers(agent_id=agent_id, user_id=user_id)
-                known = self._answer(unit, offers, user_id, stamp)
+                maybe_open = unit.skills.maybe_open(agent_id=agent_id, user_id=user_id)
+                known = self._answer(unit, maybe_open, user_id, stamp)
         except Unavailable as problem:
             log.warning("skills.grants_unreadable", agent_id=agent_id, code=problem.code)
-            return self._answer(unit, unit.skills.open_offers(), "", None).offered
+            return self._answer(unit, unit.skills.open_to_everybody(), "", None).entries
         if known.is_whole:
             self._answers.put(who, known)
-        return known.offered
+        return known.entries
 
     def _answer(
-        self, unit: SkillUnit, offers: tuple[Offer, ...], user_id: str, stamp: Hashable
+        self, unit: SkillUnit, maybe_open: tuple[GrantedSkill, ...], user_id: str, stamp: Hashable
     ) -> _Answer:
-        offered, is_whole = [], True
-        for offer in offers:
-            decision = access_of(offer, user_id)
+        entries, is_whole = [], True
+        for granted in maybe_open:
+            decision = access_of(granted, user_id)
             if not decision.allowed:
                 continue
             try:
-                offered.append(self._version(unit, offer, decision.reason))
+                entries.append(self._version(unit, granted, decision.reason))
             except DatabaseUnavailable:
                 raise
             except Unavailable as problem:
                 # Only this one is missing, and only until its files can be read.
-                log.warning("skills.pinned_unreadable", slug=offer.skill.slug, code=problem.code)
+                log.warning("skills.pinned_unreadable", slug=granted.skill.slug, code=problem.code)
                 is_whole = False
-        return _Answer(stamp, tuple(one for one in offered if one is not None), is_whole=is_whole)
+        return _Answer(stamp, tuple(one for one in entries if one is not None), is_whole=is_whole)
 
-    def _version(self, unit: SkillUnit, offer: Offer, reason: Reason) -> Offered | None:
+    def _version(
+        self, unit: SkillUnit, granted: GrantedSkill, reason: Reason
+    ) -> CatalogueEntry | None:
         """The version that counts; None where the one that the agent is pinned to is gone."""
-        one = _current(offer, reason)
-        number = offer.agent_grant.pinned_version if offer.agent_grant else None
-        if number is None or number == offer.skill.version:
+        one = _current(granted, reason)
+        number = granted.agent_grant.pinned_version if granted.agent_grant else None
+        if number is None or number == granted.skill.version:
             return one
-        return self._pinned.instead_of(unit, one, number=number, digest=offer.pinned_digest)
+        return self._pinned.instead_of(unit, one, number=number, digest=granted.pinned_digest)
 
 
-def _current(offer: Offer, reason: Reason) -> Offered:
-    skill = offer.skill
-    return Offered(
+def _current(granted: GrantedSkill, reason: Reason) -> CatalogueEntry:
+    skill = granted.skill
+    return CatalogueEntry(
         slug=skill.slug,
         name=skill.name,
         description=skill.description,

@@ -17,7 +17,7 @@ from understudy.skills.usage import NO_VERSION, Listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class CatalogueEntry:
     """What is told of a skill before its body is read."""
 
     slug: str
@@ -50,12 +50,12 @@ class Offered:
         return self.skill_id or f"{self.origin}:{self.slug}"
 
 
-def listing(one: Offered, *, run_id: str, at_ms: int) -> Listing:
+def listing(one: CatalogueEntry, *, run_id: str, at_ms: int) -> Listing:
     """That a run knows of a skill."""
     return Listing(ref=one.ref, version=one.version or NO_VERSION, run_id=run_id, at_ms=at_ms)
 
 
-def named(offered: Sequence[Offered], name: str) -> tuple[Offered, ...]:
+def named(offered: Sequence[CatalogueEntry], name: str) -> tuple[CatalogueEntry, ...]:
     """Those that may be meant: the one of this slug or id, else all of this name in any case."""
     asked = name.strip()
     ways = (
@@ -71,7 +71,7 @@ def folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def by_name(offered: Iterable[Offered]) -> tuple[Offered, ...]:
+def by_name(offered: Iterable[CatalogueEntry]) -> tuple[CatalogueEntry, ...]:
     """In the order of lists."""
     return tuple(sorted(offered, key=lambda one: (sort_name(one.name), one.slug)))
 

@@ -9,11 +9,11 @@ from tests.support.factories import make_session
 from understudy.core.scope import Gate
 from understudy.sessions.model import PersonaSnapshot
 from understudy.skills.access import Reason
+from understudy.skills.catalogue_entry import CatalogueEntry, by_name, named, permits, skill_gate
 from understudy.skills.model import SkillOrigin
-from understudy.skills.offered import Offered, by_name, named, permits, skill_gate
 
 
-def offered(slug: str, name: str | None = None, **fields: Any) -> Offered:
+def offered(slug: str, name: str | None = None, **fields: Any) -> CatalogueEntry:
     values: dict[str, Any] = {
         "description": "Does it",
         "origin": SkillOrigin.MANAGED,
@@ -22,7 +22,7 @@ def offered(slug: str, name: str | None = None, **fields: Any) -> Offered:
         "skill_id": f"skl_{slug}",
         "reason": Reason.OWNER,
     }
-    return Offered(slug=slug, name=name or slug, **(values | fields))
+    return CatalogueEntry(slug=slug, name=name or slug, **(values | fields))
 
 
 def persona(scope: Mapping[str, list[str]]) -> PersonaSnapshot:
