@@ -18,10 +18,10 @@ from understudy.core.errors import (
     UnderstudyError,
     Unsafe,
 )
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.refused import known_id, record_refusal
+from understudy.skills.refusal_audit import known_id, record_refusal
 from understudy.skills.service import SkillService
 from understudy.skills.updating import Changes
 
@@ -303,7 +303,7 @@ def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: Shop) -> None
     author = run_of(BOB, run_id="run_3")
 
     record_refusal(
-        shop.units, shop.clock, author, "skills.patch", "we\0ekly", denials.not_yours(SLUG)
+        shop.units, shop.clock, author, "skills.patch", "we\0ekly", caller_errors.not_yours(SLUG)
     )
 
     (entry,) = shop.audit()
@@ -331,7 +331,9 @@ def test_what_the_guard_refused_in_a_run_is_written_down_with_its_rules(shop: Sh
 def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(shop: Shop) -> None:
     with shop.units.write():
         # A unit is open on this thread, so that no other can be.
-        record_refusal(shop.units, shop.clock, ANN, "skills.patch", SLUG, denials.not_found(SLUG))
+        record_refusal(
+            shop.units, shop.clock, ANN, "skills.patch", SLUG, caller_errors.not_found(SLUG)
+        )
 
     assert not shop.audit()
 

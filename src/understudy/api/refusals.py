@@ -19,7 +19,7 @@ from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.core.text import printable
 from understudy.skills.author import Author
-from understudy.skills.refused import known_id, with_rules
+from understudy.skills.refusal_audit import known_id, with_rules
 
 log = structlog.get_logger()
 

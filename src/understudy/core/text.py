@@ -9,6 +9,7 @@ PREVIEW_CHARS: Final = 160
 DIGEST_CHARS: Final = 12
 # To bring marks into order takes the square of their number, so no more than this are looked at.
 PIECE_CHARS: Final = 256
+NAME_CHARS: Final = 120
 # Scripts without blanks between words: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer; to stand
 # in a class of characters.
 UNSPACED: Final = (
@@ -36,3 +37,8 @@ def short_pieces(text: str) -> Iterator[str]:
 def printable(text: str) -> str:
     """The text with a mark in place of each character that cannot be shown."""
     return "".join(char if char.isprintable() else REPLACEMENT for char in text)
+
+
+def quoted(name: str) -> str:
+    """A name from outside, in quotes, short and without what cannot be shown."""
+    return repr(preview(name, NAME_CHARS))

@@ -29,7 +29,7 @@ from understudy.evolution.soul_start import soul_at_start
 from understudy.runs.ports import RunUnit
 from understudy.sessions.ports import Units
 from understudy.skills.author import Author
-from understudy.skills.refused import record_refusal
+from understudy.skills.refusal_audit import record_refusal
 from understudy.tools.base import ToolContext, ToolError
 from understudy.tools.context_files import Change
 

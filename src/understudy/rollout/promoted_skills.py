@@ -17,7 +17,7 @@ from understudy.rollout.source_ends import SourceEnds
 from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.checks import PROMOTED
@@ -91,7 +91,7 @@ class PromotedSkills:
         own = as_rollout_unit(unit)
         rollout = own.rollouts.get(one.slug)
         if rollout is None or not self._is_up(own, rollout):
-            raise denials.not_found(one.slug)
+            raise caller_errors.not_found(one.slug)
         if rollout.status is Stage.ACTIVE:
             require_in_place(self._keeper, rollout)
         return loaded_from(rollout)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.text import quoted
 from understudy.guard.rule import Finding
 from understudy.skills.author import Acknowledged
-from understudy.skills.refusals import shown
 
 MAX_REASON_CHARS: Final = 500
 # A caller is told so many of each kind.
@@ -56,7 +56,7 @@ def _key(one: Finding | Acknowledged) -> tuple[str, str, int]:
 
 
 def _place(one: Finding | Acknowledged) -> str:
-    return f"{shown(one.path)} line {one.line} ({shown(one.rule_id)})"
+    return f"{quoted(one.path)} line {one.line} ({quoted(one.rule_id)})"
 
 
 def _listed(places: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailab
 from understudy.core.scope import Gate
 from understudy.sessions.model import Session
 from understudy.sessions.ports import require_session
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.access import Reason
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
@@ -119,7 +119,7 @@ class Catalogue:
             return self._load_local(one)
         version = unit.skills.version(one.skill_id, one.version)
         if version is None:
-            raise denials.not_found(one.slug)
+            raise caller_errors.not_found(one.slug)
         bundle = self._checks.require(unit, one.slug, version)
         loaded = _loaded(one, bundle, _folder(unit, one.slug, version.number))
         return replace(loaded, python=self._python_of(one.slug))
@@ -136,7 +136,7 @@ class Catalogue:
     def _load_local(self, one: CatalogueEntry) -> Loaded:
         opened = self._local.open(one.slug)
         if opened is None:
-            raise denials.not_found(one.slug)
+            raise caller_errors.not_found(one.slug)
         return _loaded(_from_folder(opened.skill), opened.bundle, opened.skill.folder)
 
 

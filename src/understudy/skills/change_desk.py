@@ -7,10 +7,10 @@ from typing import Final, TypeVar
 from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.core.principal import Principal, Role
+from understudy.core.text import quoted
 from understudy.skills.author import Author
 from understudy.skills.ports import SkillUnits
-from understudy.skills.refusals import shown
-from understudy.skills.refused import known_id, record_refusal
+from understudy.skills.refusal_audit import known_id, record_refusal
 from understudy.skills.service import SkillService
 from understudy.tools.base import ToolContext, ToolError, in_thread
 
@@ -59,5 +59,5 @@ class ChangeDesk:
 
 def _told(problem: UnderstudyError, ref: str) -> str:
     if problem.code in NOT_FOR_YOU:
-        return f"there is no skill {shown(ref)} that you may change"
+        return f"there is no skill {quoted(ref)} that you may change"
     return problem.detail

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from understudy.core.principal import Principal, Role
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.model import KEPT, Skill, SkillStatus, Visibility
 from understudy.skills.ports import SkillUnit
@@ -21,7 +21,7 @@ def is_id(ref: str) -> bool:
     if _ID.fullmatch(ref):
         return True
     if slug_refused(ref) is not None and not ref.startswith((LOCAL, PROMOTED)):
-        raise denials.bad_ref(ref)
+        raise caller_errors.bad_ref(ref)
     return False
 
 
@@ -60,7 +60,7 @@ def check_author(author: Author) -> None:
     """Refuse somebody who may change nothing, and a change by nobody."""
     author.principal.require(Role.OPERATOR)
     if not author.user_id.strip():
-        raise denials.no_user()
+        raise caller_errors.no_user()
 
 
 def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
@@ -71,18 +71,18 @@ def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = Fal
     """
     check_author(author)
     if ref.startswith(LOCAL):
-        raise denials.is_local(ref)
+        raise caller_errors.is_local(ref)
     if ref.startswith(PROMOTED):
-        raise denials.is_promoted(ref)
+        raise caller_errors.is_promoted(ref)
     skill = find(unit, ref)
     if skill is not None and hold:
         unit.skills.hold(skill.slug)
         skill = find(unit, ref)
     if skill is None:
-        raise denials.not_found(ref)
+        raise caller_errors.not_found(ref)
     is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
     if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
-        raise denials.not_found(ref)
+        raise caller_errors.not_found(ref)
     return skill
 
 
@@ -90,9 +90,9 @@ def require_mutable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = F
     """The skill that an author may change: their own, or as an admin any that is not the product's."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system:
-        raise denials.is_system(skill.slug)
+        raise caller_errors.is_system(skill.slug)
     if not is_owner(skill, author.principal):
-        raise denials.not_yours(ref)
+        raise caller_errors.not_yours(ref)
     return skill
 
 
@@ -100,9 +100,9 @@ def require_switchable(unit: SkillUnit, author: Author, ref: str, *, hold: bool 
     """The same to switch it on or off, which for an admin may be any."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system and not author.is_admin:
-        raise denials.is_system(skill.slug)
+        raise caller_errors.is_system(skill.slug)
     if not is_owner(skill, author.principal):
-        raise denials.not_yours(ref)
+        raise caller_errors.not_yours(ref)
     return skill
 
 
@@ -111,9 +111,9 @@ def require_free(skill: Skill | None, author: Author, slug: str) -> None:
     if skill is None or not is_live(skill):
         return
     if skill.is_system:
-        raise denials.system_slug(slug)
+        raise caller_errors.system_slug(slug)
     if skill.owner_id != author.user_id:
-        raise denials.slug_taken(slug)
+        raise caller_errors.slug_taken(slug)
 
 
 _MayDo = Callable[[Skill, Principal], bool]

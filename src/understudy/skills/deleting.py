@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from understudy.core.errors import DamagedRecord
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
+from understudy.skills.caller_errors import damaged, trash_missing
 from understudy.skills.change import Change
 from understudy.skills.checks import is_id, is_live, is_owner, require_mutable
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillStatus, TrashedSkill
-from understudy.skills.ports import SkillUnit, damaged, require_bundle, trash_missing
+from understudy.skills.ports import SkillUnit, require_bundle
 
 
 def delete(change: Change, skill: Skill) -> TrashedSkill:
@@ -68,7 +69,7 @@ def undelete(
     if now is None:
         raise trash_missing(name)
     if is_live(now):
-        raise denials.slug_in_use(slug)
+        raise caller_errors.slug_in_use(slug)
     change.require_name(slug, trashed.skill.name)
     unit.skill_bundles.restore(slug, name)
     unit.skills.untrash(name)
@@ -83,7 +84,7 @@ def undelete(
     unit.skills.update(back, expected_revision=now.revision)
     version = unit.skills.version(back.skill_id, back.version)
     if version is None:
-        raise denials.version_not_found(slug, back.version)
+        raise caller_errors.version_not_found(slug, back.version)
     require_bundle(unit, slug, version)
     change.record("skills.undelete", back, f"from {name}", acknowledged)
     return back

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.skills import refusals
+from understudy.skills import content_errors
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.availability import Machine, missing
 from understudy.skills.bundle import Bundle
@@ -66,7 +66,7 @@ class Drafting:
 def check_not_blank(text: str, *, pointer: str) -> None:
     """Refuse a SKILL.md that says nothing."""
     if not text.removeprefix(_BYTE_ORDER_MARK).strip():
-        raise refusals.blank_manifest(pointer)
+        raise content_errors.blank_manifest(pointer)
 
 
 def written(content: str, *, pointer: str) -> bytes:
@@ -74,7 +74,7 @@ def written(content: str, *, pointer: str) -> bytes:
     try:
         return content.encode()
     except UnicodeEncodeError:
-        raise refusals.not_text(MANIFEST, pointer=pointer) from None
+        raise content_errors.not_text(MANIFEST, pointer=pointer) from None
 
 
 def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:

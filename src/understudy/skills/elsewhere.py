@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from understudy.core.errors import NotFound, Rejected
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.model import Skill, SkillOrigin
 
@@ -16,8 +16,8 @@ R = TypeVar("R")
 Beside = Callable[[Author, str], Skill | None]
 NOT_FOUND: Final = "skill_not_found"
 _DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
-    SkillOrigin.LOCAL: denials.is_local,
-    SkillOrigin.PROMOTED: denials.is_promoted,
+    SkillOrigin.LOCAL: caller_errors.is_local,
+    SkillOrigin.PROMOTED: caller_errors.is_promoted,
 }
 
 

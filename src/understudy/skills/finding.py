@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from understudy.core.principal import Principal
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.checks import LOCAL, PROMOTED, find, knows
 from understudy.skills.kept_entries import KeptEntries
@@ -39,7 +39,7 @@ class SkillFinder:
         if found is None:
             found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
         if found is None:
-            raise denials.not_found(ref)
+            raise caller_errors.not_found(ref)
         return found
 
     def beside_called(
@@ -69,7 +69,7 @@ class SkillFinder:
         self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None
     ) -> Shelf | None:
         if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
-            raise denials.bad_ref(ref)
+            raise caller_errors.bad_ref(ref)
         is_loose = ref.startswith(LOOSE) or self._is_elsewhere(unit, ref)
         kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):

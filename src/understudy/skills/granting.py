@@ -5,7 +5,7 @@ from typing import Final
 from understudy.agents.ports import require_agent
 from understudy.core import audit
 from understudy.core.ids import check_caller_id
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.change import Change
@@ -27,7 +27,7 @@ def check_agent_id(agent_id: str) -> str:
 def check_user_id(user_id: str) -> str:
     """What a user can be called."""
     if not 0 < len(user_id) <= MAX_USER_CHARS or not user_id.isprintable() or not user_id.strip():
-        raise denials.bad_user()
+        raise caller_errors.bad_user()
     return user_id
 
 
@@ -37,7 +37,7 @@ def pinned(unit: SkillUnit, skill: Skill, version: int | None) -> Bundle | None:
         return None
     kept = unit.skills.version(skill.skill_id, version)
     if kept is None:
-        raise denials.version_not_found(skill.slug, version)
+        raise caller_errors.version_not_found(skill.slug, version)
     return require_bundle(unit, skill.slug, kept)
 
 
@@ -53,7 +53,7 @@ def grant_agent(
     # While a slug is held, it stays.
     require_agent(change.unit, agent_id)
     if pin is not None and change.unit.skills.version(skill.skill_id, pin) is None:
-        raise denials.version_not_found(skill.slug, pin)
+        raise caller_errors.version_not_found(skill.slug, pin)
     known = agent_grant(change.unit, skill, agent_id)
     if known is not None and known.pinned_version == pin:
         return skill

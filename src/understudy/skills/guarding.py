@@ -8,11 +8,11 @@ from typing import Final
 
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.acknowledging import answered
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
-from understudy.skills.rejections import Rejections
+from understudy.skills.guard_counters import GuardCounters
 from understudy.skills.remembered import Remembered
 from understudy.skills.scanning import scan_skill
 
@@ -44,7 +44,7 @@ class ContentGuard:
         self._patience_s = patience_s
         self._turns = BoundedSemaphore(AT_ONCE)
         self._stopped = Event()
-        self.rejections = Rejections()
+        self.rejections = GuardCounters()
         self._found = Remembered[str, tuple[Finding, ...]](REMEMBERED)
 
     def stop(self) -> None:
@@ -84,16 +84,16 @@ class ContentGuard:
         may = self._allow_acknowledged and author.is_admin and is_whole(found)
         if found and (said.left or not may):
             told = f" ({said.told})" if may else _HINT
-            raise denials.unsafe(found, hint=told if acknowledged else "")
+            raise caller_errors.unsafe(found, hint=told if acknowledged else "")
         if said.idle:
-            raise denials.nothing_to_acknowledge(said.told)
+            raise caller_errors.nothing_to_acknowledge(said.told)
         return said.taken
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         self._check_open()
         if not self._turns.acquire(timeout=self._patience_s):
-            raise denials.guard_busy()
+            raise caller_errors.guard_busy()
         try:
             self._check_open()
             yield
@@ -102,4 +102,4 @@ class ContentGuard:
 
     def _check_open(self) -> None:
         if self._stopped.is_set():
-            raise denials.guard_busy()
+            raise caller_errors.guard_busy()

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from understudy.core.text import quoted
 from understudy.core.unseen import is_unseen
 from understudy.guard.texts import is_text
 from understudy.skills.bundle import decode
@@ -12,7 +13,6 @@ from understudy.skills.catalogue import Loaded
 from understudy.skills.limits import MANIFEST
 from understudy.skills.model import SkillOrigin
 from understudy.skills.paths import refused_by, tidy
-from understudy.skills.refusals import shown
 from understudy.skills.tool_answers import missing_deps
 from understudy.tools.base import ToolError
 
@@ -59,12 +59,12 @@ def file_text(loaded: Loaded, path: str) -> str:
     if data is None:
         there = ", ".join(_files(loaded)) or "none beside SKILL.md"
         raise ToolError(
-            f"skill {loaded.offered.slug} has no file {shown(path)}; there are: {there}",
+            f"skill {loaded.offered.slug} has no file {quoted(path)}; there are: {there}",
             code="skill_file_not_found",
         )
     if not is_text(path, data):
         where = f"; it lies in {_quoted(str(loaded.folder))}" if loaded.folder else ""
-        raise ToolError(f"{shown(path)} is no text ({len(data)} bytes){where}", code="not_text")
+        raise ToolError(f"{quoted(path)} is no text ({len(data)} bytes){where}", code="not_text")
     return decode(path, data) or "[the file is empty]"
 
 

@@ -8,7 +8,7 @@ from understudy.agents.ports import require_agent
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.skills import denials, refusals
+from understudy.skills import caller_errors, content_errors
 from understudy.skills.access import Access, Reason, access_of
 from understudy.skills.archive import write_archive
 from understudy.skills.author import Author
@@ -134,11 +134,11 @@ class SkillLibrary:
         """One file of a version; `Invalid` for a path that no file of a skill may have."""
         cause = refused_by(path)
         if cause is not None:
-            raise refusals.bad_path(path, cause)
+            raise content_errors.bad_path(path, cause)
         with self._looking(principal, ref) as (_, shelf):
             data = None if is_artifact(path) else shelf.read(tidy(path), version)
             if data is None:
-                raise denials.file_not_found(shelf.skill.slug, path)
+                raise caller_errors.file_not_found(shelf.skill.slug, path)
             return data
 
     def diff(self, principal: Principal, ref: str, old: int, new: int) -> BundleDiff:
@@ -248,7 +248,7 @@ def _is_admin(principal: Principal) -> bool:
 
 def _require_owner(skill: Skill, principal: Principal) -> None:
     if not is_owner(skill, principal):
-        raise denials.not_yours(skill.slug)
+        raise caller_errors.not_yours(skill.slug)
 
 
 def _answer(granted: GrantedSkill, user_id: str) -> Answer:

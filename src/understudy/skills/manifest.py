@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from understudy.core.errors import UnderstudyError
-from understudy.skills import refusals
+from understudy.skills import content_errors
 from understudy.skills.document import Value
 from understudy.skills.fields import (
     FieldKind,
@@ -102,13 +102,13 @@ def read(content: str) -> Reading:
 def parse(content: str, *, pointer: str = "/content") -> tuple[Manifest, str]:
     """The manifest and the body of a SKILL.md that can be kept; else `Invalid` with every problem."""
     if not content.removeprefix("\ufeff").strip():
-        raise refusals.blank_manifest(pointer)
+        raise content_errors.blank_manifest(pointer)
     reading = read(content)
     fatal = tuple(problem for problem in reading.problems if problem.fatal)
     if fatal:
         raise _refusal(fatal, pointer)
     if not reading.manifest.name:
-        raise refusals.no_name(pointer)
+        raise content_errors.no_name(pointer)
     return reading.manifest, reading.body
 
 
@@ -120,7 +120,11 @@ def described(reading: Reading) -> str:
 def _refusal(fatal: tuple[Problem, ...], pointer: str) -> UnderstudyError:
     errors = tuple(problem.at(pointer) for problem in fatal)
     unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
-    return refusals.bad_front_matter(errors) if unreadable else refusals.bad_manifest(errors)
+    return (
+        content_errors.bad_front_matter(errors)
+        if unreadable
+        else content_errors.bad_manifest(errors)
+    )
 
 
 def _values(given: Mapping[str, Value], front: FrontMatter) -> tuple[dict[str, Any], list[Problem]]:

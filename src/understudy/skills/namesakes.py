@@ -1,6 +1,6 @@
 """No kept skill can be taken for one from elsewhere, such as one that was promoted."""
 
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.model import Skill
 from understudy.skills.other_sources import OtherSkills
@@ -16,4 +16,4 @@ def require_own_name(
     stands = frozenset() if before is None else words(before.slug, before.name)
     for word in sorted(words(slug, name) - stands):
         if others.has(unit, word):
-            raise denials.promoted_name(word)
+            raise caller_errors.promoted_name(word)

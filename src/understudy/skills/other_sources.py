@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from understudy.sessions.model import Session
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ports import SkillUnit
 from understudy.skills.shelves import Shelf
@@ -54,7 +54,7 @@ class NoOthers:
 
     def load(self, unit: SkillUnit, one: CatalogueEntry) -> "Loaded":
         """There is none."""
-        raise denials.not_found(one.slug)
+        raise caller_errors.not_found(one.slug)
 
     def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
         """Nothing."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from understudy.skills import denials, refusals
+from understudy.skills import caller_errors, content_errors
 from understudy.skills.drafting import written
 from understudy.skills.limits import MAX_MANIFEST_BYTES
 
@@ -30,7 +30,7 @@ class Patched:
 def check_patch(patch: Patch) -> None:
     """Refuse a patch that does not say where."""
     if not patch.find:
-        raise denials.no_find()
+        raise caller_errors.no_find()
     written(patch.find, pointer="/find")
     written(patch.replace, pointer="/replace")
 
@@ -39,14 +39,14 @@ def patched(text: str, patch: Patch) -> Patched:
     """The text with the patch in it, or why it cannot be."""
     matches = text.count(patch.find)
     if matches == 0:
-        raise denials.text_not_found()
+        raise caller_errors.text_not_found()
     if patch.strict and matches > 1 and not patch.replace_all:
-        raise denials.text_ambiguous(matches)
+        raise caller_errors.text_ambiguous(matches)
     replaced = matches if patch.replace_all else 1
     # Before it is made: a hundred thousand replacements of a hundred kilobytes each fit nowhere.
     growth = len(patch.replace.encode()) - len(patch.find.encode())
     size = len(text.encode()) + replaced * growth
     if size > MAX_MANIFEST_BYTES:
-        raise refusals.manifest_too_large(size, limit=MAX_MANIFEST_BYTES)
+        raise content_errors.manifest_too_large(size, limit=MAX_MANIFEST_BYTES)
     changed = text.replace(patch.find, patch.replace, replaced)
     return Patched(text=changed, matches=matches, replaced=replaced)

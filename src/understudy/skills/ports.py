@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.ports import SessionUnit, Units
+from understudy.skills import caller_errors
 from understudy.skills.bundle import Bundle
 from understudy.skills.filters import SkillFilter
 from understudy.skills.grant_ports import GrantStore
@@ -247,30 +247,5 @@ def require_bundle(unit: SkillUnit, slug: str, version: SkillVersion) -> Bundle:
     """The bundle of a version exactly as it was put, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(slug, version.number)
     if bundle is None or bundle.digest != version.digest:
-        raise damaged(slug, version.number)
+        raise caller_errors.damaged(slug, version.number)
     return bundle
-
-
-def damaged(slug: str, number: int) -> DamagedRecord:
-    """The error for a version that is lost, or not as it was put."""
-    return DamagedRecord(
-        "skill_bundle_damaged",
-        domain="skills",
-        detail=f"version {number} of skill {slug!r} is not as it was kept",
-    )
-
-
-def number_taken(slug: str, number: int) -> Conflict:
-    """The error for a number that a version has, or had."""
-    return Conflict(
-        "skill_version_taken",
-        domain="skills",
-        detail=f"there is a version {number} of skill {slug!r} already",
-    )
-
-
-def trash_missing(trash_name: str) -> NotFound:
-    """The error for what is not in the trash."""
-    return NotFound(
-        "skill_trash_not_found", domain="skills", detail=f"nothing in the trash is {trash_name!r}"
-    )

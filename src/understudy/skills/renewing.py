@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from understudy.skills import denials, writing
+from understudy.skills import caller_errors, writing
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.change import Changing
@@ -125,13 +125,13 @@ class Renewing:
             pointer=renewal.pointer,
         )
         if edit.slugs is not None and draft.manifest.slug not in edit.slugs:
-            raise denials.slug_changed(seen.slug, at=renewal.pointer)
+            raise caller_errors.slug_changed(seen.slug, at=renewal.pointer)
         return draft
 
 
 def _edit(unit: SkillUnit, renewal: Renewal, skill: Skill) -> Edit:
     if renewal.expected_version not in {None, skill.version}:
-        raise denials.changed(skill.slug, skill.version)
+        raise caller_errors.changed(skill.slug, skill.version)
     return renewal.edit(unit, skill)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from understudy.skills import refusals
+from understudy.skills import content_errors
 from understudy.skills.bundle import Bundle, decode
 from understudy.skills.document import Document, Unreadable, Value, read_document
 from understudy.skills.fields import WrongValue, line, tool_names
@@ -59,12 +59,12 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
         document = read_settings(content)
     except Unreadable as error:
         problem = Problem(code="invalid_yaml", line=error.line, detail=error.cause)
-        raise refusals.bad_settings((problem.at(pointer),)) from None
+        raise content_errors.bad_settings((problem.at(pointer),)) from None
     values, problems = _values(document)
     settings = RuntimeSettings(**values)
     problems += _child_only(settings, document)
     if problems:
-        raise refusals.bad_settings(tuple(problem.at(pointer) for problem in problems))
+        raise content_errors.bad_settings(tuple(problem.at(pointer) for problem in problems))
     return settings
 
 

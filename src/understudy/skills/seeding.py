@@ -10,7 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Rejected, UnderstudyError
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.availability import LocalMachine, missing
 from understudy.skills.bundle import Bundle
 from understudy.skills.checks import is_live
@@ -118,7 +118,7 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
     """What the row of a shipped skill says, but for the number; what is shipped is checked, too."""
     check_slug(slug)
     if found := guard.findings(bundle):
-        raise denials.unsafe(found)
+        raise caller_errors.unsafe(found)
     manifest, _ = parse(bundle.manifest_text)
     return Skill(
         skill_id=new_id("skl"),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.local_records import record_of
@@ -49,7 +49,7 @@ class KeptShelf:
         asked = self.skill.version if number is None else number
         version = self.unit.skills.version(self.skill.skill_id, asked)
         if version is None:
-            raise denials.version_not_found(self.skill.slug, asked)
+            raise caller_errors.version_not_found(self.skill.slug, asked)
         return version
 
     def bundle(self, number: int | None) -> Bundle:
@@ -82,7 +82,7 @@ class LooseShelf:
     def bundle(self, number: int | None) -> Bundle:
         """All of its files."""
         if number is not None:
-            raise denials.version_not_found(self.skill.slug, number)
+            raise caller_errors.version_not_found(self.skill.slug, number)
         return self.contents
 
     def files(self, number: int | None) -> tuple[BundleFile, ...]:

@@ -5,7 +5,8 @@ import re
 import unicodedata
 from typing import Final
 
-from understudy.skills import refusals
+from understudy.core.text import quoted
+from understudy.skills import content_errors
 from understudy.skills.paths import is_device
 
 MIN_SLUG_CHARS: Final = 2
@@ -40,7 +41,7 @@ def check_slug(slug: str, *, pointer: str = "/slug") -> str:
     """The slug itself, or `Invalid`."""
     cause = slug_refused(slug)
     if cause is not None:
-        raise refusals.bad_slug(f"{refusals.shown(slug)}: {cause}", pointer=pointer)
+        raise content_errors.bad_slug(f"{quoted(slug)}: {cause}", pointer=pointer)
     return slug
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from understudy.core.text import quoted
 from understudy.skills.model import TrashedSkill
 from understudy.skills.next_steps import next_steps
-from understudy.skills.refusals import shown
 from understudy.skills.writing import Kept
 
 # How many names are told where there may be many.
@@ -47,7 +47,7 @@ def deleted(trashed: TrashedSkill) -> str:
 def listed(names: Sequence[str]) -> str:
     """Some names, and how many more there are."""
     more = len(names) - TOLD
-    told = ", ".join(shown(name) for name in names[:TOLD])
+    told = ", ".join(quoted(name) for name in names[:TOLD])
     return f"{told} and {more} more" if more > 0 else told
 
 
@@ -64,7 +64,7 @@ def _kept(kept: Kept) -> str:
         # It may well be granted only now, so this does not say that nothing changed.
         return f"The content of skill {skill.slug} was this very one already, in version {number}."
     verb = "Created" if number == 1 else "Kept a new version of"
-    return f"{verb} skill {skill.slug} ({shown(skill.name)}), version {number}."
+    return f"{verb} skill {skill.slug} ({quoted(skill.name)}), version {number}."
 
 
 def _granted(kept: Kept) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from understudy.core.errors import FieldError, UnderstudyError
 from understudy.guard.scan import scan_text
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.change import Change
 from understudy.skills.document import Value
 from understudy.skills.fields import WrongValue, line, text, words
@@ -44,13 +44,13 @@ _ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
     (True, Visibility.PUBLIC, False): Visibility.PUBLIC,
     (True, Visibility.INTERNAL, True): Visibility.INTERNAL,
     (True, Visibility.INTERNAL, False): Visibility.PRIVATE,
-    (True, Visibility.PRIVATE, True): denials.has_grants,
+    (True, Visibility.PRIVATE, True): caller_errors.has_grants,
     (True, Visibility.PRIVATE, False): Visibility.PRIVATE,
     (False, Visibility.PUBLIC, True): Visibility.PUBLIC,
     (False, Visibility.PUBLIC, False): Visibility.PUBLIC,
     (False, Visibility.INTERNAL, True): Visibility.INTERNAL,
-    (False, Visibility.INTERNAL, False): denials.has_no_grants,
-    (False, Visibility.PRIVATE, True): denials.has_grants,
+    (False, Visibility.INTERNAL, False): caller_errors.has_no_grants,
+    (False, Visibility.PRIVATE, True): caller_errors.has_grants,
     (False, Visibility.PRIVATE, False): Visibility.PRIVATE,
 }
 
@@ -69,7 +69,7 @@ def checked(changes: Changes) -> dict[str, Any]:
             detail = f"{name} {error}"
             errors.append(FieldError(pointer=f"/{name}", code="invalid_field", detail=detail))
     if errors:
-        raise denials.bad_changes(tuple(errors))
+        raise caller_errors.bad_changes(tuple(errors))
     _refuse_unsafe(values)
     return values
 
@@ -82,7 +82,7 @@ def _refuse_unsafe(values: Mapping[str, Any]) -> None:
         for finding in scan_text(value if isinstance(value, str) else " ".join(value), path=name)
     ]
     if found:
-        raise denials.unsafe(found)
+        raise caller_errors.unsafe(found)
 
 
 def update(change: Change, skill: Skill, changes: Changes) -> Skill:
@@ -103,7 +103,7 @@ def _visibility(change: Change, skill: Skill, asked: Visibility) -> Visibility:
     if asked is skill.visibility:
         return asked
     if is_public is not (asked is Visibility.PUBLIC) and not change.author.is_admin:
-        raise denials.needs_admin()
+        raise caller_errors.needs_admin()
     granted = change.unit.skill_grants.counts(skill.skill_id).any
     found = _ASKED[is_public, asked, granted]
     if not isinstance(found, Visibility):

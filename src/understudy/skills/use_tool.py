@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
+from understudy.core.text import quoted
 from understudy.runs.tool_work import told
 from understudy.sessions.ports import require_session
 from understudy.sessions.sidechains import Spawn
@@ -19,7 +20,6 @@ from understudy.skills.fork import Forks
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.model import SkillOrigin
 from understudy.skills.ports import SkillUnit, SkillUnits
-from understudy.skills.refusals import shown
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.uses import Use
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
@@ -174,11 +174,11 @@ def _used_before(offered: Sequence[CatalogueEntry], use: Use) -> tuple[Catalogue
 
 def _several(name: str, meant: Sequence[CatalogueEntry]) -> str:
     slugs = ", ".join(one.slug for one in meant[:MOST_NAMED])
-    return f"{len(meant)} skills are called {shown(name)}; say which by its slug: {slugs}"
+    return f"{len(meant)} skills are called {quoted(name)}; say which by its slug: {slugs}"
 
 
 def _unknown(name: str, similar: tuple[CatalogueEntry, ...]) -> str:
     """The same words whether there is none, or none that may be used."""
     meant = ", ".join(one.slug for one in similar)
     hint = f"did you mean {meant}?" if meant else "skill_search finds what there is."
-    return f"there is no skill {shown(name)} that you may use here; {hint}"
+    return f"there is no skill {quoted(name)} that you may use here; {hint}"

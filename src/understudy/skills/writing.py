@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from understudy.core.ids import new_id
-from understudy.skills import denials, granting
+from understudy.skills import caller_errors, granting
 from understudy.skills.author import Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.change import Change
@@ -112,7 +112,7 @@ def require_version(unit: SkillUnit, skill: Skill, number: int) -> SkillVersion:
     """A version that the skill has, or `NotFound`."""
     version = unit.skills.version(skill.skill_id, number)
     if version is None:
-        raise denials.version_not_found(skill.slug, number)
+        raise caller_errors.version_not_found(skill.slug, number)
     return version
 
 

@@ -18,8 +18,9 @@ import structlog
 
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
+from understudy.skills.caller_errors import number_taken, trash_missing
 from understudy.skills.folder import read_folder
-from understudy.skills.ports import Lying, Places, Settled, number_taken, trash_missing
+from understudy.skills.ports import Lying, Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
 from understudy.storage import skill_bundle_staging as staging

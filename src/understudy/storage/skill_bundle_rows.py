@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
-from understudy.skills.ports import Places, Settled, number_taken, trash_missing
+from understudy.skills.caller_errors import number_taken, trash_missing
+from understudy.skills.ports import Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage.bundle_folders import is_path
 from understudy.storage.rows import insert_new, insert_new_of

@@ -15,7 +15,7 @@ from understudy.core.errors import (
 )
 from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
-from understudy.skills.refused import as_written, known_id, record_refusal
+from understudy.skills.refusal_audit import as_written, known_id, record_refusal
 from understudy.wire.base import JsonObject, Request, View
 from understudy.wire.websocket import (
     ConnectParams,

@@ -6,7 +6,7 @@ from typing import Final
 from understudy.core.errors import Invalid
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
-from understudy.skills import denials
+from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.checks import is_id
 from understudy.skills.filters import EVERYTHING
@@ -90,7 +90,7 @@ def _name(name: str) -> str:
     try:
         is_id(name)
     except Invalid:
-        raise denials.not_found(name) from None
+        raise caller_errors.not_found(name) from None
     return name
 
 

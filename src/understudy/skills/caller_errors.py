@@ -5,6 +5,7 @@ from typing import Final
 
 from understudy.core.errors import (
     Conflict,
+    DamagedRecord,
     FieldError,
     Invalid,
     NotFound,
@@ -13,9 +14,9 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.core.pointer import pointer
+from understudy.core.text import quoted
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
-from understudy.skills.refusals import shown
 
 # A caller is told this many findings; `understudy skills scan` tells more.
 MAX_FINDINGS: Final = 100
@@ -23,7 +24,7 @@ MAX_FINDINGS: Final = 100
 
 def not_found(ref: str) -> NotFound:
     """No such skill, or none that the caller may know of: the same words for both."""
-    return NotFound("skill_not_found", domain="skills", detail=f"there is no skill {shown(ref)}")
+    return NotFound("skill_not_found", domain="skills", detail=f"there is no skill {quoted(ref)}")
 
 
 def version_not_found(slug: str, number: int) -> NotFound:
@@ -40,7 +41,7 @@ def file_not_found(slug: str, path: str) -> NotFound:
     return NotFound(
         "skill_file_not_found",
         domain="skills",
-        detail=f"skill {slug!r} has no file {shown(path)}",
+        detail=f"skill {slug!r} has no file {quoted(path)}",
     )
 
 
@@ -49,7 +50,7 @@ def bad_ref(ref: str) -> Invalid:
     return Invalid(
         "invalid_skill_ref",
         domain="skills",
-        detail=f"{shown(ref)} is neither the id of a skill nor a slug",
+        detail=f"{quoted(ref)} is neither the id of a skill nor a slug",
     )
 
 
@@ -65,7 +66,7 @@ def not_yours(ref: str) -> Rejected:
     return Rejected(
         "skill_not_yours",
         domain="skills",
-        detail=f"only its owner or an admin may do this with skill {shown(ref)}",
+        detail=f"only its owner or an admin may do this with skill {quoted(ref)}",
     )
 
 
@@ -84,7 +85,7 @@ def is_local(ref: str) -> Rejected:
     return Rejected(
         "skill_is_local",
         domain="skills",
-        detail=f"{shown(ref)} is a folder of this machine; change it there",
+        detail=f"{quoted(ref)} is a folder of this machine; change it there",
     )
 
 
@@ -93,7 +94,7 @@ def is_promoted(ref: str) -> Rejected:
     return Rejected(
         "skill_is_promoted",
         domain="skills",
-        detail=f"{shown(ref)} was promoted from a learning; change it through its rollout",
+        detail=f"{quoted(ref)} was promoted from a learning; change it through its rollout",
     )
 
 
@@ -102,7 +103,7 @@ def promoted_name(name: str) -> Conflict:
     return Conflict(
         "skill_name_promoted",
         domain="skills",
-        detail=f"{shown(name)} is the name of a promoted skill; choose another name and slug",
+        detail=f"{quoted(name)} is the name of a promoted skill; choose another name and slug",
     )
 
 
@@ -263,6 +264,31 @@ def guard_busy() -> Unavailable:
         "guard_busy",
         domain="skills",
         detail="the guard is reading other skills; nothing was kept, try again in a moment",
+    )
+
+
+def damaged(slug: str, number: int) -> DamagedRecord:
+    """The error for a version that is lost, or not as it was put."""
+    return DamagedRecord(
+        "skill_bundle_damaged",
+        domain="skills",
+        detail=f"version {number} of skill {slug!r} is not as it was kept",
+    )
+
+
+def number_taken(slug: str, number: int) -> Conflict:
+    """The error for a number that a version has, or had."""
+    return Conflict(
+        "skill_version_taken",
+        domain="skills",
+        detail=f"there is a version {number} of skill {slug!r} already",
+    )
+
+
+def trash_missing(trash_name: str) -> NotFound:
+    """The error for what is not in the trash."""
+    return NotFound(
+        "skill_trash_not_found", domain="skills", detail=f"nothing in the trash is {trash_name!r}"
     )
 
 

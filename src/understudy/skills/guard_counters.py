@@ -11,7 +11,7 @@ from understudy.core.errors import Unsafe
 
 
 @dataclass(slots=True)
-class Rejections:
+class GuardCounters:
     """Counts by rule; what breaks several rules counts for each of them once."""
 
     _by_rule: Counter[str] = field(default_factory=Counter)

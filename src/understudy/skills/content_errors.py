@@ -1,32 +1,25 @@
 """Why a bundle, an archive or a manifest is refused, in words and codes."""
 
 from understudy.core.errors import FieldError, Invalid, LimitExceeded
-from understudy.core.text import preview
-
-_MAX_NAME_CHARS = 120
-
-
-def shown(name: str) -> str:
-    """A name from outside, short and without what cannot be shown."""
-    return repr(preview(name, _MAX_NAME_CHARS))
+from understudy.core.text import quoted
 
 
 def bad_archive(cause: str, *, entry: str | None = None) -> Invalid:
     """The archive is none that we read."""
-    where = f"{shown(entry)}: " if entry is not None else ""
+    where = f"{quoted(entry)}: " if entry is not None else ""
     return Invalid("invalid_archive", domain="skills", pointer="/file", detail=where + cause)
 
 
 def bad_entry(entry: str, cause: str) -> Invalid:
     """An entry of the archive would land where no file of a skill belongs, or is no file."""
     return Invalid(
-        "archive_path_refused", domain="skills", pointer="/file", detail=f"{shown(entry)}: {cause}"
+        "archive_path_refused", domain="skills", pointer="/file", detail=f"{quoted(entry)}: {cause}"
     )
 
 
 def archive_too_large(cause: str, *, limit: int, entry: str | None = None) -> LimitExceeded:
     """The archive, or what comes out of it, is too much."""
-    where = f"{shown(entry)}: " if entry is not None else ""
+    where = f"{quoted(entry)}: " if entry is not None else ""
     return LimitExceeded(
         "archive_too_large", domain="skills", detail=where + cause, params={"limit": limit}
     )
@@ -35,7 +28,7 @@ def archive_too_large(cause: str, *, limit: int, entry: str | None = None) -> Li
 def bad_path(path: str, cause: str) -> Invalid:
     """A file of a bundle has a name that cannot be kept."""
     return Invalid(
-        "invalid_skill_path", domain="skills", pointer="/files", detail=f"{shown(path)}: {cause}"
+        "invalid_skill_path", domain="skills", pointer="/files", detail=f"{quoted(path)}: {cause}"
     )
 
 
@@ -70,7 +63,7 @@ def not_text(path: str, *, pointer: str = "/file") -> Invalid:
         "skill_not_text",
         domain="skills",
         pointer=pointer,
-        detail=f"{shown(path)} is not UTF-8 text",
+        detail=f"{quoted(path)} is not UTF-8 text",
     )
 
 
@@ -110,5 +103,5 @@ def bad_slug(cause: str, *, pointer: str) -> Invalid:
 def bad_dependency(label: str, cause: str, *, pointer: str) -> Invalid:
     """Not the name of a package or program."""
     return Invalid(
-        "invalid_dependency", domain="skills", pointer=pointer, detail=f"{shown(label)}: {cause}"
+        "invalid_dependency", domain="skills", pointer=pointer, detail=f"{quoted(label)}: {cause}"
     )
