@@ -21,8 +21,8 @@ from understudy.rollout.carrying_out import offered_from
 from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.author import Author
+from understudy.skills.authority import require_known
 from understudy.skills.catalogue_entry import listing
-from understudy.skills.checks import require_known
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import SkillOrigin
 from understudy.skills.uses import Use

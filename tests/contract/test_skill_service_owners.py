@@ -1,6 +1,7 @@
 """Whose skills are changed by whom, which are nobody's to change, and what may be set of them."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,11 @@ from understudy.core.errors import (
     UnderstudyError,
     Unsafe,
 )
+from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills import caller_errors
 from understudy.skills.author import Author
+from understudy.skills.authority import known_id
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.refusal_audit import known_id, record_refusal
 from understudy.skills.service import SkillService
 from understudy.skills.updating import Changes
 
@@ -299,11 +301,21 @@ def test_switching_on_looks_again_for_what_is_needed(shop: Shop) -> None:
     assert len(shop.audit()) == 4
 
 
+def refused(author: Author, error: UnderstudyError, ref: str = SLUG) -> RefusedChange:
+    return RefusedChange(
+        principal=author.principal,
+        action="skills.patch",
+        ref=ref,
+        error=error,
+        run_id=author.run_id,
+    )
+
+
 def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: Shop) -> None:
     author = run_of(BOB, run_id="run_3")
 
     record_refusal(
-        shop.units, shop.clock, author, "skills.patch", "we\0ekly", caller_errors.not_yours(SLUG)
+        shop.units, shop.clock, refused(author, caller_errors.not_yours(SLUG), ref="we\0ekly")
     )
 
     (entry,) = shop.audit()
@@ -319,7 +331,10 @@ def test_what_the_guard_refused_in_a_run_is_written_down_with_its_rules(shop: Sh
 
     for author in (run_of(ANN), run_of(BOB)):
         record_refusal(
-            *(shop.units, shop.clock, author, "skills.patch", SLUG, problem.value), named=known_id
+            shop.units,
+            shop.clock,
+            refused(author, problem.value),
+            named=partial(known_id, author=author, ref=SLUG),
         )
 
     bobs, anns = shop.audit()[:2]
@@ -331,9 +346,7 @@ def test_what_the_guard_refused_in_a_run_is_written_down_with_its_rules(shop: Sh
 def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(shop: Shop) -> None:
     with shop.units.write():
         # A unit is open on this thread, so that no other can be.
-        record_refusal(
-            shop.units, shop.clock, ANN, "skills.patch", SLUG, caller_errors.not_found(SLUG)
-        )
+        record_refusal(shop.units, shop.clock, refused(ANN, caller_errors.not_found(SLUG)))
 
     assert not shop.audit()
 

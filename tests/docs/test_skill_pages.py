@@ -13,7 +13,7 @@ from understudy.core.principal import Principal, Role
 from understudy.guard.scan import MAX_TEXT_CHARS
 from understudy.skills import limits
 from understudy.skills.access import RULES, Reason
-from understudy.skills.checks import actions_of
+from understudy.skills.authority import actions_of
 from understudy.skills.lifecycle import VISIBILITY, after_grants
 from understudy.skills.local_roots import HOME_ROOTS, WORKSPACE_ROOTS
 from understudy.skills.manifest import FIELDS

@@ -18,7 +18,7 @@ from tests.support.skill_service import ANN, SLUG, Heard, Shop, run_of
 from tests.support.skill_store import make_bundle, skill_units
 from tests.support.skill_texts import companions
 from understudy.core.page import PageRequest
-from understudy.skills.checks import is_live
+from understudy.skills.authority import is_live
 from understudy.skills.model import Skill
 from understudy.skills.ports import Settled
 from understudy.skills.service import SkillService

@@ -18,8 +18,9 @@ from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.core.text import printable
+from understudy.sessions.refusal_audit import with_rules
 from understudy.skills.author import Author
-from understudy.skills.refusal_audit import known_id, with_rules
+from understudy.skills.authority import known_id
 
 log = structlog.get_logger()
 

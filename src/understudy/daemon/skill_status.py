@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.daemon.health import warning
-from understudy.skills.checks import is_live
+from understudy.skills.authority import is_live
 from understudy.skills.local_roots import LocalCatalogue
 from understudy.skills.local_skill import LocalSkill, Warned
 from understudy.skills.model import Skill

@@ -13,7 +13,6 @@ from understudy.daemon.skill_status import SkillReport
 from understudy.runs.ports import require_run
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.checks import LOCAL
 from understudy.skills.dependency_service import DependencyService
 from understudy.skills.environments import Environments
 from understudy.skills.events import SkillEvents
@@ -23,6 +22,7 @@ from understudy.skills.local_records import record_of
 from understudy.skills.model import Skill
 from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import Settled
+from understudy.skills.refs import LOCAL
 from understudy.skills.runtimes import find_runtimes
 from understudy.skills.seeding import Refused, seed
 from understudy.skills.service import SkillService

@@ -9,7 +9,7 @@ from understudy.core.principal import Role
 from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
 from understudy.sessions.ports import Units
-from understudy.skills.checks import find
+from understudy.skills.authority import find
 from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import SkillUnit
 

@@ -28,8 +28,7 @@ from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul_start import soul_at_start
 from understudy.runs.ports import RunUnit
 from understudy.sessions.ports import Units
-from understudy.skills.author import Author
-from understudy.skills.refusal_audit import record_refusal
+from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.tools.base import ToolContext, ToolError
 from understudy.tools.context_files import Change
 
@@ -145,10 +144,14 @@ class AgentContextFiles:
 
     def _note_refusal(self, name: str, context: ToolContext, problem: UnderstudyError) -> None:
         principal = Principal(user_id=context.user_id, role=Role.OPERATOR)
-        author = Author(principal=principal, agent_id=context.agent_id, run_id=context.run_id)
-        record_refusal(
-            self.units, self.clock, author, WRITE_FILE, f"{context.agent_id}/{name}", problem
+        change = RefusedChange(
+            principal=principal,
+            action=WRITE_FILE,
+            ref=f"{context.agent_id}/{name}",
+            error=problem,
+            run_id=context.run_id,
         )
+        record_refusal(self.units, self.clock, change)
 
     def locked(self, task: _Task, make: _Make) -> str:
         """Only people change it."""

@@ -7,6 +7,7 @@ from typing import Final
 from understudy.agents.model import SOUL
 from understudy.agents.ports import require_agent
 from understudy.core.errors import DamagedRecord
+from understudy.core.line_diff import Effort
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.evolution.record import (
@@ -22,8 +23,7 @@ from understudy.evolution.record import (
 )
 from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
 from understudy.sessions.ports import Units
-from understudy.skills.checks import knows
-from understudy.skills.line_diff import Effort
+from understudy.skills.authority import knows
 
 # What waits for an admin's decision, only admins see.
 NEEDED: Final[Mapping[EntryKind, Role]] = {EntryKind.PROPOSAL: Role.ADMIN}

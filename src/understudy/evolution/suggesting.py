@@ -36,7 +36,7 @@ from understudy.runs.model import Run
 from understudy.runs.ports import RunUnit
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.sessions.ports import Units
-from understudy.skills.checks import is_live
+from understudy.skills.authority import is_live
 from understudy.skills.model import Skill
 from understudy.skills.usage import Usage
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from understudy.skills.line_diff import Effort, unified
+from understudy.core.line_diff import Effort, unified
 
 # About a tenth of a second of looking, and what a person would still read.
 MAX_STEPS: Final = 150_000

@@ -15,6 +15,7 @@ from understudy.rollout.stages import Stage
 from understudy.skills.catalogue import BASE_DIR
 from understudy.skills.fields import WrongValue, tool_names
 from understudy.skills.instructions import FOLDER_NAME
+from understudy.skills.refs import ID_PREFIX, LOCAL, PROMOTED
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 
 MAX_NAME_CHARS: Final = 128
@@ -31,7 +32,7 @@ _NAME: Final = re.compile(
 # What other skills say for the folder of their files; `${baseDir}` is a variable of somebody's own.
 _FOLDER: Final = re.compile(rf"{re.escape(FOLDER_NAME)}|(?<!\$){re.escape(BASE_DIR)}")
 # How skills of other kinds are referred to.
-RESERVED: Final = ("local:", "promoted:", "skl_")
+RESERVED: Final = (LOCAL, PROMOTED, ID_PREFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

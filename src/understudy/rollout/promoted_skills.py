@@ -20,9 +20,9 @@ from understudy.sessions.model import Session
 from understudy.skills import caller_errors
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.checks import PROMOTED
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.skills.ports import SkillUnit
+from understudy.skills.refs import PROMOTED
 from understudy.skills.shelves import LooseShelf, Shelf
 
 # Whether a session is offered a skill, beside what its scopes say; None where none is named.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.shadows import Shadows
+from understudy.skills.authority import is_live
 from understudy.skills.catalogue_entry import folded
-from understudy.skills.checks import is_live
 from understudy.skills.filters import SkillFilter
 
 

@@ -8,9 +8,10 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.core.text import quoted
+from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.author import Author
+from understudy.skills.authority import known_id
 from understudy.skills.ports import SkillUnits
-from understudy.skills.refusal_audit import known_id, record_refusal
 from understudy.skills.service import SkillService
 from understudy.tools.base import ToolContext, ToolError, in_thread
 
@@ -53,7 +54,16 @@ class ChangeDesk:
             # Nobody said no.
             raise
         except UnderstudyError as problem:
-            record_refusal(self.units, self.clock, author, action, ref, problem, known_id)
+            refused = RefusedChange(
+                principal=author.principal,
+                action=action,
+                ref=ref,
+                error=problem,
+                run_id=author.run_id,
+            )
+            record_refusal(
+                self.units, self.clock, refused, named=lambda unit: known_id(unit, author, ref)
+            )
             raise
 
 

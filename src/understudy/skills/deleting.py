@@ -5,13 +5,14 @@ from dataclasses import replace
 from understudy.core.errors import DamagedRecord
 from understudy.skills import caller_errors
 from understudy.skills.author import Acknowledged, Author
+from understudy.skills.authority import is_live, owns_or_administers, require_mutable
 from understudy.skills.bundle import Bundle
 from understudy.skills.caller_errors import damaged, trash_missing
 from understudy.skills.change import Change
-from understudy.skills.checks import is_id, is_live, is_owner, require_mutable
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillStatus, TrashedSkill
 from understudy.skills.ports import SkillUnit, require_bundle
+from understudy.skills.refs import is_id
 
 
 def delete(change: Change, skill: Skill) -> TrashedSkill:
@@ -47,7 +48,7 @@ def require_deletable(change: Change, ref: str) -> Skill:
 def require_trashed(unit: SkillUnit, author: Author, trash_name: str) -> TrashedSkill:
     """What a deletion left, for its owner and for admins; to others there is nothing."""
     trashed = unit.skills.trashed(trash_name)
-    if trashed is None or not is_owner(trashed.skill, author.principal):
+    if trashed is None or not owns_or_administers(trashed.skill, author.principal):
         raise trash_missing(trash_name)
     return trashed
 

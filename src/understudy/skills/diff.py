@@ -5,9 +5,9 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
+from understudy.core.line_diff import Effort, unified
 from understudy.guard.texts import is_text
 from understudy.skills.bundle import Bundle
-from understudy.skills.line_diff import Effort, unified
 
 # For all files together: about a second of looking, and what a person would still read.
 MAX_STEPS: Final = 1_500_000

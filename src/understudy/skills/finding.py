@@ -5,8 +5,8 @@ from typing import Final
 
 from understudy.core.principal import Principal
 from understudy.skills import caller_errors
+from understudy.skills.authority import find, knows
 from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.checks import LOCAL, PROMOTED, find, knows
 from understudy.skills.kept_entries import KeptEntries
 from understudy.skills.local_records import record_of
 from understudy.skills.local_skill import LocalSkill
@@ -15,6 +15,7 @@ from understudy.skills.model import Skill, SkillOrigin
 from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import SkillUnit
 from understudy.skills.precedence import counting
+from understudy.skills.refs import LOCAL, PROMOTED
 from understudy.skills.shelves import KeptShelf, Shelf, folder_shelf
 from understudy.skills.slug import slug_refused
 

@@ -6,6 +6,7 @@ from functools import partial
 from threading import BoundedSemaphore, Event
 from typing import Final
 
+from understudy.core.remembered import Remembered
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
 from understudy.skills import caller_errors
@@ -13,7 +14,6 @@ from understudy.skills.acknowledging import answered
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.guard_counters import GuardCounters
-from understudy.skills.remembered import Remembered
 from understudy.skills.scanning import scan_skill
 
 Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]

@@ -12,8 +12,8 @@ from understudy.skills import caller_errors, content_errors
 from understudy.skills.access import Access, Reason, access_of
 from understudy.skills.archive import write_archive
 from understudy.skills.author import Author
+from understudy.skills.authority import is_live, owns_or_administers
 from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.checks import is_id, is_live, is_owner
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff, compare
 from understudy.skills.filters import SkillFilter
@@ -34,6 +34,7 @@ from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.paths import is_artifact, refused_by, tidy
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
 from understudy.skills.precedence import stands
+from understudy.skills.refs import is_id
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.shelves import KeptShelf, Shelf
 from understudy.skills.slug import slug_refused, slugify
@@ -212,7 +213,7 @@ class SkillLibrary:
             found = {one.skill.skill_id: one for one in unit.skills.maybe_open(**who)}
             for skill_id in unit.skill_grants.of_agent(agent_id).keys() - found.keys():
                 granted = unit.skills.with_grants(skill_id, **who)
-                if granted is not None and is_owner(granted.skill, principal):
+                if granted is not None and owns_or_administers(granted.skill, principal):
                     found[skill_id] = granted
         listed = sorted(found.values(), key=lambda one: list_key(one.skill))
         return tuple(_agent_skill(one, principal.user_id) for one in listed)
@@ -237,7 +238,7 @@ class SkillLibrary:
             return self._finder.find(unit, principal, ref, None).skill
         except NotFound:
             gone = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
-            if gone is None or is_live(gone) or not is_owner(gone, principal):
+            if gone is None or is_live(gone) or not owns_or_administers(gone, principal):
                 raise
             return gone
 
@@ -247,7 +248,7 @@ def _is_admin(principal: Principal) -> bool:
 
 
 def _require_owner(skill: Skill, principal: Principal) -> None:
-    if not is_owner(skill, principal):
+    if not owns_or_administers(skill, principal):
         raise caller_errors.not_yours(skill.slug)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import UnderstudyError
+from understudy.core.remembered import Remembered
 from understudy.guard.rule import Finding
 from understudy.skills.bundle import Bundle
 from understudy.skills.folder import read_folder
@@ -19,7 +20,6 @@ from understudy.skills.local_budget import (
 )
 from understudy.skills.local_skill import Loaded, LocalSkill, load_skill, unusable
 from understudy.skills.manifest import read
-from understudy.skills.remembered import Remembered
 
 # How many findings of an unsafe skill are told.
 _TOLD: Final = 5

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor
-from understudy.skills.checks import LOCAL
 from understudy.skills.filters import SkillFilter
 from understudy.skills.local_skill import LocalSkill
 from understudy.skills.model import KEPT, Skill, SkillOrigin, Visibility
+from understudy.skills.refs import LOCAL
 from understudy.skills.sorting import list_key
 
 # Nobody's: whoever may write into the folder decides.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
 from understudy.skills import manifest
+from understudy.skills.authority import is_live
 from understudy.skills.availability import missing
 from understudy.skills.change import Change
-from understudy.skills.checks import is_live
 from understudy.skills.dependencies import Requirements, find_requirements
 from understudy.skills.environments import Environments
 from understudy.skills.filters import SkillFilter

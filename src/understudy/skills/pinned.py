@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded
+from understudy.core.remembered import Remembered
 from understudy.skills.bundle import Bundle
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.manifest import described, read
 from understudy.skills.ports import SkillUnit
-from understudy.skills.remembered import Remembered
 from understudy.skills.runtime_settings import SkillContext, settings_of
 
 _MOST: Final = 1_024

@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.core.principal import Principal, Role
+from understudy.skills.authority import is_live, knows
 from understudy.skills.catalogue_entry import folded
-from understudy.skills.checks import is_live, knows
 from understudy.skills.ports import SkillUnit
 
 

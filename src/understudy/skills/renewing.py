@@ -4,18 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from understudy.core.turns import Turns
 from understudy.skills import caller_errors, writing
 from understudy.skills.author import Acknowledged, Author
+from understudy.skills.authority import require_mutable
 from understudy.skills.bundle import Bundle
 from understudy.skills.change import Changing
-from understudy.skills.checks import require_mutable
 from understudy.skills.drafting import Draft, Drafting
 from understudy.skills.manifest import read
 from understudy.skills.model import Skill
 from understudy.skills.patching import Patch, patched
 from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
 from understudy.skills.staging import staged
-from understudy.skills.turns import Turns
 from understudy.skills.writing import Kept, Putting, require_version
 
 # Whoever is overtaken this often holds the slug while they look, and everybody else waits.

@@ -11,9 +11,9 @@ from understudy.core.errors import Rejected, UnderstudyError
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.skills import caller_errors
+from understudy.skills.authority import is_live
 from understudy.skills.availability import LocalMachine, missing
 from understudy.skills.bundle import Bundle
-from understudy.skills.checks import is_live
 from understudy.skills.dependencies import find_requirements
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.manifest import described, parse, read

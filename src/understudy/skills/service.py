@@ -5,7 +5,7 @@ from typing import Final
 
 from understudy.core.clock import Clock
 from understudy.core.principal import Principal
-from understudy.skills import checks, deleting, granting, updating, writing
+from understudy.skills import authority, deleting, granting, updating, writing
 from understudy.skills.author import Acknowledged, Author
 from understudy.skills.availability import Machine
 from understudy.skills.bundle import Bundle
@@ -59,7 +59,7 @@ class SkillService:
         acknowledged: Sequence[Acknowledged] = (),
     ) -> Kept:
         """Keep a SKILL.md as a new skill, or as the next version of the author's own."""
-        checks.check_author(author)
+        authority.check_author(author)
         bundle = bundle_of(content)
         return self.keep(
             author, bundle, action="skills.create", slug=slug, acknowledged=acknowledged
@@ -75,7 +75,7 @@ class SkillService:
         acknowledged: Sequence[Acknowledged] = (),
     ) -> Kept:
         """The same with all its files; `action` is how the audit names it."""
-        checks.check_author(author)
+        authority.check_author(author)
         draft = self._drafting.draft(
             bundle,
             author,
@@ -86,7 +86,7 @@ class SkillService:
         with staged(self._units, bundle), self._changing.by(author) as change:
             change.unit.skills.hold(draft.slug)
             before = change.unit.skills.by_slug(draft.slug)
-            checks.require_free(before, author, draft.slug)
+            authority.require_free(before, author, draft.slug)
             how = Putting(action=action, grant_to=author.agent_id)
             return writing.keep(change, draft, before, how)
 
@@ -157,7 +157,7 @@ class SkillService:
     ) -> Skill:
         """Bring a skill back from the trash, unless its slug is in use again; the guard that would
         not let it in today does not let it come back."""
-        checks.check_author(author)
+        authority.check_author(author)
         with self._units.read() as unit:
             found = deleting.require_trashed(unit, author, trash_name)
             bundle = deleting.trashed_bundle(unit, found)
@@ -181,7 +181,7 @@ class SkillService:
         reads again when it is not the one that counts."""
         granting.check_agent_id(agent_id)
         with self._units.read() as unit:
-            skill = checks.require_mutable(unit, author, ref)
+            skill = authority.require_mutable(unit, author, ref)
             bundle = granting.pinned(unit, skill, version)
         taken = self._guard.check(bundle, author, acknowledged)
         with self._changing.by(author) as change:
@@ -215,4 +215,4 @@ class SkillService:
 
 
 def _mutable(change: Change, ref: str) -> Skill:
-    return checks.require_mutable(change.unit, change.author, ref, hold=True)
+    return authority.require_mutable(change.unit, change.author, ref, hold=True)

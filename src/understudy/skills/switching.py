@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.skills.author import Author
+from understudy.skills.authority import require_switchable
 from understudy.skills.availability import Machine, missing
 from understudy.skills.change import Change, Changing
-from understudy.skills.checks import require_switchable
 from understudy.skills.dependencies import find_requirements
 from understudy.skills.manifest import read
 from understudy.skills.model import Skill, SkillStatus

@@ -15,11 +15,11 @@ from understudy.sessions.ports import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
-from understudy.skills.checks import PROMOTED
 from understudy.skills.fork import Forks
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.model import SkillOrigin
 from understudy.skills.ports import SkillUnit, SkillUnits
+from understudy.skills.refs import PROMOTED
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.uses import Use
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError

@@ -7,9 +7,9 @@ from typing import Any, Final
 from understudy.core.ids import new_id
 from understudy.skills import caller_errors, granting
 from understudy.skills.author import Author
+from understudy.skills.authority import is_live
 from understudy.skills.bundle import Bundle
 from understudy.skills.change import Change
-from understudy.skills.checks import is_live
 from understudy.skills.drafting import Draft
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.limits import MANIFEST

@@ -9,7 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.runs.model import RunStatus
-from understudy.skills.checks import LOCAL, PROMOTED
+from understudy.skills.refs import LOCAL, PROMOTED
 from understudy.skills.usage import (
     NO_VERSION,
     Listing,

@@ -14,8 +14,9 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.core.principal import Principal, Role
+from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.author import Author
-from understudy.skills.refusal_audit import as_written, known_id, record_refusal
+from understudy.skills.authority import known_id
 from understudy.wire.base import JsonObject, Request, View
 from understudy.wire.websocket import (
     ConnectParams,
@@ -120,8 +121,10 @@ def _record(
     if not isinstance(error, Unavailable):
         author = Author(principal=principal)
         ref = _named(frame.params or {})
-        named = known_id if action.startswith(OF_SKILLS) else as_written
-        record_refusal(parts.units, parts.clock, author, action, ref, error, named)
+        change = RefusedChange(principal=principal, action=action, ref=ref, error=error)
+        is_skill = action.startswith(OF_SKILLS)
+        named = (lambda unit: known_id(unit, author, ref)) if is_skill else None
+        record_refusal(parts.units, parts.clock, change, named=named)
 
 
 def _named(params: JsonObject) -> str:

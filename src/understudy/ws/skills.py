@@ -8,9 +8,9 @@ from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
 from understudy.skills import caller_errors
 from understudy.skills.author import Author
-from understudy.skills.checks import is_id
 from understudy.skills.filters import EVERYTHING
 from understudy.skills.model import Skill, Visibility
+from understudy.skills.refs import is_id
 from understudy.skills.updating import Changes
 from understudy.wire.websocket import (
     GetSkillParams,

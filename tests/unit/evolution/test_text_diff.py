@@ -3,6 +3,7 @@
 import time
 
 from tests.support.effort import takes_under
+from understudy.core.line_diff import Effort, changes
 from understudy.evolution.text_diff import (
     CUT,
     MAX_LINES,
@@ -10,7 +11,6 @@ from understudy.evolution.text_diff import (
     text_diff,
     text_diff_within,
 )
-from understudy.skills.line_diff import Effort, changes
 
 
 def test_changed_lines_are_shown_with_what_is_around_them() -> None:

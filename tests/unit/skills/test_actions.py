@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.skill_store import make_skill
 from understudy.core.principal import Principal, Role
-from understudy.skills.checks import actions_of
+from understudy.skills.authority import actions_of
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
 
 ANN = Principal(user_id="ann", role=Role.OPERATOR)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from understudy.core.line_diff import Effort, changes
 from understudy.skills.bundle import Bundle
 from understudy.skills.diff import MAX_DIFF_CHARS, FileChange, FileDiff, compare
-from understudy.skills.line_diff import Effort, changes
 
 
 def bundle(**files: bytes) -> Bundle:

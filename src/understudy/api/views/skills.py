@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from understudy.api.views.assets import RAW_HEADERS
 from understudy.core.principal import Principal
+from understudy.skills.authority import actions_of
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.checks import actions_of
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff
 from understudy.skills.limits import MANIFEST

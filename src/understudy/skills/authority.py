@@ -1,28 +1,15 @@
 """Who may change which skill, and who may know of it: the same answer on every path."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.model import KEPT, Skill, SkillStatus, Visibility
 from understudy.skills.ports import SkillUnit
-from understudy.skills.slug import slug_refused
-
-LOCAL: Final = "local:"
-PROMOTED: Final = "promoted:"
-_ID: Final = re.compile(r"skl_[A-Za-z0-9_-]{1,100}")
-
-
-def is_id(ref: str) -> bool:
-    """Whether this is an id, which unlike a slug cannot be guessed; `Invalid` when it is neither."""
-    if _ID.fullmatch(ref):
-        return True
-    if slug_refused(ref) is not None and not ref.startswith((LOCAL, PROMOTED)):
-        raise caller_errors.bad_ref(ref)
-    return False
+from understudy.skills.refs import LOCAL, PROMOTED, is_id
 
 
 def find(unit: SkillUnit, ref: str) -> Skill | None:
@@ -36,7 +23,7 @@ def is_live(skill: Skill) -> bool:
     return skill.status is not SkillStatus.DELETED
 
 
-def is_owner(skill: Skill, principal: Principal) -> bool:
+def owns_or_administers(skill: Skill, principal: Principal) -> bool:
     """Whether it is theirs, or they are an admin."""
     is_theirs = not skill.is_system and skill.owner_id == principal.user_id != ""
     return is_theirs or principal.role.includes(Role.ADMIN)
@@ -46,7 +33,11 @@ def knows(
     unit: SkillUnit, skill: Skill, principal: Principal, *, agent_id: str | None = None
 ) -> bool:
     """Whether they may know that there is such a skill; with `agent_id` as a run of that agent."""
-    if is_owner(skill, principal) or skill.is_system or skill.visibility is Visibility.PUBLIC:
+    if (
+        owns_or_administers(skill, principal)
+        or skill.is_system
+        or skill.visibility is Visibility.PUBLIC
+    ):
         return True
     granted = unit.skills.with_grants(
         skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id
@@ -54,6 +45,19 @@ def knows(
     return granted is not None and (
         granted.agent_grant is not None or granted.user_grant is not None
     )
+
+
+def known_id(unit: SkillUnit, author: Author, ref: str) -> str:
+    """The id of the skill that a caller named, if they may know of it; else what they wrote."""
+    if ref.startswith((LOCAL, PROMOTED)):
+        return ref
+    try:
+        skill = find(unit, ref)
+        if skill is None or not knows(unit, skill, author.principal, agent_id=author.agent_id):
+            return ref
+    except UnderstudyError:
+        return ref
+    return skill.skill_id
 
 
 def check_author(author: Author) -> None:
@@ -91,7 +95,7 @@ def require_mutable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = F
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system:
         raise caller_errors.is_system(skill.slug)
-    if not is_owner(skill, author.principal):
+    if not owns_or_administers(skill, author.principal):
         raise caller_errors.not_yours(ref)
     return skill
 
@@ -101,7 +105,7 @@ def require_switchable(unit: SkillUnit, author: Author, ref: str, *, hold: bool 
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system and not author.is_admin:
         raise caller_errors.is_system(skill.slug)
-    if not is_owner(skill, author.principal):
+    if not owns_or_administers(skill, author.principal):
         raise caller_errors.not_yours(ref)
     return skill
 
@@ -120,11 +124,11 @@ _MayDo = Callable[[Skill, Principal], bool]
 
 
 def _may_change(skill: Skill, principal: Principal) -> bool:
-    return not skill.is_system and is_owner(skill, principal)
+    return not skill.is_system and owns_or_administers(skill, principal)
 
 
 def _may_switch(skill: Skill, principal: Principal) -> bool:
-    return is_owner(skill, principal)
+    return owns_or_administers(skill, principal)
 
 
 def _may_publish(skill: Skill, principal: Principal) -> bool:

@@ -11,7 +11,7 @@ MAX_DISTANCE: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedLines:
     """Lines [old_from, old_to) of the old text became [new_from, new_to) of the new one."""
 
     old_from: int
@@ -32,7 +32,7 @@ class Effort:
         return self.left >= 0
 
 
-def changes(old: Sequence[str], new: Sequence[str], effort: Effort) -> list[Change]:
+def changes(old: Sequence[str], new: Sequence[str], effort: Effort) -> list[ChangedLines]:
     """The changes that lead from one text to the other, in order."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -124,16 +124,18 @@ def _way_back(rounds: list[dict[int, int]], x: int, y: int) -> list[tuple[int, i
     return equal[::-1]
 
 
-def _gathered(equal: list[tuple[int, int]], old: int, new: int, shift: int) -> Iterator[Change]:
+def _gathered(
+    equal: list[tuple[int, int]], old: int, new: int, shift: int
+) -> Iterator[ChangedLines]:
     at_old = at_new = 0
     for x, y in [*equal, (old, new)]:
         if x > at_old or y > at_new:
-            yield Change(at_old + shift, x + shift, at_new + shift, y + shift)
+            yield ChangedLines(at_old + shift, x + shift, at_new + shift, y + shift)
         at_old, at_new = x + 1, y + 1
 
 
-def _hunks(found: list[Change]) -> Iterator[list[Change]]:
-    hunk: list[Change] = []
+def _hunks(found: list[ChangedLines]) -> Iterator[list[ChangedLines]]:
+    hunk: list[ChangedLines] = []
     for change in found:
         if hunk and change.old_from - hunk[-1].old_to > 2 * CONTEXT:
             yield hunk

@@ -1,7 +1,7 @@
 """Refused changes in the audit, for the paths that write none themselves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import structlog
@@ -9,12 +9,10 @@ import structlog
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Invalid, UnderstudyError
+from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.core.text import preview, printable
 from understudy.sessions.ports import SessionUnit, Units
-from understudy.skills.author import Author
-from understudy.skills.checks import LOCAL, PROMOTED, find, knows
-from understudy.skills.ports import SkillUnit
 
 log = structlog.get_logger()
 
@@ -24,25 +22,6 @@ UNSAFE: Final = "skills/skill_unsafe"
 MAX_RULES: Final = 20
 
 U = TypeVar("U", bound=SessionUnit)
-
-
-def as_written(unit: SessionUnit, author: Author, ref: str) -> str:
-    """What was to be changed, as the caller put it."""
-    del unit, author
-    return ref
-
-
-def known_id(unit: SkillUnit, author: Author, ref: str) -> str:
-    """The id of the skill that a caller named, if they may know of it; else what they wrote."""
-    if ref.startswith((LOCAL, PROMOTED)):
-        return ref
-    try:
-        skill = find(unit, ref)
-        if skill is None or not knows(unit, skill, author.principal, agent_id=author.agent_id):
-            return ref
-    except UnderstudyError:
-        return ref
-    return skill.skill_id
 
 
 def with_rules(reason: str, errors: Sequence[FieldError]) -> str:
@@ -56,32 +35,50 @@ def with_rules(reason: str, errors: Sequence[FieldError]) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedChange:
+    """A change that was refused: whose, of what as the caller put it, and why."""
+
+    principal: Principal
+    action: str
+    ref: str
+    error: UnderstudyError
+    # Known only when a run acts.
+    run_id: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why, as the audit says it."""
+        errors = self.error.errors if isinstance(self.error, Invalid) else ()
+        run = f" in {self.run_id}" if self.run_id else ""
+        return with_rules(f"{self.error.domain}/{self.error.code}", errors) + run
+
+
 def record_refusal(
     units: Units[U],
     clock: Clock,
-    author: Author,
-    action: str,
-    ref: str,
-    error: UnderstudyError,
-    named: Callable[[U, Author, str], str] = as_written,
+    change: RefusedChange,
+    *,
+    named: Callable[[U], str] | None = None,
 ) -> None:
-    """Write down that a change was refused; a refusal stands whether or not this can be written."""
-    run = f" in {author.run_id}" if author.run_id else ""
-    errors = error.errors if isinstance(error, Invalid) else ()
-    reason = with_rules(f"{error.domain}/{error.code}", errors)
+    """Write down that a change was refused; a refusal stands whether or not this can be written.
+
+    What was to be changed is called as `named` says, or as the caller put it.
+    """
     entry = AuditEntry(
         at_ms=clock.now_ms(),
-        actor=author.principal.actor,
-        action=action,
-        resource=action.partition(".")[0],
+        actor=change.principal.actor,
+        action=change.action,
+        resource=change.action.partition(".")[0],
         resource_id="",
         outcome=Outcome.REFUSED,
-        reason=f"{reason}{run}",
+        reason=change.reason,
         request_id=current_request_id.get(),
     )
     try:
         with units.write() as unit:
-            shown = preview(printable(named(unit, author, ref)), MAX_REF_CHARS)
+            name = change.ref if named is None else named(unit)
+            shown = preview(printable(name), MAX_REF_CHARS)
             unit.audit.add(replace(entry, resource_id=shown))
     except Exception:
         log.exception("audit.lost", action=entry.action, reason=entry.reason)
