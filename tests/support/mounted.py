@@ -59,7 +59,7 @@ class Scenery:
     def restarted(self) -> "Scenery":
         """The same daemon after a start."""
         again = Scenery(self.units, self.home)
-        again.local.catalogue()
+        again.local.refresh()
         again.repair.startup()
         return again
 

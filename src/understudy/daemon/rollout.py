@@ -125,7 +125,7 @@ class RolloutPlane:
     def startup(self) -> None:
         """Have every file of a promoted skill as the records say; no start fails over one."""
         # What lies in folders of the machine may have the name of a promoted skill.
-        self._local.catalogue()
+        self._local.refresh()
         try:
             make_secret(self._ground.units, self._ground.clock)
             self.repair.startup()

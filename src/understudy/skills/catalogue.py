@@ -76,7 +76,7 @@ class Catalogue:
 
     def refresh(self) -> None:
         """Look into the folders of the machine if it is time; never while a unit is open."""
-        self._local.catalogue()
+        self._local.refresh()
         self._others.refresh()
 
     def offered(

@@ -64,7 +64,7 @@ class SkillLibrary:
         trash."""
         if narrowed.status is SkillStatus.DELETED:
             return Page(items=())
-        self._local.catalogue()
+        self._local.refresh()
         seen_by = None if _is_admin(principal) else principal.user_id
         with self._units.read() as unit:
             rows = unit.skills.page(request, narrowed=replace(narrowed, seen_by=seen_by))
@@ -96,7 +96,7 @@ class SkillLibrary:
         """What an author means by a slug, if it is none that is kept."""
         if slug_refused(ref) is not None:
             return None
-        self._local.catalogue()
+        self._local.refresh()
         with self._units.read() as unit:
             found = self._finder.beside_called(
                 unit, ref, user_id=author.user_id, agent_id=author.agent_id or ""
@@ -117,7 +117,7 @@ class SkillLibrary:
 
         Its owner and admins may look at one that lies in the trash, too.
         """
-        self._local.catalogue()
+        self._local.refresh()
         with self._units.read() as unit:
             skill = self._find_even_deleted(unit, principal, ref)
             found = unit.skill_uses.usage(skill.skill_id, since_ms=since_ms)
@@ -229,7 +229,7 @@ class SkillLibrary:
         self, principal: Principal, ref: str, *, agent_id: str | None = None
     ) -> Iterator[tuple[SkillUnit, Shelf]]:
         """A unit, and in it the skill that is meant; as a run of `agent_id` if one is named."""
-        self._local.catalogue()
+        self._local.refresh()
         with self._units.read() as unit:
             yield unit, self._finder.find(unit, principal, ref, agent_id)
 

@@ -81,14 +81,18 @@ class LocalSkills:
         self._rest_ms = READ_EVERY_MS
         self._seen: dict[Path, _Seen] = {}
 
-    def catalogue(self) -> LocalCatalogue:
-        """What is there, after a moment for a look if one is due; never while a unit is open.
+    def refresh(self) -> None:
+        """Give a look that is due a moment; never while a unit is open.
 
-        Whoever comes while another one waits is answered with what was there before.
+        Whoever comes while another one waits goes on with what was there before.
         """
         look = self._due()
         if look is not None:
             look.wait(self._patience_s)
+
+    def catalogue(self) -> LocalCatalogue:
+        """What is there, and what was wrong, after a `refresh`."""
+        self.refresh()
         return self._found
 
     def known(self) -> Mapping[str, LocalSkill]:

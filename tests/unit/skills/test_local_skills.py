@@ -62,7 +62,7 @@ def local(tmp_path: Path, clock: FrozenClock, guard: Guard) -> LocalSkills:
 
 def looked_again(local: LocalSkills, clock: FrozenClock) -> set[str]:
     clock.advance(READ_EVERY_MS)
-    local.catalogue()
+    local.refresh()
     return set(local.known())
 
 
@@ -78,26 +78,26 @@ def test_nothing_is_known_before_the_first_look(local: LocalSkills, tmp_path: Pa
 def test_two_seconds_pass_between_two_looks(
     local: LocalSkills, clock: FrozenClock, tmp_path: Path
 ) -> None:
-    local.catalogue()
+    local.refresh()
     write(tmp_path / "one" / "notes")
 
     clock.advance(READ_EVERY_MS - 1)
-    local.catalogue()
+    local.refresh()
     assert not local.known()
 
     clock.advance(1)
-    local.catalogue()
+    local.refresh()
     assert set(local.known()) == {"notes"}
 
 
 def test_a_clock_that_was_set_back_does_not_stop_the_looking(
     local: LocalSkills, clock: FrozenClock, tmp_path: Path
 ) -> None:
-    local.catalogue()
+    local.refresh()
     write(tmp_path / "one" / "notes")
 
     clock.advance(-10 * READ_EVERY_MS)
-    local.catalogue()
+    local.refresh()
 
     assert set(local.known()) == {"notes"}
 
@@ -275,7 +275,7 @@ def test_who_comes_while_another_reads_is_answered_with_what_was_known(
         patience_s=60,
     )
     write(tmp_path / "a", "aa")
-    local.catalogue()
+    local.refresh()
     slow.waits = True
     write(tmp_path / "b", "bb")
     clock.advance(READ_EVERY_MS)
