@@ -157,7 +157,7 @@ def test_what_is_chosen_for_a_session_is_decided_by_stage(scenery: Scenery) -> N
         [one] = source.offered(unit, make_session("s1"))
         assert source.offered(unit, make_session("s2")) == ()
         assert source.load(unit, one).body == record.definition.instructions
-        assert source.shelves(unit) == []
+        assert source.sources(unit) == []
     assert scenery.files() == {}
 
 

@@ -8,7 +8,7 @@ from tests.contract.conftest import House
 from tests.support.skill_service import ANN, BOB, OK_MD, ROOT, SLUG, Shop
 from understudy.core.errors import DamagedRecord, Rejected, Unsafe
 from understudy.guard.rule import Category, Finding
-from understudy.skills.author import Acknowledged
+from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.guarding import ContentGuard
 
 NEW_RULE = "P9.new"

@@ -28,7 +28,8 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.core.principal import Principal, Role
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.author import Author
 from understudy.skills.drafting import bundle_of
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.limits import MAX_MANIFEST_BYTES

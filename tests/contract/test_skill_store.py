@@ -24,7 +24,7 @@ from understudy.skills.model import (
     TrashedSkill,
     Visibility,
 )
-from understudy.skills.ports import Lying, SkillUnits
+from understudy.skills.ports import BundlePlace, SkillUnits
 from understudy.storage.engine import open_engine
 from understudy.storage.fnv import signed_fnv1a
 from understudy.storage.schema import skills
@@ -248,7 +248,10 @@ def test_who_makes_a_deleted_skill_anew_does_not_see_its_earlier_versions(units:
     assert numbers(units, anew) == [3]
     with units.read() as unit:
         assert unit.skills.version(skill.skill_id, 1) is None
-        gone_to, stays = Lying("weekly-report.1", skill.digest), Lying(None, skill.digest)
+        gone_to, stays = (
+            BundlePlace("weekly-report.1", skill.digest),
+            BundlePlace(None, skill.digest),
+        )
         assert unit.skills.places() == {"weekly-report": {1: gone_to, 2: gone_to, 3: stays}}
 
 

@@ -12,7 +12,7 @@ from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.dependency_names import Manager
-from understudy.skills.elsewhere import Beside, nothing_beside
+from understudy.skills.elsewhere import BesideLookup, nothing_beside
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import require_bundle
@@ -92,7 +92,7 @@ class Shop:
     heard: Heard = field(default_factory=Heard)
     machine: Bench = field(default_factory=Bench)
     guard: ContentGuard = field(default_factory=ContentGuard)
-    beside: Beside = nothing_beside
+    beside: BesideLookup = nothing_beside
 
     @property
     def service(self) -> SkillService:

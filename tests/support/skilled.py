@@ -21,7 +21,6 @@ from understudy.skills.availability import LocalMachine
 from understudy.skills.bundle_checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_tools import ListSkills, SkillSearch
-from understudy.skills.change_desk import ChangeDesk
 from understudy.skills.events import SkillEvents
 from understudy.skills.fork import Forks, Worktrees
 from understudy.skills.guarding import ContentGuard
@@ -32,6 +31,7 @@ from understudy.skills.model import Skill
 from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
+from understudy.skills.tool_changes import ToolChangeMaker
 from understudy.skills.use_tool import UseSkill
 from understudy.storage.schema import runs, skill_uses
 from understudy.storage.unit import SqlUnits
@@ -156,7 +156,7 @@ def make_skilled(
     local = LocalSkills(roots=roots, guard=scan_skill, clock=plain.clock, patience_s=60)
     catalogue = make_catalogue(units, local, BundleChecks())
     roles: dict[str, Role] = {}
-    desk = ChangeDesk(
+    desk = ToolChangeMaker(
         service=service,
         units=units,
         clock=plain.clock,

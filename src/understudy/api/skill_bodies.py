@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from understudy.core.errors import Invalid
-from understudy.skills.author import Acknowledged
+from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.model import Visibility
 from understudy.skills.updating import Changes
 from understudy.wire.skill_requests import AcknowledgedFinding, UpdateSkill

@@ -36,7 +36,7 @@ class SkillReport:
         local = self.local()
         with self.units.read() as unit:
             counts = unit.skills.counts()
-            others = [shelf.skill for shelf in self.others.shelves(unit)]
+            others = [source.skill for source in self.others.sources(unit)]
             warned = (*local.warnings, *_covered(unit, local.skills, others))
         damaged = self.damaged()
         return {

@@ -21,12 +21,12 @@ from understudy.sessions.task_service import TaskService
 from understudy.sessions.task_tools import Tasks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_tools import ListSkills, SkillSearch
-from understudy.skills.change_desk import ChangeDesk, RoleOf
 from understudy.skills.fork import Forks, Worktrees
 from understudy.skills.manage_tool import SkillManage
 from understudy.skills.ports import SkillUnit
 from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.service import SkillService
+from understudy.skills.tool_changes import RoleOf, ToolChangeMaker
 from understudy.skills.use_tool import UseSkill
 from understudy.tools.base import Tool
 from understudy.tools.context_files import ContextFiles
@@ -62,7 +62,7 @@ def toolkit(
     tool_names: Callable[[], Sequence[str]],
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
-    desk = ChangeDesk(service=skills, units=units, clock=clock, role_of=role_of)
+    desk = ToolChangeMaker(service=skills, units=units, clock=clock, role_of=role_of)
     forks = Forks(sidechains=sidechains, tool_names=tool_names, worktrees=worktrees)
     return [
         ReadFile(context_files),

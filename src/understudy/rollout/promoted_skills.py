@@ -23,7 +23,7 @@ from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.skills.ports import SkillUnit
 from understudy.skills.refs import PROMOTED
-from understudy.skills.shelves import LooseShelf, Shelf
+from understudy.skills.skill_sources import LooseSource, SkillSource
 
 # Whether a session is offered a skill, beside what its scopes say; None where none is named.
 Chooses = Callable[[RolloutUnit, Rollout, Session | None], bool]
@@ -96,10 +96,10 @@ class PromotedSkills:
             require_in_place(self._keeper, rollout)
         return loaded_from(rollout)
 
-    def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
+    def sources(self, unit: SkillUnit) -> Sequence[SkillSource]:
         """What people may know of: those in force."""
         active = (it for it in self._known(as_rollout_unit(unit)) if it.status is Stage.ACTIVE)
-        return [self._shelf(rollout) for rollout in active]
+        return [self._source(rollout) for rollout in active]
 
     def is_name(self, ref: str) -> bool:
         """Whether a promoted skill could be called that."""
@@ -123,10 +123,10 @@ class PromotedSkills:
             and not self._ends.is_over(unit, rollout)
         )
 
-    def _shelf(self, rollout: Rollout) -> LooseShelf:
+    def _source(self, rollout: Rollout) -> LooseSource:
         place = self._keeper.folders.path(rollout.source_learning_id)
         record = replace(record_of(rollout), enabled=self._unusable(rollout) is None)
-        return LooseShelf(record, bundle_of(rollout.definition), place)
+        return LooseSource(record, bundle_of(rollout.definition), place)
 
     def _unusable(self, rollout: Rollout) -> str | None:
         """Why everybody who asks for it is refused; a canary has no files."""

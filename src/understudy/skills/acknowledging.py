@@ -6,11 +6,20 @@ from typing import Final
 
 from understudy.core.text import quoted
 from understudy.guard.rule import Finding
-from understudy.skills.author import Acknowledged
 
 MAX_REASON_CHARS: Final = 500
 # A caller is told so many of each kind.
 MAX_TOLD: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A finding of the guard that somebody takes responsibility for, and why."""
+
+    rule_id: str
+    path: str
+    line: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,3 @@ class Author:
     def is_admin(self) -> bool:
         """Whether the skills of others are theirs to change as well."""
         return self.principal.role.includes(Role.ADMIN)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acknowledged:
-    """A finding of the guard that somebody takes responsibility for, and why."""
-
-    rule_id: str
-    path: str
-    line: int
-    reason: str

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.author import Author
 from understudy.skills.model import Skill
 from understudy.skills.namesakes import require_own_name
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
@@ -72,7 +73,7 @@ def _taken(one: Acknowledged) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changing:
+class ChangeMaker:
     """Opens changes."""
 
     units: SkillUnits

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from understudy.core.errors import DamagedRecord
 from understudy.skills import caller_errors
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.author import Author
 from understudy.skills.authority import is_live, owns_or_administers, require_mutable
 from understudy.skills.bundle import Bundle
 from understudy.skills.caller_errors import damaged, trash_missing

@@ -11,7 +11,7 @@ from understudy.core.clock import Clock
 from understudy.core.principal import Role
 from understudy.skills.author import Author
 from understudy.skills.bringing import Installer, bring
-from understudy.skills.change import Changing
+from understudy.skills.change import ChangeMaker
 from understudy.skills.dependency_names import Dependency, Manager, check_dependency
 from understudy.skills.environments import Environments
 from understudy.skills.events import EventName, SkillEvents
@@ -79,7 +79,7 @@ class DependencyService:
     ) -> None:
         self._units = units
         self._clock = clock
-        self._changing = Changing(units=units, clock=clock, listener=events)
+        self._maker = ChangeMaker(units=units, clock=clock, listener=events)
         self._environments = environments
         self._installer = installer
         self._events = events
@@ -154,7 +154,7 @@ class DependencyService:
         return Rescan(updated=updated, results=tuple(results))
 
     def _keep(self, author: Author, needs: Needs) -> bool:
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             return keep(change, needs)
 
     def _install(self, plans: Iterable[Plan], errors: Iterable[str] = ()) -> Installed:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.skills import content_errors
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.author import Author
 from understudy.skills.availability import Machine, missing
 from understudy.skills.bundle import Bundle
 from understudy.skills.dependencies import find_requirements

@@ -13,7 +13,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # What is not kept that an author means by a slug, as they see it; None when there is none.
-Beside = Callable[[Author, str], Skill | None]
+BesideLookup = Callable[[Author, str], Skill | None]
 NOT_FOUND: Final = "skill_not_found"
 _DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
     SkillOrigin.LOCAL: caller_errors.is_local,
@@ -21,13 +21,13 @@ _DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
 }
 
 
-class Looking(Protocol):
+class SkillChanger(Protocol):
     """Somebody who changes kept skills, and can ask what there is beside them."""
 
-    beside: Beside
+    beside: BesideLookup
 
 
-S = TypeVar("S", bound=Looking)
+S = TypeVar("S", bound=SkillChanger)
 
 
 def nothing_beside(author: Author, ref: str) -> Skill | None:

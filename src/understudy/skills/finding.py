@@ -16,7 +16,7 @@ from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import SkillUnit
 from understudy.skills.precedence import counting
 from understudy.skills.refs import LOCAL, PROMOTED
-from understudy.skills.shelves import KeptShelf, Shelf, folder_shelf
+from understudy.skills.skill_sources import KeptSource, SkillSource, folder_source
 from understudy.skills.slug import slug_refused
 
 # How skills without a row are referred to.
@@ -34,7 +34,9 @@ class SkillFinder:
         self._others = others
         self._kept = KeptEntries(checks)
 
-    def find(self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None) -> Shelf:
+    def find(
+        self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None
+    ) -> SkillSource:
         """What is meant by an id, a slug or a name; `NotFound` if they may know of no such skill."""
         found = self._kept_under(unit, principal, ref, agent_id)
         if found is None:
@@ -57,7 +59,7 @@ class SkillFinder:
         self, unit: SkillUnit, local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
     ) -> tuple[Skill, ...]:
         """What has no row, and stands in the place of nothing that comes before it for a user."""
-        others = [shelf.skill for shelf in self._others.shelves(unit)]
+        others = [source.skill for source in self._others.sources(unit)]
         records = [record_of(skill) for skill in local]
         if not others and not records:
             return ()
@@ -68,14 +70,14 @@ class SkillFinder:
 
     def _kept_under(
         self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None
-    ) -> Shelf | None:
+    ) -> SkillSource | None:
         if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
             raise caller_errors.bad_ref(ref)
         is_loose = ref.startswith(LOOSE) or self._is_elsewhere(unit, ref)
         kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
             return None
-        return KeptShelf(unit, kept, self._checks)
+        return KeptSource(unit, kept, self._checks)
 
     def _is_elsewhere(self, unit: SkillUnit, ref: str) -> bool:
         """Whether something is meant that is not kept: a name with parts, or one that there is."""
@@ -85,7 +87,7 @@ class SkillFinder:
 
     def _loose_under(
         self, unit: SkillUnit, ref: str, *, agent_id: str, user_id: str
-    ) -> Shelf | None:
+    ) -> SkillSource | None:
         if ref.startswith(PROMOTED):
             # In full it means this one, whatever else has its name.
             return self._other(unit, ref)
@@ -96,9 +98,9 @@ class SkillFinder:
             return None
         if meant.origin is SkillOrigin.LOCAL:
             opened = self._local.open(slug)
-            return None if opened is None else folder_shelf(opened)
+            return None if opened is None else folder_source(opened)
         return self._other(unit, meant.skill_id)
 
-    def _other(self, unit: SkillUnit, skill_id: str) -> Shelf | None:
-        shelves = self._others.shelves(unit)
-        return next((it for it in shelves if it.skill.skill_id == skill_id), None)
+    def _other(self, unit: SkillUnit, skill_id: str) -> SkillSource | None:
+        sources = self._others.sources(unit)
+        return next((it for it in sources if it.skill.skill_id == skill_id), None)

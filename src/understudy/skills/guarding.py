@@ -10,8 +10,8 @@ from understudy.core.remembered import Remembered
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
 from understudy.skills import caller_errors
-from understudy.skills.acknowledging import answered
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged, answered
+from understudy.skills.author import Author
 from understudy.skills.bundle import Bundle
 from understudy.skills.guard_counters import GuardCounters
 from understudy.skills.scanning import scan_skill

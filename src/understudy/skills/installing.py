@@ -114,11 +114,11 @@ class PackageInstaller:
 
         One without such a place is made anew: its installer was killed while it replaced them.
         """
-        is_made = place / "made"
+        marker = place / "made"
         site = next(iter(place.glob(SITE_PACKAGES)), None)
-        if is_made.exists() and site is not None:
+        if marker.exists() and site is not None:
             return site
-        is_made.unlink(missing_ok=True)
+        marker.unlink(missing_ok=True)
         place.parent.mkdir(parents=True, exist_ok=True)
         options = () if with_pip else ("--without-pip",)
         command = (sys.executable, "-I", "-m", "venv", "--clear", *options, str(place))
@@ -127,7 +127,7 @@ class PackageInstaller:
         site = next(iter(place.glob(SITE_PACKAGES)), None)
         if site is None:
             raise NotInstalled(NO_VENV)
-        is_made.touch()
+        marker.touch()
         return site
 
     def _npm(self, slug: str, names: Sequence[str], until: float, keep: bool) -> None:

@@ -36,7 +36,7 @@ from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
 from understudy.skills.precedence import stands
 from understudy.skills.refs import is_id
 from understudy.skills.runtime_settings import settings_of
-from understudy.skills.shelves import KeptShelf, Shelf
+from understudy.skills.skill_sources import KeptSource, SkillSource
 from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sorting import list_key
 from understudy.skills.standard import Words, export
@@ -75,17 +75,17 @@ class SkillLibrary:
 
     def current(self, principal: Principal, ref: str) -> Skill:
         """The record of a skill."""
-        with self._looking(principal, ref) as (_, shelf):
-            return shelf.skill
+        with self._looking(principal, ref) as (_, source):
+            return source.skill
 
     def get(self, principal: Principal, ref: str) -> Detail:
         """A skill with what its current version says."""
-        with self._looking(principal, ref) as (_, shelf):
-            bundle = shelf.bundle(None)
-            folder = shelf.folder() if _is_admin(principal) else None
+        with self._looking(principal, ref) as (_, source):
+            bundle = source.bundle(None)
+            folder = source.folder() if _is_admin(principal) else None
         reading = read(bundle.manifest_text)
         return Detail(
-            skill=shelf.skill,
+            skill=source.skill,
             manifest=reading.manifest,
             instructions=reading.body,
             runtime=settings_of(bundle),
@@ -105,10 +105,10 @@ class SkillLibrary:
 
     def versions(self, principal: Principal, ref: str, request: PageRequest) -> Page[SkillVersion]:
         """The versions of a skill, newest first; one that is not kept has none."""
-        with self._looking(principal, ref) as (unit, shelf):
-            if not isinstance(shelf, KeptShelf):
+        with self._looking(principal, ref) as (unit, source):
+            if not isinstance(source, KeptSource):
                 return Page(items=())
-            return unit.skills.versions(shelf.skill.skill_id, request)
+            return unit.skills.versions(source.skill.skill_id, request)
 
     def usage(
         self, principal: Principal, ref: str, *, since_ms: int = 0
@@ -128,32 +128,32 @@ class SkillLibrary:
 
     def files(self, principal: Principal, ref: str, version: int | None) -> tuple[BundleFile, ...]:
         """The files of a version by path."""
-        with self._looking(principal, ref) as (_, shelf):
-            return shelf.files(version)
+        with self._looking(principal, ref) as (_, source):
+            return source.files(version)
 
     def read_file(self, principal: Principal, ref: str, path: str, version: int | None) -> bytes:
         """One file of a version; `Invalid` for a path that no file of a skill may have."""
         cause = refused_by(path)
         if cause is not None:
             raise content_errors.bad_path(path, cause)
-        with self._looking(principal, ref) as (_, shelf):
-            data = None if is_artifact(path) else shelf.read(tidy(path), version)
+        with self._looking(principal, ref) as (_, source):
+            data = None if is_artifact(path) else source.read(tidy(path), version)
             if data is None:
-                raise caller_errors.file_not_found(shelf.skill.slug, path)
+                raise caller_errors.file_not_found(source.skill.slug, path)
             return data
 
     def diff(self, principal: Principal, ref: str, old: int, new: int) -> BundleDiff:
         """What changed between two versions."""
-        with self._looking(principal, ref) as (_, shelf):
-            before, after = shelf.bundle(old), shelf.bundle(new)
+        with self._looking(principal, ref) as (_, source):
+            before, after = source.bundle(old), source.bundle(new)
         return compare(before, after)
 
     def export(self, principal: Principal, ref: str, version: int | None) -> Exported:
         """A version as an archive that every reader of the standard takes; the one that counts has
         the name, description and tags that the skill was given."""
-        with self._looking(principal, ref) as (_, shelf):
-            bundle, skill = shelf.bundle(version), shelf.skill
-            is_kept = isinstance(shelf, KeptShelf)
+        with self._looking(principal, ref) as (_, source):
+            bundle, skill = source.bundle(version), source.skill
+            is_kept = isinstance(source, KeptSource)
         number = skill.version if version is None else version
         facts = {"version": str(number), "digest": bundle.digest} if number else {}
         # The name of a promoted skill need not be one that a folder can have.
@@ -176,11 +176,11 @@ class SkillLibrary:
             check_agent_id(agent_id)
         asked = principal.user_id if user_id is None else check_user_id(user_id)
         who = {"agent_id": agent_id or "", "user_id": asked}
-        with self._looking(principal, ref, agent_id=agent_id) as (unit, shelf):
-            skill = shelf.skill
+        with self._looking(principal, ref, agent_id=agent_id) as (unit, source):
+            skill = source.skill
             if asked != principal.user_id:
                 _require_owner(skill, principal)
-            if isinstance(shelf, KeptShelf):
+            if isinstance(source, KeptSource):
                 granted = unit.skills.with_grants(skill.skill_id, **who)
                 if is_id(ref) or stands(unit, skill.slug, **who):
                     return _answer(granted or GrantedSkill(skill=skill), asked)
@@ -192,11 +192,11 @@ class SkillLibrary:
 
     def grants(self, principal: Principal, ref: str) -> Grants:
         """To whom a skill is granted; for its owner and admins."""
-        with self._looking(principal, ref) as (unit, shelf):
-            if not isinstance(shelf, KeptShelf):
+        with self._looking(principal, ref) as (unit, source):
+            if not isinstance(source, KeptSource):
                 return Grants(agents=(), users=())
-            _require_owner(shelf.skill, principal)
-            skill_id = shelf.skill.skill_id
+            _require_owner(source.skill, principal)
+            skill_id = source.skill.skill_id
             return Grants(
                 agents=unit.skill_grants.to_agents(skill_id),
                 users=unit.skill_grants.to_users(skill_id),
@@ -227,7 +227,7 @@ class SkillLibrary:
     @contextmanager
     def _looking(
         self, principal: Principal, ref: str, *, agent_id: str | None = None
-    ) -> Iterator[tuple[SkillUnit, Shelf]]:
+    ) -> Iterator[tuple[SkillUnit, SkillSource]]:
         """A unit, and in it the skill that is meant; as a run of `agent_id` if one is named."""
         self._local.refresh()
         with self._units.read() as unit:

@@ -18,7 +18,7 @@ from understudy.skills.local_budget import (
     MAX_TEXT_BYTES,
     text_bytes,
 )
-from understudy.skills.local_skill import Loaded, LocalSkill, load_skill, unusable
+from understudy.skills.local_skill import LocalLoad, LocalSkill, load_skill, unusable
 from understudy.skills.manifest import read
 
 # How many findings of an unsafe skill are told.
@@ -38,7 +38,7 @@ class LocalReader:
 
     def read(
         self, path: Path, *, root: Path, scope: str, at_once: bool = False
-    ) -> tuple[Loaded, Bundle | None]:
+    ) -> tuple[LocalLoad, Bundle | None]:
         """The skill of a SKILL.md with its files; none where something is wrong.
 
         For somebody who waits for it, the guard reads only what it reads in a moment.
@@ -58,7 +58,7 @@ class LocalReader:
             return unusable(path, "changed", "SKILL.md changed while it was read"), None
         return _measured(loaded, path, bundle), bundle
 
-    def _refused(self, path: Path, bundle: Bundle, most: int) -> Loaded | None:
+    def _refused(self, path: Path, bundle: Bundle, most: int) -> LocalLoad | None:
         known = self._verdicts.get(bundle.digest)
         if known is None:
             if text_bytes(bundle) > most:
@@ -78,12 +78,12 @@ def bytes_in(stamp: Stamp) -> int:
     return sum(size for _, _, size, _, _ in stamp)
 
 
-def too_large(path: Path, what: str = f"more than {MAX_SKILL_BYTES} bytes") -> Loaded:
+def too_large(path: Path, what: str = f"more than {MAX_SKILL_BYTES} bytes") -> LocalLoad:
     """A skill that nobody reads; one that is kept may be larger."""
     return unusable(path, "too_large", f"the folder holds {what}, too much for a local skill")
 
 
-def _measured(loaded: Loaded, path: Path, bundle: Bundle) -> Loaded:
+def _measured(loaded: LocalLoad, path: Path, bundle: Bundle) -> LocalLoad:
     if loaded.skill is None:
         return loaded
     try:

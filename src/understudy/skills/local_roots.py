@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy.skills.limits import MANIFEST
-from understudy.skills.local_skill import Loaded, LocalSkill, Warned, load_skill
+from understudy.skills.local_skill import LocalLoad, LocalSkill, Warned, load_skill
 
 MAX_LEVELS: Final = 6
 MAX_FOLDERS: Final = 2_000
@@ -21,7 +21,7 @@ HOME_ROOTS: Final = ("skills", ".agents/skills", ".claude/skills")
 
 
 # Reads the skill of a SKILL.md, given the root and the scope in which it was found.
-Load = Callable[[Path, Path, str], Loaded]
+Load = Callable[[Path, Path, str], LocalLoad]
 
 
 class RootScope(StrEnum):
@@ -72,7 +72,7 @@ def roots_for(
     return tuple(first.values())
 
 
-def _load(path: Path, root: Path, scope: str) -> Loaded:
+def _load(path: Path, root: Path, scope: str) -> LocalLoad:
     return load_skill(path, root=root, scope=scope)
 
 

@@ -56,14 +56,14 @@ class LocalSkill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LocalLoad:
     """A skill, or none, and what was wrong."""
 
     skill: LocalSkill | None = None
     warnings: tuple[Warned, ...] = ()
 
 
-def load_skill(path: Path, *, root: Path, scope: str) -> Loaded:
+def load_skill(path: Path, *, root: Path, scope: str) -> LocalLoad:
     """The skill whose SKILL.md is at `path`; one that cannot be used is only a warning."""
     # A link within the root was allowed before; what it leads to is opened as itself.
     data = read_file(Path(os.path.realpath(path)), limit=MAX_MANIFEST_BYTES)
@@ -83,12 +83,12 @@ def load_skill(path: Path, *, root: Path, scope: str) -> Loaded:
 
 def _loaded(
     reading: Reading, runtime: RuntimeSettings, *, path: Path, root: Path, scope: str
-) -> Loaded:
+) -> LocalLoad:
     warnings = tuple(
         Warned(path=path, code=problem.code, detail=str(problem)) for problem in reading.problems
     )
     if any(problem.fatal for problem in reading.problems):
-        return Loaded(warnings=warnings)
+        return LocalLoad(warnings=warnings)
     name = reading.manifest.name or _name(path.parent, root)
     if hidden_in(name) is not None:
         return unusable(path, "hidden_character", "the name holds a hidden character")
@@ -106,7 +106,7 @@ def _loaded(
         manifest=reading.manifest,
         instructions=reading.body,
     )
-    return Loaded(skill=skill, warnings=warnings)
+    return LocalLoad(skill=skill, warnings=warnings)
 
 
 def _name(folder: Path, root: Path) -> str:
@@ -126,6 +126,6 @@ def _digest(path: Path, instructions: str, runtime: RuntimeSettings) -> str:
     return hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()
 
 
-def unusable(path: Path, code: str, detail: str) -> Loaded:
+def unusable(path: Path, code: str, detail: str) -> LocalLoad:
     """No skill, and why."""
-    return Loaded(warnings=(Warned(path=path, code=code, detail=detail),))
+    return LocalLoad(warnings=(Warned(path=path, code=code, detail=detail),))

@@ -16,7 +16,7 @@ from understudy.skills.folder_stamp import Stamp, stamp_of
 from understudy.skills.local_budget import MAX_SKILL_BYTES, MAX_SKILLS, Budget
 from understudy.skills.local_reading import Guard, LocalReader, bytes_in, folder_of, too_large
 from understudy.skills.local_roots import LocalCatalogue, Root, find_local
-from understudy.skills.local_skill import Loaded, LocalSkill, Warned, unusable
+from understudy.skills.local_skill import LocalLoad, LocalSkill, Warned, unusable
 
 log = structlog.get_logger()
 
@@ -41,7 +41,7 @@ class _Seen:
     """What a folder held when it had this stamp."""
 
     stamp: Stamp
-    loaded: Loaded
+    loaded: LocalLoad
 
 
 class _Stopped(Exception):
@@ -154,7 +154,7 @@ class LocalSkills:
         seen: dict[Path, _Seen] = {}
         budgets: dict[Path, Budget] = {}
 
-        def load(path: Path, root: Path, scope: str) -> Loaded:
+        def load(path: Path, root: Path, scope: str) -> LocalLoad:
             budget = budgets.setdefault(root, Budget())
             return self._bounded(seen, budget, path, root=root, scope=scope)
 
@@ -173,7 +173,7 @@ class LocalSkills:
 
     def _bounded(
         self, seen: dict[Path, _Seen], budget: Budget, path: Path, *, root: Path, scope: str
-    ) -> Loaded:
+    ) -> LocalLoad:
         """A skill, as far as there is time and room for it in this look."""
         if self._stopped.is_set():
             raise _Stopped
@@ -204,7 +204,7 @@ class LocalSkills:
             return known
         return _Seen(stamp=stamp, loaded=self._loaded(path, root, scope))
 
-    def _loaded(self, path: Path, root: Path, scope: str) -> Loaded:
+    def _loaded(self, path: Path, root: Path, scope: str) -> LocalLoad:
         try:
             loaded, _ = self._reader.read(path, root=root, scope=scope)
         except Exception as problem:  # noqa: BLE001 - one skill must hide no other, whatever it is

@@ -7,9 +7,9 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from understudy.skills.author import Author
-from understudy.skills.change_desk import CHANGE_TIMEOUT_S, ChangeDesk
 from understudy.skills.service import SkillService
 from understudy.skills.tool_answers import created, deleted, patched
+from understudy.skills.tool_changes import CHANGE_TIMEOUT_S, ToolChangeMaker
 from understudy.tools.base import Approval, Effect, ToolContext
 from understudy.tools.parameters import Parameters
 
@@ -77,13 +77,13 @@ class SkillManage:
     parameters: type[BaseModel] = SkillManageParameters
     timeout_s: Final = CHANGE_TIMEOUT_S
 
-    def __init__(self, desk: ChangeDesk) -> None:
-        self._desk = desk
+    def __init__(self, maker: ToolChangeMaker) -> None:
+        self._maker = maker
 
     async def call(self, arguments: SkillManageParameters, context: ToolContext) -> str:
         """What there is now, and what to do next."""
-        act = partial(_ACTS[arguments.action], self._desk.service, arguments)
-        return await self._desk.make(context, f"skills.{arguments.action}", arguments.slug, act)
+        act = partial(_ACTS[arguments.action], self._maker.service, arguments)
+        return await self._maker.make(context, f"skills.{arguments.action}", arguments.slug, act)
 
 
 def _create(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:

@@ -7,7 +7,7 @@ from understudy.sessions.model import Session
 from understudy.skills import caller_errors
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ports import SkillUnit
-from understudy.skills.shelves import Shelf
+from understudy.skills.skill_sources import SkillSource
 
 if TYPE_CHECKING:
     # The catalogue knows of this, and not the other way round.
@@ -29,7 +29,7 @@ class OtherSkills(Protocol):
         """A skill with everything in it, or why it cannot be used."""
         ...
 
-    def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
+    def sources(self, unit: SkillUnit) -> Sequence[SkillSource]:
         """What people may know of."""
         ...
 
@@ -56,7 +56,7 @@ class NoOthers:
         """There is none."""
         raise caller_errors.not_found(one.slug)
 
-    def shelves(self, unit: SkillUnit) -> Sequence[Shelf]:
+    def sources(self, unit: SkillUnit) -> Sequence[SkillSource]:
         """Nothing."""
         return ()
 

@@ -21,7 +21,7 @@ from understudy.skills.model import (
 from understudy.skills.uses import UseStore
 
 
-class Lying(NamedTuple):
+class BundlePlace(NamedTuple):
     """What the rows say of a version: its place in the trash, or None, and its digest."""
 
     trash_name: str | None
@@ -29,7 +29,7 @@ class Lying(NamedTuple):
 
 
 # Of every slug, for each number that the rows know.
-Places = Mapping[str, Mapping[int, Lying]]
+Places = Mapping[str, Mapping[int, BundlePlace]]
 
 
 class SkillStore(Protocol):

@@ -7,9 +7,9 @@ from typing import Final
 from pydantic import BaseModel, Field
 
 from understudy.skills.author import Author
-from understudy.skills.change_desk import CHANGE_TIMEOUT_S, ChangeDesk
 from understudy.skills.folder import read_open_folder
 from understudy.skills.tool_answers import published
+from understudy.skills.tool_changes import CHANGE_TIMEOUT_S, ToolChangeMaker
 from understudy.tools.base import Approval, Effect, ToolContext
 from understudy.tools.parameters import Parameters
 from understudy.tools.paths import WorkspacePath, open_directory, parse_path, readable_errors
@@ -36,8 +36,8 @@ class PublishSkill:
     parameters: type[BaseModel] = PublishSkillParameters
     timeout_s: Final = CHANGE_TIMEOUT_S
 
-    def __init__(self, desk: ChangeDesk) -> None:
-        self._desk = desk
+    def __init__(self, maker: ToolChangeMaker) -> None:
+        self._maker = maker
 
     async def call(self, arguments: PublishSkillParameters, context: ToolContext) -> str:
         """What there is now, and what to do next."""
@@ -45,13 +45,13 @@ class PublishSkill:
         def publish(author: Author) -> str:
             return self._publish(author, context, arguments.path)
 
-        return await self._desk.make(context, "skills.publish", arguments.path, publish)
+        return await self._maker.make(context, "skills.publish", arguments.path, publish)
 
     def _publish(self, author: Author, context: ToolContext, given: str) -> str:
         path = folder_in(context.workspace, given)
         with readable_errors(path), open_directory(context.place, path.parts) as folder:
             bundle, left_out = read_open_folder(folder, str(path))
-        kept = self._desk.service.keep(author, bundle, action="skills.publish")
+        kept = self._maker.service.keep(author, bundle, action="skills.publish")
         return published(kept, files=len(bundle), left_out=left_out)
 
 

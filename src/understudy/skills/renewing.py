@@ -6,17 +6,18 @@ from typing import Final
 
 from understudy.core.turns import Turns
 from understudy.skills import caller_errors, writing
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.author import Author
 from understudy.skills.authority import require_mutable
 from understudy.skills.bundle import Bundle
-from understudy.skills.change import Changing
+from understudy.skills.change import ChangeMaker
 from understudy.skills.drafting import Draft, Drafting
 from understudy.skills.manifest import read
 from understudy.skills.model import Skill
 from understudy.skills.patching import Patch, patched
 from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
 from understudy.skills.staging import staged
-from understudy.skills.writing import Kept, Putting, require_version
+from understudy.skills.writing import KeepPlan, Kept, require_version
 
 # Whoever is overtaken this often holds the slug while they look, and everybody else waits.
 MAX_ATTEMPTS: Final = 4
@@ -33,7 +34,7 @@ class Edit:
     slugs: frozenset[str] | None = None
 
 
-Editing = Callable[[SkillUnit, Skill], Edit]
+Editor = Callable[[SkillUnit, Skill], Edit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +42,14 @@ class Renewal:
     """Which skill gets a next version, from what, and how it is kept."""
 
     ref: str
-    edit: Editing
-    how: Putting
+    edit: Editor
+    how: KeepPlan
     pointer: str
     expected_version: int | None = None
     acknowledged: tuple[Acknowledged, ...] = ()
 
 
-def patching(patch: Patch) -> Editing:
+def patching(patch: Patch) -> Editor:
     """The current version with a patch in its SKILL.md; its companions as they are, or not at all."""
 
     def edit(unit: SkillUnit, skill: Skill) -> Edit:
@@ -65,7 +66,7 @@ def patching(patch: Patch) -> Editing:
     return edit
 
 
-def restoring(number: int) -> Editing:
+def restoring(number: int) -> Editor:
     """An earlier version."""
 
     def edit(unit: SkillUnit, skill: Skill) -> Edit:
@@ -76,14 +77,14 @@ def restoring(number: int) -> Editing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Renewing:
+class Renewer:
     """Makes next versions, of one skill one after another in this process. The guard takes its time
     outside of any transaction; who was overtaken meanwhile begins again with what is there then,
     and in the end keeps all others from doing so."""
 
     units: SkillUnits
     drafting: Drafting
-    changing: Changing
+    maker: ChangeMaker
     turns: Turns = field(default_factory=Turns)
 
     def renew(self, author: Author, renewal: Renewal) -> Kept:
@@ -103,14 +104,14 @@ class Renewing:
     def _keep(self, author: Author, renewal: Renewal, seen: Skill, edit: Edit) -> Kept | None:
         """None when somebody else was quicker."""
         draft = self._draft(author, renewal, seen, edit)
-        with staged(self.units, draft.bundle), self.changing.by(author) as change:
+        with staged(self.units, draft.bundle), self.maker.by(author) as change:
             skill = require_mutable(change.unit, author, renewal.ref, hold=True)
             if (skill.skill_id, skill.version) != (seen.skill_id, seen.version):
                 return None
             return _counted(writing.keep(change, draft, skill, renewal.how), edit)
 
     def _keep_held(self, author: Author, renewal: Renewal) -> Kept:
-        with self.changing.by(author) as change:
+        with self.maker.by(author) as change:
             skill = require_mutable(change.unit, author, renewal.ref, hold=True)
             edit = _edit(change.unit, renewal, skill)
             draft = self._draft(author, renewal, skill, edit)

@@ -6,22 +6,23 @@ from typing import Final
 from understudy.core.clock import Clock
 from understudy.core.principal import Principal
 from understudy.skills import authority, deleting, granting, updating, writing
-from understudy.skills.author import Acknowledged, Author
+from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.author import Author
 from understudy.skills.availability import Machine
 from understudy.skills.bundle import Bundle
-from understudy.skills.change import Change, Changing, SkillListener
+from understudy.skills.change import Change, ChangeMaker, SkillListener
 from understudy.skills.drafting import Drafting, bundle_of
-from understudy.skills.elsewhere import Beside, nothing_beside, told_where
+from understudy.skills.elsewhere import BesideLookup, nothing_beside, told_where
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, TrashedSkill
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.patching import Patch, check_patch
 from understudy.skills.ports import SkillUnit, SkillUnits
-from understudy.skills.renewing import Renewal, Renewing, patching, restoring
+from understudy.skills.renewing import Renewal, Renewer, patching, restoring
 from understudy.skills.staging import staged
 from understudy.skills.switching import Switching
 from understudy.skills.updating import Changes
-from understudy.skills.writing import Kept, Putting
+from understudy.skills.writing import KeepPlan, Kept
 
 # Where a request has the SKILL.md, if it is not in a file.
 _POINTERS: Final = {"skills.create": "/content"}
@@ -39,16 +40,16 @@ class SkillService:
         machine_for: Callable[[str], Machine],
         listener: SkillListener,
         others: OtherSkills = NO_OTHERS,
-        beside: Beside = nothing_beside,
+        beside: BesideLookup = nothing_beside,
     ) -> None:
         self.beside = beside
-        changing = Changing(units=units, clock=clock, listener=listener, others=others)
+        maker = ChangeMaker(units=units, clock=clock, listener=listener, others=others)
         self._units = units
         self._guard = guard
-        self._changing = changing
+        self._maker = maker
         self._drafting = Drafting(guard=guard, machine_for=machine_for)
-        self._renewing = Renewing(units=units, drafting=self._drafting, changing=changing)
-        self._switching = Switching(units=units, machine_for=machine_for, changing=changing)
+        self._renewer = Renewer(units=units, drafting=self._drafting, maker=maker)
+        self._switching = Switching(units=units, machine_for=machine_for, maker=maker)
 
     def create(
         self,
@@ -83,11 +84,11 @@ class SkillService:
             acknowledged=acknowledged,
             pointer=_POINTERS.get(action, "/file"),
         )
-        with staged(self._units, bundle), self._changing.by(author) as change:
+        with staged(self._units, bundle), self._maker.by(author) as change:
             change.unit.skills.hold(draft.slug)
             before = change.unit.skills.by_slug(draft.slug)
             authority.require_free(before, author, draft.slug)
-            how = Putting(action=action, grant_to=author.agent_id)
+            how = KeepPlan(action=action, grant_to=author.agent_id)
             return writing.keep(change, draft, before, how)
 
     @told_where
@@ -109,12 +110,12 @@ class SkillService:
         renewal = Renewal(
             ref=ref,
             edit=patching(patch),
-            how=Putting(action="skills.patch"),
+            how=KeepPlan(action="skills.patch"),
             pointer="/replace",
             expected_version=expected_version,
             acknowledged=tuple(acknowledged),
         )
-        return self._renewing.renew(author, renewal)
+        return self._renewer.renew(author, renewal)
 
     @told_where
     def restore(
@@ -129,16 +130,16 @@ class SkillService:
         renewal = Renewal(
             ref=ref,
             edit=restoring(number),
-            how=Putting(action="skills.restore", restored_from=number),
+            how=KeepPlan(action="skills.restore", restored_from=number),
             pointer="/version",
             acknowledged=tuple(acknowledged),
         )
-        return self._renewing.renew(author, renewal)
+        return self._renewer.renew(author, renewal)
 
     @told_where
     def update(self, author: Author, ref: str, changes: Changes) -> Skill:
         """Set name, description, tags or visibility."""
-        with self._guard.rejections.counting(), self._changing.by(author) as change:
+        with self._guard.rejections.counting(), self._maker.by(author) as change:
             return updating.update(change, _mutable(change, ref), changes)
 
     @told_where
@@ -149,7 +150,7 @@ class SkillService:
     @told_where
     def delete(self, author: Author, ref: str) -> TrashedSkill:
         """Move a skill to the trash; an admin also one whose record cannot be read."""
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             return deleting.delete(change, deleting.require_deletable(change, ref))
 
     def undelete(
@@ -162,7 +163,7 @@ class SkillService:
             found = deleting.require_trashed(unit, author, trash_name)
             bundle = deleting.trashed_bundle(unit, found)
         taken = self._guard.check(bundle, author, acknowledged)
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             change.unit.skills.hold(found.skill.slug)
             again = deleting.require_trashed(change.unit, author, trash_name)
             return deleting.undelete(change, again, taken)
@@ -184,33 +185,33 @@ class SkillService:
             skill = authority.require_mutable(unit, author, ref)
             bundle = granting.pinned(unit, skill, version)
         taken = self._guard.check(bundle, author, acknowledged)
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             return granting.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
 
     @told_where
     def grant_user(self, author: Author, ref: str, user_id: str) -> Skill:
         """Let a user use a skill."""
         granting.check_user_id(user_id)
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             return granting.grant_user(change, _mutable(change, ref), user_id)
 
     @told_where
     def revoke_agent(self, author: Author, ref: str, agent_id: str) -> Skill:
         """Take a skill from an agent, if it has it."""
         granting.check_agent_id(agent_id)
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             return granting.revoke_agent(change, _mutable(change, ref), agent_id)
 
     @told_where
     def revoke_user(self, author: Author, ref: str, user_id: str) -> Skill:
         """Take a skill from a user, if they have it."""
         granting.check_user_id(user_id)
-        with self._changing.by(author) as change:
+        with self._maker.by(author) as change:
             return granting.revoke_user(change, _mutable(change, ref), user_id)
 
     def agent_deleted(self, unit: SkillUnit, principal: Principal, agent_id: str) -> None:
         """Hear in the transaction that deletes an agent that its grants go with it."""
-        change = self._changing.within(unit, Author(principal=principal))
+        change = self._maker.within(unit, Author(principal=principal))
         granting.forget_agent(change, agent_id)
 
 

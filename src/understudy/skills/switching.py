@@ -7,7 +7,7 @@ from typing import Any
 from understudy.skills.author import Author
 from understudy.skills.authority import require_switchable
 from understudy.skills.availability import Machine, missing
-from understudy.skills.change import Change, Changing
+from understudy.skills.change import Change, ChangeMaker
 from understudy.skills.dependencies import find_requirements
 from understudy.skills.manifest import read
 from understudy.skills.model import Skill, SkillStatus
@@ -23,7 +23,7 @@ class Switching:
 
     units: SkillUnits
     machine_for: Callable[[str], Machine]
-    changing: Changing
+    maker: ChangeMaker
 
     def switch(self, author: Author, ref: str, *, enabled: bool) -> Skill:
         """The skill, on or off; one that misses something is archived when it is switched on."""
@@ -31,11 +31,11 @@ class Switching:
             with self.units.read() as unit:
                 seen = require_switchable(unit, author, ref)
                 values = self._values(unit, seen, enabled=enabled)
-            with self.changing.by(author) as change:
+            with self.maker.by(author) as change:
                 skill = require_switchable(change.unit, author, ref, hold=True)
                 if (skill.skill_id, skill.version) == (seen.skill_id, seen.version):
                     return _set(change, skill, values)
-        with self.changing.by(author) as change:
+        with self.maker.by(author) as change:
             skill = require_switchable(change.unit, author, ref, hold=True)
             return _set(change, skill, self._values(change.unit, skill, enabled=enabled))
 

@@ -47,7 +47,7 @@ SAID: Final[Mapping[str, Callable[[Reading], object]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Putting:
+class KeepPlan:
     """How a draft is kept."""
 
     action: str
@@ -56,7 +56,7 @@ class Putting:
     restored_from: int | None = None
 
 
-def keep(change: Change, draft: Draft, before: Skill | None, how: Putting) -> Kept:
+def keep(change: Change, draft: Draft, before: Skill | None, how: KeepPlan) -> Kept:
     """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
     if how.grant_to is not None and not granting.is_agent(change.unit, how.grant_to):
         # The agent was deleted while it worked; another one of its id is not to have the skill.
@@ -116,7 +116,7 @@ def require_version(unit: SkillUnit, skill: Skill, number: int) -> SkillVersion:
     return version
 
 
-def _granted(change: Change, skill: Skill, how: Putting) -> tuple[Skill, Putting]:
+def _granted(change: Change, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPlan]:
     """A live skill that the agent may use, and how it is kept now that this is settled.
 
     A grant that it has stays as it is, for somebody may have pinned it.
@@ -127,7 +127,7 @@ def _granted(change: Change, skill: Skill, how: Putting) -> tuple[Skill, Putting
     return skill, replace(how, grant_to=None)
 
 
-def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: Putting) -> Skill:
+def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: KeepPlan) -> Skill:
     after = read(draft.bundle.manifest_text)
     fresh = Skill(
         skill_id=new_id("skl"),
@@ -181,7 +181,7 @@ def _said(unit: SkillUnit, before: Skill, after: Reading) -> dict[str, Any]:
     return {name: says(after) for name, says in SAID.items() if says(after) != says(earlier)}
 
 
-def _version(change: Change, skill: Skill, how: Putting) -> SkillVersion:
+def _version(change: Change, skill: Skill, how: KeepPlan) -> SkillVersion:
     return SkillVersion(
         skill_id=skill.skill_id,
         number=skill.version,

@@ -58,7 +58,7 @@ class BundleCache:
 
     def keep(self, bundle: Bundle) -> Path:
         """Make a copy, in place of one that is not exact and of none that is."""
-        with self._writing, _speaking():
+        with self._writing, _or_unavailable():
             held = self.find(bundle.digest)
             if held is not None:
                 return held
@@ -111,7 +111,7 @@ def _copies(top: int) -> Iterator[_Copy]:
 
 
 @contextmanager
-def _speaking() -> Iterator[None]:
+def _or_unavailable() -> Iterator[None]:
     """Say of a file system that fails that it does."""
     try:
         yield

@@ -20,7 +20,7 @@ from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
 from understudy.skills.caller_errors import number_taken, trash_missing
 from understudy.skills.folder import read_folder
-from understudy.skills.ports import Lying, Places, Settled
+from understudy.skills.ports import BundlePlace, Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
 from understudy.storage import skill_bundle_staging as staging
@@ -67,12 +67,12 @@ class FileSkillBundles:
     def stage(self, bundle: Bundle) -> None:
         """Write a large bundle down, for a later unit to name it."""
         if staging.is_large(bundle):
-            with _speaking("kept"), self._made() as top:
+            with _or_unavailable("kept"), self._made() as top:
                 staging.stage(top, bundle)
 
     def unstage(self, bundle: Bundle) -> None:
         """Remove what was staged and not named."""
-        with _telling(), self._top() as top:
+        with _logged(), self._top() as top:
             if top is not None:
                 staging.unstage(top, bundle)
 
@@ -83,7 +83,7 @@ class FileSkillBundles:
         if number in (self.numbers(slug) if in_use is None else in_use):
             raise number_taken(slug, number)
         self._in_use.pop(slug, None)
-        with _speaking("kept"), self._made() as top:
+        with _or_unavailable("kept"), self._made() as top:
             self._undoing(partial(_withdraw, slug=slug, number=number))
             try:
                 with folders.made(slug, within=top) as folder:
@@ -106,18 +106,18 @@ class FileSkillBundles:
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
         """One of its files; None when there is none of that path, or it is a link."""
-        with _speaking("read"), self._version(slug, number) as version:
+        with _or_unavailable("read"), self._version(slug, number) as version:
             return None if version is None else folders.content(version, path)
 
     def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
         """Where its files can be opened; they lie there always."""
-        with _speaking("read"), self._top() as top:
+        with _or_unavailable("read"), self._top() as top:
             place = None if top is None else _place(top, slug, number)
             return None if place is None else self._directory.joinpath(*place, str(number))
 
     def numbers(self, slug: str) -> frozenset[int]:
         """Every number in use, also in the trash and by bundles that no row knows."""
-        with _speaking("read"), self._top() as top:
+        with _or_unavailable("read"), self._top() as top:
             if top is None:
                 return frozenset()
             found = frozenset().union(*(numbers_at(top, place) for place in places_of(top, slug)))
@@ -128,7 +128,7 @@ class FileSkillBundles:
         """Move all versions of a slug to the trash; answers the name they have there."""
         check_slug(slug)
         with (
-            _speaking("moved"),
+            _or_unavailable("moved"),
             self._made() as top,
             folders.made(TRASH, within=top) as trash,
         ):
@@ -143,7 +143,7 @@ class FileSkillBundles:
     def restore(self, slug: str, trash_name: str) -> None:
         """Move versions back from the trash."""
         source = (TRASH, trash_name)
-        with _speaking("moved"), self._top() as top:
+        with _or_unavailable("moved"), self._top() as top:
             if top is None or not is_trash_of(slug, trash_name):
                 raise trash_missing(trash_name)
             moved = numbers_at(top, source)
@@ -156,17 +156,17 @@ class FileSkillBundles:
         """Have every version where the rows say; what no row knows is set aside."""
         done = Settled()
         self._require_folder()
-        with _speaking("put in order"), self._top() as top:
+        with _or_unavailable("put in order"), self._top() as top:
             if top is None:
                 return done
-            with _telling():
+            with _logged():
                 done += Settled(removed=staging.unstage_all(top))
             for slug, place in tuple(all_places(top)):
                 # One folder that resists keeps no other from being put right.
-                with _telling():
+                with _logged():
                     done += _settle(top, place, slug, places.get(slug, {}))
             for name in lost_names(top):
-                with _telling():
+                with _logged():
                     done += Settled(brought_back=int(bring_back(top, name, places)))
         return done
 
@@ -217,9 +217,9 @@ class FileSkillBundles:
         self._undo.append(act)
 
     def _take_back(self, _: BaseException) -> None:
-        with _telling(), opened(self._directory) as top:
+        with _logged(), opened(self._directory) as top:
             for act in reversed(self._undo):
-                with _telling():
+                with _logged():
                     act(top)
 
 
@@ -239,7 +239,7 @@ def _withdraw(top: int, *, slug: str, number: int) -> None:
     folders.drop_if_empty(top, slug)
 
 
-def _settle(top: int, place: Place, slug: str, known: Mapping[int, Lying]) -> Settled:
+def _settle(top: int, place: Place, slug: str, known: Mapping[int, BundlePlace]) -> Settled:
     """Bring one place in order."""
     unfinished: tuple[str, ...] = ()
     with inside(top, *place) as folder:
@@ -260,7 +260,7 @@ def _settle(top: int, place: Place, slug: str, known: Mapping[int, Lying]) -> Se
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def _logged() -> Iterator[None]:
     """Tell the log of what has to wait until the store is settled next."""
     try:
         yield
@@ -269,7 +269,7 @@ def _telling() -> Iterator[None]:
 
 
 @contextmanager
-def _speaking(what: str) -> Iterator[None]:
+def _or_unavailable(what: str) -> Iterator[None]:
     """Say of a file system that fails that it does."""
     try:
         yield

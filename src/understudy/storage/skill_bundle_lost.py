@@ -10,7 +10,7 @@ from typing import Final
 
 from understudy.core.errors import Invalid, LimitExceeded
 from understudy.skills.folder import read_open_folder
-from understudy.skills.ports import Lying, Places
+from understudy.skills.ports import BundlePlace, Places
 from understudy.storage import bundle_folders as folders
 from understudy.storage.skill_bundle_places import (
     LOST,
@@ -66,7 +66,7 @@ def _put_back(top: int, name: str, place: Place, slug: str, number: int) -> None
         os.rename(name, str(number), src_dir_fd=lost, dst_dir_fd=folder)
 
 
-def _is_exact(top: int, place: Place, wanted: Lying) -> bool:
+def _is_exact(top: int, place: Place, wanted: BundlePlace) -> bool:
     with inside(top, *place) as folder:
         if folder is None:
             return False

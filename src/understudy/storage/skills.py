@@ -16,7 +16,7 @@ from understudy.skills.model import (
     SkillVersion,
     TrashedSkill,
 )
-from understudy.skills.ports import Lying, Places
+from understudy.skills.ports import BundlePlace, Places
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import insert_new, replace_version
@@ -174,9 +174,9 @@ class SqlSkills:
 
     def places(self) -> Places:
         """Where each version belongs, of all skills."""
-        found: dict[str, dict[int, Lying]] = {}
+        found: dict[str, dict[int, BundlePlace]] = {}
         for slug, number, trash_name, digest in self._connection.execute(_PLACES):
-            found.setdefault(slug, {})[number] = Lying(trash_name, digest)
+            found.setdefault(slug, {})[number] = BundlePlace(trash_name, digest)
         return found
 
     def trash(self, trashed: TrashedSkill) -> None:

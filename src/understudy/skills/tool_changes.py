@@ -26,7 +26,7 @@ NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeDesk:
+class ToolChangeMaker:
     """Makes changes in the name of the user that a run works for, with that user's role."""
 
     service: SkillService

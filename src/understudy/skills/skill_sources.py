@@ -13,7 +13,7 @@ from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import BundleFile, SkillUnit
 
 
-class Shelf(Protocol):
+class SkillSource(Protocol):
     """One skill, wherever it stands; without a number the current version is meant."""
 
     @property
@@ -37,7 +37,7 @@ class Shelf(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptShelf:
+class KeptSource:
     """A skill with a row, as one unit sees it."""
 
     unit: SkillUnit
@@ -71,7 +71,7 @@ class KeptShelf:
 
 
 @dataclass(frozen=True, slots=True)
-class LooseShelf:
+class LooseSource:
     """A skill that has no versions, as it is now."""
 
     skill: Skill
@@ -98,9 +98,9 @@ class LooseShelf:
         return self.place
 
 
-def folder_shelf(opened: Opened) -> LooseShelf:
+def folder_source(opened: Opened) -> LooseSource:
     """A skill in a folder, as it lies there now."""
-    return LooseShelf(record_of(opened.skill), opened.bundle, opened.skill.folder)
+    return LooseSource(record_of(opened.skill), opened.bundle, opened.skill.folder)
 
 
 def _files(bundle: Bundle) -> tuple[BundleFile, ...]:
