@@ -38,7 +38,8 @@ def test_what_is_active_has_two_files_that_say_what_the_record_does(scenery: Sce
 
     files = scenery.files()
     assert list(files) == BOTH
-    manifest, body = parse(files[BOTH[0]])
+    reading = parse(files[BOTH[0]])
+    manifest, body = reading.manifest, reading.body
     assert (manifest.name, manifest.when_to_use, manifest.version_label) == (
         NAME,
         "Before a release",
@@ -122,7 +123,7 @@ def test_a_learning_that_is_promoted_again_has_the_files_of_its_new_skill(
     with scenery.units.write() as unit:
         scenery.mounting.after(unit, revoked)
 
-    assert parse(scenery.files()[BOTH[0]])[0].name == "other"
+    assert parse(scenery.files()[BOTH[0]]).manifest.name == "other"
     scenery.check_agreement()
 
 

@@ -4,24 +4,12 @@ from collections.abc import Sequence
 
 from understudy.core.errors import Invalid
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.model import Visibility
-from understudy.skills.updating import Changes
-from understudy.wire.skill_requests import AcknowledgedFinding, UpdateSkill
+from understudy.wire.skill_requests import AcknowledgedFinding
 
 
 def acknowledged(given: Sequence[AcknowledgedFinding]) -> tuple[Acknowledged, ...]:
     """The findings that a caller takes upon themselves."""
     return tuple(Acknowledged(**finding.model_dump()) for finding in given)
-
-
-def changes(body: UpdateSkill) -> Changes:
-    """What is to be different."""
-    return Changes(
-        name=body.name,
-        description=body.description,
-        tags=None if body.tags is None else tuple(body.tags),
-        visibility=None if body.visibility is None else Visibility(body.visibility),
-    )
 
 
 def grantee(field: str, in_query: str | None, in_body: str | None) -> str:

@@ -9,9 +9,9 @@ import typer
 
 from understudy.cli.hints import understudy
 from understudy.cli.inputs import why
+from understudy.skills.limits import MANIFEST
 
 ARCHIVE_SUFFIX: Final = ".zip"
-MANIFEST: Final = "SKILL.md"
 MANIFEST_SUFFIX: Final = ".md"
 
 

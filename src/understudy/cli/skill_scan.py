@@ -10,7 +10,8 @@ import typer
 from understudy.cli import screen
 from understudy.cli.options import Commands, shared
 from understudy.cli.output import ExitCode, client_problem, note, print_json
-from understudy.cli.skill_paths import MANIFEST, files_at, skills_at
+from understudy.cli.skill_paths import files_at, skills_at
+from understudy.skills.limits import MANIFEST
 
 if TYPE_CHECKING:
     from understudy.guard.rule import Finding

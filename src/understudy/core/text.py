@@ -1,10 +1,12 @@
 """Small rules about text that several rooms share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 ELLIPSIS: Final = "…"
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+# What some editors put before the first character of a file.
+BYTE_ORDER_MARK: Final = "\ufeff"
 PREVIEW_CHARS: Final = 160
 DIGEST_CHARS: Final = 12
 # To bring marks into order takes the square of their number, so no more than this are looked at.
@@ -15,6 +17,10 @@ NAME_CHARS: Final = 120
 UNSPACED: Final = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
+)
+# Latin letters, in lower case, that do not come apart into a letter and a mark.
+LATIN: Final = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ŋ": "ng"}
 )
 
 
@@ -42,3 +48,8 @@ def printable(text: str) -> str:
 def quoted(name: str) -> str:
     """A name from outside, in quotes, short and without what cannot be shown."""
     return repr(preview(name, NAME_CHARS))
+
+
+def and_more(told: Iterable[str], more: int) -> list[str]:
+    """What is told, and last how many more there are, if there are any."""
+    return [*told, f"and {more} more"] if more > 0 else [*told]

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, Invalid
+from understudy.core.text import and_more
 from understudy.learnings.capture_settings import (
     MAX_CANDIDATES_PER_RUN,
     CaptureSettings,
@@ -64,8 +65,8 @@ def read_policy(given: Any) -> LearningPolicy:
 def wrong_policy(problems: list[FieldError]) -> Invalid:
     """The error for a policy that cannot be taken."""
     told = [f"{it.pointer[1:TOLD_CHARS] or 'policy'}: {it.detail}" for it in problems[:TOLD]]
-    more = [f"and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
-    return Invalid(CODE, domain="runtime", detail="; ".join(told + more), errors=tuple(problems))
+    detail = "; ".join(and_more(told, len(problems) - TOLD))
+    return Invalid(CODE, domain="runtime", detail=detail, errors=tuple(problems))
 
 
 def _not_active(action: Action, spot: Spot) -> None:

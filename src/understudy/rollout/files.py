@@ -30,14 +30,15 @@ def reads_back(definition: Definition) -> bool:
     """Whether the files say exactly what the definition does to whoever reads them."""
     try:
         bundle = bundle_of(definition)
-        manifest, body = parse(bundle.manifest_text)
+        reading = parse(bundle.manifest_text)
         runtime = settings_of(bundle)
     except UnderstudyError:
         return False
+    manifest = reading.manifest
     said = Definition(
         skill_name=manifest.name,
         description=manifest.description,
-        instructions=body.strip(),
+        instructions=reading.body.strip(),
         when_to_use=manifest.when_to_use or None,
         version=manifest.version_label or None,
         runtime=runtime,

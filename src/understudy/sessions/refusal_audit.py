@@ -11,7 +11,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Invalid, UnderstudyError
 from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
-from understudy.core.text import preview, printable
+from understudy.core.text import and_more, preview, printable
 from understudy.sessions.ports import SessionUnit, Units
 
 log = structlog.get_logger()
@@ -29,10 +29,8 @@ def with_rules(reason: str, errors: Sequence[FieldError]) -> str:
     rules = sorted({error.code for error in errors})
     if reason != UNSAFE or not rules:
         return reason
-    more = len(rules) - MAX_RULES
-    return (
-        f"{reason}: {', '.join([*rules[:MAX_RULES], *([f'and {more} more'] if more > 0 else [])])}"
-    )
+    told = and_more(rules[:MAX_RULES], len(rules) - MAX_RULES)
+    return f"{reason}: {', '.join(told)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.text import quoted
+from understudy.core.text import and_more, quoted
 from understudy.guard.rule import Finding
 
 MAX_REASON_CHARS: Final = 500
@@ -69,8 +69,7 @@ def _place(one: Finding | Acknowledged) -> str:
 
 
 def _listed(places: Sequence[str]) -> str:
-    more = len(places) - MAX_TOLD
-    return ", ".join([*places[:MAX_TOLD], *([f"and {more} more"] if more > 0 else [])])
+    return ", ".join(and_more(places[:MAX_TOLD], len(places) - MAX_TOLD))
 
 
 def _is_said(one: Acknowledged) -> bool:

@@ -14,9 +14,10 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.core.pointer import pointer
-from understudy.core.text import quoted
+from understudy.core.text import and_more, quoted
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
+from understudy.skills.limits import MANIFEST
 
 # A caller is told this many findings; `understudy skills scan` tells more.
 MAX_FINDINGS: Final = 100
@@ -232,11 +233,14 @@ def unsafe(findings: Sequence[Finding], *, hint: str = "") -> Unsafe:
     told = findings[:MAX_FINDINGS]
     more = len(findings) - len(told)
     lines = [f"{_where(one)}line {one.line}: {one.reason} ({one.rule_id})" for one in told]
-    rest = [f"and {more} more" if is_whole(findings) else "and many more"] if more else []
+    if is_whole(findings):
+        lines = and_more(lines, more)
+    elif more:
+        lines.append("and many more")
     return Unsafe(
         "skill_unsafe",
         domain="skills",
-        detail="; ".join([*lines, *rest]) + hint,
+        detail="; ".join(lines) + hint,
         errors=tuple(
             FieldError(
                 pointer=pointer(("files", one.path)),
@@ -293,4 +297,4 @@ def trash_missing(trash_name: str) -> NotFound:
 
 
 def _where(finding: Finding) -> str:
-    return "" if finding.path == "SKILL.md" else f"{finding.path} "
+    return "" if finding.path == MANIFEST else f"{finding.path} "

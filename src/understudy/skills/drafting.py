@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import content_errors
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
@@ -12,11 +12,9 @@ from understudy.skills.bundle import Bundle
 from understudy.skills.dependencies import find_requirements
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.limits import MANIFEST
-from understudy.skills.manifest import Manifest, parse
+from understudy.skills.manifest import Manifest, Reading, parse
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.slug import slug_for
-
-_BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +23,15 @@ class Draft:
 
     slug: str
     bundle: Bundle
-    manifest: Manifest
+    reading: Reading
     # Findings of the guard that an admin takes as they are.
     acknowledged: tuple[Acknowledged, ...] = ()
     missing: tuple[str, ...] = ()
+
+    @property
+    def manifest(self) -> Manifest:
+        """What stands above its instructions."""
+        return self.reading.manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +54,15 @@ class Drafting:
         text = bundle.manifest_text
         check_not_blank(text, pointer=pointer)
         taken = self.guard.check(bundle, author, acknowledged)
-        manifest, _ = parse(text, pointer=pointer)
+        reading = parse(text, pointer=pointer)
+        manifest = reading.manifest
         settings_of(bundle)
         slug = slug_for(given=slug, written=manifest.slug, name=manifest.name)
         needed = find_requirements(bundle, manifest)
         return Draft(
             slug=slug,
             bundle=bundle,
-            manifest=manifest,
+            reading=reading,
             acknowledged=taken,
             missing=missing(needed, self.machine_for(slug)),
         )
@@ -66,7 +70,7 @@ class Drafting:
 
 def check_not_blank(text: str, *, pointer: str) -> None:
     """Refuse a SKILL.md that says nothing."""
-    if not text.removeprefix(_BYTE_ORDER_MARK).strip():
+    if not text.removeprefix(BYTE_ORDER_MARK).strip():
         raise content_errors.blank_manifest(pointer)
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills.document import Document, Unreadable, read_document
 from understudy.skills.problems import Problem
 
 FENCE: Final = "---"
-_BOM: Final = "\ufeff"
 _ONE_LINE: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,63}):[ \t]+(?P<rest>\S.*)")
 # These begin a value of several lines, which is text whatever it holds.
 _BLOCKS: Final = ("|", ">")
@@ -53,7 +53,7 @@ def read_front_matter(text: str) -> FrontMatter:
 
 
 def _lines(text: str) -> list[str]:
-    return text.removeprefix(_BOM).replace("\r\n", "\n").split("\n")
+    return text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
 
 
 def _only_body(body: str, *problems: Problem) -> FrontMatter:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from understudy.core.text import quoted
+from understudy.core.text import and_more, quoted
 from understudy.core.unseen import is_unseen
 from understudy.guard.texts import is_text
 from understudy.skills.bundle import decode
@@ -106,8 +106,7 @@ def _files(loaded: Loaded) -> list[str]:
         return []
     files = [each for each in loaded.files if each.path != MANIFEST]
     listed = [f"{_quoted(each.path)} ({each.size} bytes)" for each in files[:MAX_LISTED]]
-    more = len(files) - MAX_LISTED
-    return [*listed, f"and {more} more"] if more > 0 else listed
+    return and_more(listed, len(files) - MAX_LISTED)
 
 
 def _quoted(text: str) -> str:

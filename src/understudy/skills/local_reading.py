@@ -8,6 +8,7 @@ from typing import Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.core.remembered import Remembered
+from understudy.core.text import and_more
 from understudy.guard.rule import Finding
 from understudy.skills.bundle import Bundle
 from understudy.skills.folder import read_folder
@@ -102,5 +103,4 @@ def _agrees(skill: LocalSkill, bundle: Bundle) -> bool:
 
 def _told(findings: Sequence[Finding]) -> str:
     told = [f"{each.path} line {each.line}: {each.reason}" for each in findings[:_TOLD]]
-    more = len(findings) - len(told)
-    return "; ".join([*told, f"and {more} more"] if more else told)
+    return "; ".join(and_more(told, len(findings) - _TOLD))

@@ -30,7 +30,7 @@ def record_of(skill: LocalSkill) -> Skill:
         updated_at_ms=skill.changed_at_ms,
         visibility=Visibility.PUBLIC,
         tags=skill.manifest.tags,
-        frontmatter=skill.manifest.flat(),
+        frontmatter=dict(skill.manifest.written),
         context=skill.runtime.context,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from understudy.core.errors import UnderstudyError
+from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import content_errors
 from understudy.skills.document import Value
 from understudy.skills.fields import (
@@ -66,11 +67,8 @@ class Manifest:
     exclude_deps: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Value] = field(default_factory=dict)
+    # The fields as they were written, each as one text.
     written: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def flat(self) -> dict[str, str]:
-        """The fields as they were written, each as one text."""
-        return dict(self.written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +97,9 @@ def read(content: str) -> Reading:
     )
 
 
-def parse(content: str, *, pointer: str = "/content") -> tuple[Manifest, str]:
-    """The manifest and the body of a SKILL.md that can be kept; else `Invalid` with every problem."""
-    if not content.removeprefix("\ufeff").strip():
+def parse(content: str, *, pointer: str = "/content") -> Reading:
+    """Read a SKILL.md that can be kept; any other is `Invalid`, with every problem."""
+    if not content.removeprefix(BYTE_ORDER_MARK).strip():
         raise content_errors.blank_manifest(pointer)
     reading = read(content)
     fatal = tuple(problem for problem in reading.problems if problem.fatal)
@@ -109,7 +107,7 @@ def parse(content: str, *, pointer: str = "/content") -> tuple[Manifest, str]:
         raise _refusal(fatal, pointer)
     if not reading.manifest.name:
         raise content_errors.no_name(pointer)
-    return reading.manifest, reading.body
+    return reading
 
 
 def described(reading: Reading) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills.package_names import NAMESPACES
 
 # Parsing makes some hundred times as many bytes as it reads.
@@ -36,7 +37,7 @@ class Imports:
 
 def python_imports(source: str) -> Imports:
     """What a script imports; what it says itself of its dependencies (PEP 723) goes before that."""
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    source = source.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
     said = _said(source)
     if said is not None:
         return Imports(packages=said)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from understudy.core.text import UNSPACED
+from understudy.core.text import LATIN, UNSPACED
 from understudy.skills.catalogue_entry import CatalogueEntry
 
 K1: Final = 1.2
@@ -22,8 +22,6 @@ _MAX_TOKEN_CHARS: Final = 64
 _MAX_TEXT_CHARS: Final = 4_000
 _RUN: Final = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
 _FIRST_UNSPACED: Final = re.compile(rf"[{UNSPACED}]")
-# Letters that do not come apart into a letter and a mark.
-_LATIN: Final = str.maketrans({"đ": "d", "ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe"})
 
 
 def rank(offered: Sequence[CatalogueEntry], query: str) -> tuple[CatalogueEntry, ...]:
@@ -50,7 +48,7 @@ def tokens(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    lowered = unicodedata.normalize("NFKC", text).casefold().translate(_LATIN)
+    lowered = unicodedata.normalize("NFKC", text).casefold().translate(LATIN)
     apart = unicodedata.normalize("NFD", lowered)
     bare = "".join(char for char in apart if unicodedata.category(char) != "Mn")
     return unicodedata.normalize("NFC", bare)

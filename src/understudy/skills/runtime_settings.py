@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import content_errors
 from understudy.skills.bundle import Bundle, decode
 from understudy.skills.document import Document, Unreadable, Value, read_document
@@ -70,7 +71,7 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
 
 def read_settings(content: str) -> Document:
     """What the file says, whether or not those are settings; `Unreadable` when it says nothing."""
-    return read_document(content.removeprefix("\ufeff").replace("\r\n", "\n"))
+    return read_document(content.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n"))
 
 
 def settings_of(bundle: Bundle) -> RuntimeSettings:

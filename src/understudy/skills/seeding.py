@@ -16,7 +16,7 @@ from understudy.skills.availability import LocalMachine, missing
 from understudy.skills.bundle import Bundle
 from understudy.skills.dependencies import find_requirements
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.manifest import described, parse, read
+from understudy.skills.manifest import described, parse
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
 from understudy.skills.namesakes import require_own_name
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
@@ -119,12 +119,13 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
     check_slug(slug)
     if found := guard.findings(bundle):
         raise caller_errors.unsafe(found)
-    manifest, _ = parse(bundle.manifest_text)
+    reading = parse(bundle.manifest_text)
+    manifest = reading.manifest
     return Skill(
         skill_id=new_id("skl"),
         slug=slug,
         name=manifest.name,
-        description=described(read(bundle.manifest_text)),
+        description=described(reading),
         tags=manifest.tags,
         origin=SkillOrigin.SYSTEM,
         owner_id=OWNER,
@@ -132,7 +133,7 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
         version=0,
         digest=bundle.digest,
         size=bundle.size,
-        frontmatter=manifest.flat(),
+        frontmatter=dict(manifest.written),
         context=settings_of(bundle).context,
         missing_deps=missing(find_requirements(bundle, manifest), LocalMachine()),
         created_at_ms=now_ms,

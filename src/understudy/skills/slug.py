@@ -5,7 +5,7 @@ import re
 import unicodedata
 from typing import Final
 
-from understudy.core.text import quoted
+from understudy.core.text import LATIN, quoted
 from understudy.skills import content_errors
 from understudy.skills.paths import is_device
 
@@ -21,10 +21,6 @@ RESERVED: Final = frozenset(
         *("access", "diff", "export", "files", "grants", "import", "install", "local", "new"),
         *("restore", "roots", "scan", "search", "toggle", "trash", "validate", "versions"),
     }
-)
-# Latin letters that do not come apart into a letter and a mark.
-_LATIN: Final = str.maketrans(
-    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ŋ": "ng"}
 )
 
 
@@ -71,5 +67,5 @@ def slug_for(*, given: str | None, written: str, name: str, pointer: str = "/slu
 
 
 def _folded(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.translate(_LATIN))
+    apart = unicodedata.normalize("NFKD", text.translate(LATIN))
     return "".join(char for char in apart if not unicodedata.combining(char))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from understudy.core.text import quoted
+from understudy.core.text import and_more, quoted
 from understudy.skills.model import TrashedSkill
 from understudy.skills.next_steps import next_steps
 from understudy.skills.writing import Kept
@@ -53,9 +53,8 @@ def listed(names: Sequence[str]) -> str:
 
 def missing_deps(missing: Sequence[str]) -> str:
     """What a skill needs and this machine does not have, and who can do what about it."""
-    more = len(missing) - TOLD
-    rest = f"; and {more} more" if more > 0 else ""
-    return f"Missing on this machine: {'; '.join(next_steps(missing[:TOLD]))}{rest}."
+    steps = and_more(next_steps(missing[:TOLD]), len(missing) - TOLD)
+    return f"Missing on this machine: {'; '.join(steps)}."
 
 
 def _kept(kept: Kept) -> str:

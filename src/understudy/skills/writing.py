@@ -128,12 +128,11 @@ def _granted(change: Change, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPl
 
 
 def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: KeepPlan) -> Skill:
-    after = read(draft.bundle.manifest_text)
     fresh = Skill(
         skill_id=new_id("skl"),
         slug=draft.slug,
         name=draft.manifest.name,
-        description=described(after),
+        description=described(draft.reading),
         tags=draft.manifest.tags,
         origin=SkillOrigin.MANAGED,
         owner_id=change.author.user_id,
@@ -141,7 +140,7 @@ def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: K
         digest=draft.bundle.digest,
         size=draft.bundle.size,
         visibility=after_grants(Visibility.PRIVATE, granted=how.grant_to is not None),
-        frontmatter=draft.manifest.flat(),
+        frontmatter=dict(draft.manifest.written),
         missing_deps=draft.missing,
         context=settings_of(draft.bundle).context,
         created_at_ms=change.at_ms,
@@ -151,7 +150,7 @@ def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: K
         return fresh
     if not is_live(before):
         return replace(fresh, skill_id=before.skill_id, revision=before.revision + 1)
-    return _next(change.unit, fresh, before, after)
+    return _next(change.unit, fresh, before, draft.reading)
 
 
 def _next(unit: SkillUnit, fresh: Skill, before: Skill, after: Reading) -> Skill:

@@ -15,6 +15,7 @@ from understudy.skills.bundle import Bundle
 from understudy.skills.folder import read_folder
 from understudy.storage import bundle_folders as folders
 from understudy.storage.files import opened
+from understudy.storage.skill_bundle_places import unfinished_in
 
 log = structlog.get_logger()
 
@@ -75,9 +76,7 @@ class BundleCache:
         with self._writing:
             try:
                 with opened(self._directory) as top:
-                    left = [
-                        name for name in folders.names_in(top) if folders.UNFINISHED.fullmatch(name)
-                    ]
+                    left = unfinished_in(top)
                     for name in left:
                         folders.drop(top, name)
                     return len(left) + self._make_room(top)

@@ -132,7 +132,7 @@ class FileSkillBundles:
             self._made() as top,
             folders.made(TRASH, within=top) as trash,
         ):
-            name = free_name(trash, slug, at_ms // 1000)
+            name = free_name(slug, at_ms // 1000, partial(folders.is_there, within=trash))
             moved = numbers_at(top, (slug,))
             self._undoing(partial(move, source=(TRASH, name), target=(slug,), numbers=moved))
             move_all(top, (slug,), (TRASH, name))

@@ -6,6 +6,7 @@ database or with an old copy of it, so none is ever removed.
 
 import os
 import re
+from functools import partial
 from typing import Final
 
 from understudy.core.errors import Invalid, LimitExceeded
@@ -31,7 +32,7 @@ def set_aside(top: int, place: Place, slug: str, number: int) -> None:
     """
     with inside(top, *place) as folder, folders.made(LOST, within=top) as lost:
         if folder is not None:
-            name = free_name(lost, slug, number)
+            name = free_name(slug, number, partial(folders.is_there, within=lost))
             os.rename(str(number), name, src_dir_fd=folder, dst_dir_fd=lost)
 
 

@@ -6,7 +6,7 @@ A number is used once for a slug, so a version is the same one wherever it is fo
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain, count
 from typing import Final
@@ -37,13 +37,11 @@ def is_trash_of(slug: str, name: str) -> bool:
     return named is not None and named["slug"] == slug
 
 
-def free_name(folder: int, slug: str, number: int) -> str:
+def free_name(slug: str, number: int, is_taken: Callable[[str], bool]) -> str:
     """A name in the trash, or among what is lost, that nothing has yet."""
     first = f"{slug}.{number}"
     others = (f"{first}-{number}" for number in count(1))
-    return next(
-        name for name in chain((first,), others) if not folders.is_there(name, within=folder)
-    )
+    return next(name for name in chain((first,), others) if not is_taken(name))
 
 
 @contextmanager

@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
-from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded, Unavailable
+from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundle import Bundle
-from understudy.skills.caller_errors import number_taken, trash_missing
+from understudy.skills.caller_errors import damaged, number_taken, trash_missing
 from understudy.skills.ports import Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage.bundle_folders import is_path
 from understudy.storage.rows import insert_new, insert_new_of
 from understudy.storage.schema import skill_blobs, skill_bundle_files, skill_bundles, skill_trash
 from understudy.storage.skill_bundle_cache import BundleCache
+from understudy.storage.skill_bundle_places import free_name
 
 
 class SqlSkillBundles:
@@ -89,9 +89,7 @@ class SqlSkillBundles:
 
     def trash(self, slug: str, *, at_ms: int) -> str:
         """A name in the trash for the versions of a slug, which stay where they are."""
-        first = f"{check_slug(slug)}.{at_ms // 1000}"
-        others = (f"{first}-{number}" for number in count(1))
-        return next(name for name in chain((first,), others) if not self._is_in_trash(name))
+        return free_name(check_slug(slug), at_ms // 1000, self._is_in_trash)
 
     def restore(self, slug: str, trash_name: str) -> None:
         """Nothing is to be moved."""
@@ -113,11 +111,7 @@ class SqlSkillBundles:
     def _whole(self, slug: str, number: int, digest: str) -> Bundle:
         bundle = self.get(slug, number)
         if bundle is None or bundle.digest != digest:
-            raise DamagedRecord(
-                "skill_bundle_damaged",
-                domain="skills",
-                detail=f"version {number} of skill {slug!r} is not as it was kept",
-            )
+            raise damaged(slug, number)
         return bundle
 
     def _is_in_trash(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
-from understudy.core.text import preview
+from understudy.core.text import and_more, preview
 from understudy.tools.base import Tool, ToolError, schema_of
 from understudy.tools.names import quoted, wire_name
 
@@ -140,10 +140,9 @@ def _feedback(name: str, problem: ValidationError, *, known: tuple[str, ...]) ->
         f"{_field(error['loc'])}: {_expectation(error['type'], error['msg'])}"
         for error in errors[:MAX_SHOWN_ERRORS]
     ]
-    if len(errors) > MAX_SHOWN_ERRORS:
-        lines.append(f"and {len(errors) - MAX_SHOWN_ERRORS} more")
+    told = "; ".join(and_more(lines, len(errors) - MAX_SHOWN_ERRORS))
     fields = ", ".join(known) or "none"
-    return f"the arguments of {name} are wrong: {'; '.join(lines)}. It takes: {fields}."
+    return f"the arguments of {name} are wrong: {told}. It takes: {fields}."
 
 
 def _field(location: tuple[int | str, ...]) -> str:

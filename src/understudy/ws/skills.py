@@ -9,7 +9,7 @@ from understudy.core.principal import Principal
 from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.filters import EVERYTHING
-from understudy.skills.model import Skill, Visibility
+from understudy.skills.model import Skill
 from understudy.skills.refs import is_id
 from understudy.skills.updating import Changes
 from understudy.wire.websocket import (
@@ -58,11 +58,11 @@ def update_skill(parts: WsParts, principal: Principal, params: UpdateSkillParams
             pointer="/params/updates",
             detail="say what is to change: name, description, tags or visibility",
         )
-    changes = Changes(
+    changes = Changes.given(
         name=given.name,
         description=given.description,
-        tags=None if given.tags is None else tuple(given.tags),
-        visibility=None if given.visibility is None else Visibility(given.visibility),
+        tags=given.tags,
+        visibility=given.visibility,
     )
     ref = _ref(params)
     try:

@@ -11,7 +11,14 @@ from understudy.core.clock import SystemClock
 from understudy.core.errors import Conflict, FieldError, Invalid, Rejected, StaleVersion, Unsafe
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.core.request import current_request_id
-from understudy.core.text import ELLIPSIS, PREVIEW_CHARS, preview, short_digest
+from understudy.core.text import (
+    ELLIPSIS,
+    PREVIEW_CHARS,
+    and_more,
+    preview,
+    quoted,
+    short_digest,
+)
 from understudy.testing.clock import FrozenClock
 
 
@@ -117,3 +124,14 @@ def test_an_error_about_values_that_stand_elsewhere_is_otherwise_the_same() -> N
     assert moved.errors == (FieldError(pointer="/in/a", code="one", detail="1"),)
     assert problem.moved(str, detail="no, too").detail == "no, too"
     assert Invalid("bad").moved(lambda pointer: f"/in{pointer}").errors == ()
+
+
+def test_a_list_that_was_cut_says_how_many_more_there_are() -> None:
+    assert and_more(["a", "b"], 3) == ["a", "b", "and 3 more"]
+    assert and_more(("a", "b"), 0) == ["a", "b"]
+    assert and_more([], -2) == []
+
+
+def test_a_name_from_outside_is_quoted_short_and_without_what_cannot_be_shown() -> None:
+    assert quoted("a\nb") == "'a\\nb'"
+    assert quoted("x" * 121) == repr("x" * 120 + ELLIPSIS)

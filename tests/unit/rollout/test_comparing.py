@@ -33,7 +33,8 @@ DEFINITIONS = {
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
 def test_the_files_read_back_as_they_were_written(definition: Definition) -> None:
     bundle = bundle_of(definition)
-    manifest, body = parse(bundle.manifest_text)
+    reading = parse(bundle.manifest_text)
+    manifest, body = reading.manifest, reading.body
 
     assert manifest.name == definition.skill_name
     assert manifest.description == definition.description

@@ -21,7 +21,9 @@ from understudy.skills.python_imports import python_imports
 def scan(front: str = "", **files: str) -> Requirements:
     manifest = f"---\nname: x\n{front}---\n"
     data = {f"scripts/{path}": text.encode() for path, text in files.items()}
-    return find_requirements(Bundle({"SKILL.md": manifest.encode(), **data}), parse(manifest)[0])
+    return find_requirements(
+        Bundle({"SKILL.md": manifest.encode(), **data}), parse(manifest).manifest
+    )
 
 
 def test_the_kinds_of_imports_are_told_apart() -> None:

@@ -34,7 +34,8 @@ Do it.
 
 
 def test_every_field_is_read() -> None:
-    manifest, body = parse(FULL)
+    reading = parse(FULL)
+    manifest, body = reading.manifest, reading.body
 
     assert manifest.name == "Weekly report"
     assert manifest.description == "Writes the report.\nEvery week."
@@ -54,7 +55,7 @@ def test_every_field_is_read() -> None:
 
 
 def test_the_row_gets_every_field_as_text() -> None:
-    flat = parse(FULL)[0].flat()
+    flat = parse(FULL).manifest.written
 
     assert flat["version"] == "1.10"
     assert flat["tags"] == "report, no, report"
@@ -73,7 +74,7 @@ def test_the_row_gets_every_field_as_text() -> None:
     ],
 )
 def test_tools_are_a_line_or_a_list(tools: str, found: tuple[str, ...]) -> None:
-    assert parse(f"---\nname: x\nallowed-tools: {tools}\n---\n")[0].allowed_tools == found
+    assert parse(f"---\nname: x\nallowed-tools: {tools}\n---\n").manifest.allowed_tools == found
 
 
 def test_a_tool_is_named_on_one_line() -> None:
@@ -136,7 +137,7 @@ def test_a_missing_description_is_a_warning_and_the_first_prose_stands_in_for_it
         ("description_missing", False)
     ]
     assert described(reading) == "Some prose."
-    assert parse("---\nname: x\n---\n")[0].description == ""
+    assert parse("---\nname: x\n---\n").manifest.description == ""
 
 
 @pytest.mark.parametrize(

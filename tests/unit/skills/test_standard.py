@@ -50,8 +50,10 @@ def test_what_we_export_is_valid(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 def test_what_we_export_comes_back_whole(source: str) -> None:
-    before, body = parse(source)
-    after, body_after = parse(export_text(source, slug="weekly-report", facts=FACTS))
+    reading = parse(source)
+    before, body = reading.manifest, reading.body
+    again = parse(export_text(source, slug="weekly-report", facts=FACTS))
+    after, body_after = again.manifest, again.body
 
     assert body_after == body
     assert after.slug == "weekly-report"
@@ -81,7 +83,7 @@ def test_an_exported_bundle_travels_as_an_archive() -> None:
     back = read_archive(write_archive(files, folder="weekly-report"))
 
     assert companions(back) == companions(bundle)
-    assert parse(back.manifest_text)[0].name == "Weekly report"
+    assert parse(back.manifest_text).manifest.name == "Weekly report"
 
 
 CONFORMING = {
@@ -102,7 +104,7 @@ def test_what_conforms_is_read_as_the_reference_reads_it(source: str, tmp_path: 
     assert problems_of(text, tmp_path / "some-skill") == []
     reference = skills_ref.read_properties(tmp_path / "some-skill")
 
-    manifest, _ = parse(text)
+    manifest = parse(text).manifest
 
     assert manifest.name == reference.name
     assert manifest.description == reference.description

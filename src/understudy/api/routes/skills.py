@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
-from understudy.api.skill_bodies import acknowledged, changes
+from understudy.api.skill_bodies import acknowledged
 from understudy.api.skill_upload import UPLOAD_BODY, Uploaded
 from understudy.api.views.skills import (
     changed_view,
@@ -22,6 +22,7 @@ from understudy.skills.archive import read_archive
 from understudy.skills.author import Author
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.updating import Changes
 from understudy.wire import skills as wire
 from understudy.wire.base import Items
 from understudy.wire.skill_requests import (
@@ -129,7 +130,13 @@ def update(
     skill_id: SkillRef, body: UpdateSkill, parts: Parts, caller: Caller
 ) -> wire.SkillChanged:
     """Change name, description, tags or visibility; only an admin makes a skill public."""
-    skill = parts.skills.update(Author(principal=caller), skill_id, changes(body))
+    changes = Changes.given(
+        name=body.name,
+        description=body.description,
+        tags=body.tags,
+        visibility=body.visibility,
+    )
+    skill = parts.skills.update(Author(principal=caller), skill_id, changes)
     return changed_view(skill, caller)
 
 
