@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.redaction import best, score
 from bench.report import figure, heading
-from understudy.guard.places import MANIFEST_NAME
+from understudy.guard.file_kinds import MANIFEST_NAME
 from understudy.guard.scan import scan_bundle, scan_text
 
 SIZE = 100_000

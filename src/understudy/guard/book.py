@@ -7,7 +7,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from understudy.guard.rule import Category, Join, Pattern, Place, Rule, RuleBook, Signal, Within
+from understudy.guard.rule import (
+    Category,
+    Detector,
+    FileKind,
+    Join,
+    Pattern,
+    Rule,
+    RuleBook,
+    Signal,
+    Within,
+)
 
 _WORD: Final = re.compile(r"@\{(\w+)\}")
 
@@ -15,7 +25,12 @@ _WORD: Final = re.compile(r"@\{(\w+)\}")
 @cache
 def rule_book() -> RuleBook:
     """Everything in `rules.toml`."""
-    known = tomllib.loads(files("understudy.guard").joinpath("rules.toml").read_text("utf-8"))
+    return book_of(files("understudy.guard").joinpath("rules.toml").read_text("utf-8"))
+
+
+def book_of(text: str) -> RuleBook:
+    """The rules that a TOML text tells; ValueError where it names what nobody knows."""
+    known = tomllib.loads(text)
     words = _words(known["words"])
     return RuleBook(
         rules=tuple(_rule(entry, words) for entry in known["rule"]),
@@ -71,10 +86,19 @@ def _rule(entry: Mapping[str, Any], words: Mapping[str, str]) -> Rule:
         matches=tuple(entry["matches"]),
         misses=tuple(entry["misses"]),
         patterns=_patterns(entry, words),
-        detector=entry.get("detector"),
-        places=frozenset(map(Place, entry.get("places", Place))),
+        detector=_detector(entry),
+        kinds=frozenset(map(FileKind, entry.get("kinds", FileKind))),
         path=entry.get("path"),
     )
+
+
+def _detector(entry: Mapping[str, Any]) -> Detector | None:
+    name = entry.get("detector")
+    if name is None:
+        return None
+    if name not in set(Detector):
+        raise ValueError(f"{entry['id']}: no detector {name!r}; there are {', '.join(Detector)}")
+    return Detector(name)
 
 
 def _join(entry: Mapping[str, Any], words: Mapping[str, str]) -> Join:

@@ -1,10 +1,13 @@
-"""Checks on the raw text that no pattern of the rules can say: what cannot be seen."""
+"""The checks for what no pattern of the rules can say: what cannot be seen, and what a file is."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-Detector = Callable[[str], Iterator[int]]
+from understudy.guard.opaque import is_bytecode, is_packed, is_program
+from understudy.guard.rule import Detector
+from understudy.guard.source import Source
+from understudy.guard.typosquats import typosquats
 
 _BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _NUL: Final = re.compile("\0")
@@ -18,21 +21,48 @@ _FAR_RIGHT: Final = re.compile(r"[^\s|][ \t\u00a0\u3000]{200,}[^\s|\\]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 
 
-def _lines_with(pattern: re.Pattern[str]) -> Detector:
-    def detect(text: str) -> Iterator[int]:
-        if pattern.search(text):
-            for number, line in enumerate(_BREAK.split(text), 1):
+class OfText(NamedTuple):
+    """A check on what is said, which answers the lines of the file."""
+
+    lines: Callable[[Source], Iterator[int]]
+
+
+class File(NamedTuple):
+    """A file, whatever it says."""
+
+    path: str
+    content: bytes
+    is_read: bool
+
+
+class OfFile(NamedTuple):
+    """A check on what a file is."""
+
+    holds: Callable[[File], bool]
+
+
+def _with(pattern: re.Pattern[str]) -> OfText:
+    def lines(source: Source) -> Iterator[int]:
+        if pattern.search(source.text):
+            for number, line in enumerate(_BREAK.split(source.text), 1):
                 if pattern.search(line):
-                    yield number
+                    yield source.number(number)
 
-    return detect
+    return OfText(lines)
 
 
-DETECTORS: Final[Mapping[str, Detector]] = {
-    "bidi": _lines_with(_BIDI),
-    "nul": _lines_with(_NUL),
-    "tags": _lines_with(_TAGS),
-    "zero_width": _lines_with(_ZERO_WIDTH),
-    "selectors": _lines_with(_SELECTORS),
-    "far_right": _lines_with(_FAR_RIGHT),
+CHECKS: Final[Mapping[Detector, OfText | OfFile]] = {
+    Detector.BIDI: _with(_BIDI),
+    Detector.NUL: _with(_NUL),
+    Detector.TAGS: _with(_TAGS),
+    Detector.ZERO_WIDTH: _with(_ZERO_WIDTH),
+    Detector.SELECTORS: _with(_SELECTORS),
+    Detector.FAR_RIGHT: _with(_FAR_RIGHT),
+    Detector.TYPOSQUAT: OfText(lambda source: typosquats(source.views[0], source.path)),
+    Detector.PROGRAM: OfFile(lambda file: is_program(file.content)),
+    Detector.BYTECODE: OfFile(lambda file: is_bytecode(file.path, file.content)),
+    Detector.PACKED: OfFile(lambda file: is_packed(file.content)),
+    # Which paths, the rule says.
+    Detector.PATH: OfFile(lambda _: True),
+    Detector.UNREAD: OfFile(lambda file: not file.is_read),
 }

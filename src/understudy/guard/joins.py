@@ -9,17 +9,17 @@ from typing import Final
 from understudy.guard.book import rule_book
 from understudy.guard.flow import Flow
 from understudy.guard.regions import regions_of
-from understudy.guard.rule import Finding, Join, Place, Within
+from understudy.guard.rule import FileKind, Finding, Join, Within
 from understudy.guard.search import Matcher
 from understudy.guard.view import View
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class SignalReading:
     """A file as the joins see it: which signals are on which of its lines."""
 
     path: str
-    place: Place
+    kind: FileKind
     views: Sequence[View]
 
     @cached_property
@@ -38,7 +38,7 @@ class Reading:
     @cached_property
     def regions(self) -> Sequence[int]:
         """For each line the region it is in."""
-        return regions_of(self.views[0], self.place)
+        return regions_of(self.views[0], self.kind)
 
     def at(self, signals: Collection[str]) -> frozenset[int]:
         """The lines that hold one of these signals."""
@@ -63,26 +63,21 @@ class Reading:
 
 
 # A line of a file, by the number it has in the views.
-_Line = tuple[Reading, int]
+_Line = tuple[SignalReading, int]
 
 
-def joined_findings(readings: Sequence[Reading], pause: Callable[[], None]) -> Iterator[Finding]:
+def joined_findings(
+    readings: Sequence[SignalReading], pause: Callable[[], None]
+) -> Iterator[Finding]:
     """What the files say together."""
-    code = [reading for reading in readings if reading.place is not Place.DATA]
+    code = [reading for reading in readings if reading.kind is not FileKind.DATA]
     for join in rule_book().joins:
         pause()
-        rule = join.rule
         for reading, index in _JOINED[join.within](join, code):
-            yield Finding(
-                rule_id=rule.id,
-                category=rule.category,
-                path=reading.path,
-                line=reading.number(index),
-                reason=rule.reason,
-            )
+            yield join.rule.finding(reading.path, reading.number(index))
 
 
-def _in_region(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
+def _in_region(join: Join, readings: Sequence[SignalReading]) -> Iterator[_Line]:
     for reading in readings:
         sinks = {reading.regions[index] for index in reading.at(join.sinks)}
         for index in reading.at(join.sources):
@@ -90,7 +85,7 @@ def _in_region(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
                 yield reading, index
 
 
-def _by_flow(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
+def _by_flow(join: Join, readings: Sequence[SignalReading]) -> Iterator[_Line]:
     if not any(reading.code_at(join.sinks) for reading in readings):
         return
     kept = [reading.kept(join.sources) for reading in readings]
@@ -103,7 +98,7 @@ def _by_flow(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
 
 
 def _from_others(
-    reading: Reading, own: Collection[str], keepers: Mapping[str, int]
+    reading: SignalReading, own: Collection[str], keepers: Mapping[str, int]
 ) -> Collection[str]:
     """The files named here that another file of the bundle put something into."""
     if not keepers:
@@ -112,14 +107,14 @@ def _from_others(
     return {path for path in named if keepers[path] > (path in own)}
 
 
-def _over_bundle(join: Join, readings: Sequence[Reading]) -> Iterator[_Line]:
+def _over_bundle(join: Join, readings: Sequence[SignalReading]) -> Iterator[_Line]:
     if any(reading.at(join.sinks) for reading in readings):
         for reading in readings:
             # In prose it is only spoken of, far from what it would have to do with.
             yield from ((reading, index) for index in reading.code_at(join.sources))
 
 
-_JOINED: Final[Mapping[Within, Callable[[Join, Sequence[Reading]], Iterable[_Line]]]] = {
+_JOINED: Final[Mapping[Within, Callable[[Join, Sequence[SignalReading]], Iterable[_Line]]]] = {
     Within.REGION: _in_region,
     Within.FLOW: _by_flow,
     Within.BUNDLE: _over_bundle,

@@ -1,6 +1,5 @@
 """Tells what nobody can read before it runs: programs, compiled scripts, packed ones."""
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 # How compiled programs begin: Linux, Windows, macOS (four orders), Java and WebAssembly.
@@ -19,11 +18,13 @@ _ARCHIVE_END_WITHIN: Final = 65_557
 _STARTS_IN: Final = b"__main__.py"
 
 
-def _is_program(_: str, content: bytes) -> bool:
+def is_program(content: bytes) -> bool:
+    """Whether it is compiled for a machine."""
     return content.startswith(_PROGRAMS)
 
 
-def _is_bytecode(path: str, content: bytes) -> bool:
+def is_bytecode(path: str, content: bytes) -> bool:
+    """Whether it is a script that was compiled, other than those Python leaves behind."""
     flags = content[4:8]
     if path.lower().endswith(_BYTECODE_NAMES):
         # Python leaves these behind by itself, and takes no notice of one that is not from the very
@@ -32,12 +33,6 @@ def _is_bytecode(path: str, content: bytes) -> bool:
     return content[2:4] == _LINE_END and content[1] in _PYTHON_3 and b"\0" in flags
 
 
-def _is_packed(_: str, content: bytes) -> bool:
+def is_packed(content: bytes) -> bool:
+    """Whether it is an archive that Python would run."""
     return _ARCHIVE_END in content[-_ARCHIVE_END_WITHIN:] and _STARTS_IN in content
-
-
-OPAQUE: Final[Mapping[str, Callable[[str, bytes], bool]]] = {
-    "program": _is_program,
-    "bytecode": _is_bytecode,
-    "packed": _is_packed,
-}

@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from understudy.guard.rule import Place
+from understudy.guard.rule import FileKind
 from understudy.guard.view import View
 
 _FENCE: Final = re.compile(r"\s{0,12}(?:[>*-]\s{0,3})?(`{3,}|~{3,})")
 
 
 # Regions of prose are counted below zero, those of code from zero.
-def regions_of(view: View, place: Place) -> Sequence[int]:
+def regions_of(view: View, kind: FileKind) -> Sequence[int]:
     """For each line the number of the region it is in: negative where it is prose."""
-    if place not in (Place.MANIFEST, Place.DOCUMENT):
+    if kind not in (FileKind.MANIFEST, FileKind.DOCUMENT):
         return [0] * len(view.lines)
     regions: list[int] = []
     region, fence = 0, ""

@@ -17,13 +17,30 @@ class Category(StrEnum):
     PROMPT_INJECTION = auto()
 
 
-class Place(StrEnum):
+class FileKind(StrEnum):
     """What a file of a skill is for, which decides the rules that read it."""
 
     MANIFEST = auto()
     DOCUMENT = auto()
     SCRIPT = auto()
     DATA = auto()
+
+
+class Detector(StrEnum):
+    """A check for what no pattern can say; `detectors.py` has each of them."""
+
+    BIDI = auto()
+    NUL = auto()
+    TAGS = auto()
+    ZERO_WIDTH = auto()
+    SELECTORS = auto()
+    FAR_RIGHT = auto()
+    TYPOSQUAT = auto()
+    PROGRAM = auto()
+    BYTECODE = auto()
+    PACKED = auto()
+    PATH = auto()
+    UNREAD = auto()
 
 
 class Within(StrEnum):
@@ -62,11 +79,16 @@ class Rule:
     matches: Sequence[str] = ()
     misses: Sequence[str] = ()
     patterns: Sequence[Pattern] = ()
-    # The name of a check in `detectors.py`, for what no pattern can say.
-    detector: str | None = None
-    places: frozenset[Place] = frozenset(Place)
+    detector: Detector | None = None
+    kinds: frozenset[FileKind] = frozenset(FileKind)
     # Only files at a path like this are read.
     path: str | None = None
+
+    def finding(self, path: str, line: int) -> "Finding":
+        """What the rule says of that line."""
+        return Finding(
+            rule_id=self.id, category=self.category, path=path, line=line, reason=self.reason
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,12 @@ from typing import Final
 
 from understudy.core.linear import has
 from understudy.guard.book import rule_book
-from understudy.guard.detectors import DETECTORS
-from understudy.guard.joins import Reading, joined_findings
-from understudy.guard.opaque import OPAQUE
-from understudy.guard.places import MANIFEST_NAME
+from understudy.guard.detectors import CHECKS, File, OfFile, OfText
+from understudy.guard.file_kinds import MANIFEST_NAME
+from understudy.guard.joins import SignalReading, joined_findings
 from understudy.guard.rule import Category, Finding, Rule
 from understudy.guard.search import Matcher, compiled
 from understudy.guard.source import Said, Source, source_of_names, source_of_values, sources_of
-from understudy.guard.typosquats import typosquats
 
 # All texts of a skill together, but for SKILL.md, which is always read: more takes too long.
 MAX_TEXT_CHARS: Final = 2 * 1024 * 1024
@@ -56,23 +54,23 @@ def is_whole(found: Sequence[Finding]) -> bool:
 def _findings(files: Mapping[str, bytes], said: Iterable[Said], pause: Pause) -> Iterator[Finding]:
     names, owners = source_of_names(files)
     for rule, line in _in_source(names, pause):
-        yield finding(rule, owners[line - 1], 1)
+        yield rule.finding(owners[line - 1], 1)
     for source in _parsed(said):
-        yield from (finding(rule, source.path, at) for rule, at in _in_source(source, pause))
-    readings: list[Reading] = []
+        yield from (rule.finding(source.path, at) for rule, at in _in_source(source, pause))
+    readings: list[SignalReading] = []
     left = MAX_TEXT_CHARS
     # SKILL.md first: whatever else there is, it is read.
     for path in sorted(files, key=lambda path: (path != MANIFEST_NAME, path)):
-        yield from _odd_files(path, files[path])
         sources = sources_of(path, files[path])
         size = sum(len(source.text) for source in sources) if path != MANIFEST_NAME else 0
-        if size > left:
-            yield from (finding(rule, path, 1) for rule in _detecting("unread"))
+        is_read = size <= left
+        yield from _odd_files(File(path, files[path], is_read))
+        if not is_read:
             continue
         left -= size
         for source in sources:
-            yield from (finding(rule, path, at) for rule, at in _in_source(source, pause))
-            readings.append(Reading(path=path, place=source.place, views=source.views))
+            yield from (rule.finding(path, at) for rule, at in _in_source(source, pause))
+            readings.append(SignalReading(path=path, kind=source.kind, views=source.views))
     yield from joined_findings(readings, pause)
 
 
@@ -87,7 +85,7 @@ def _in_source(source: Source, pause: Pause) -> Iterator[tuple[Rule, int]]:
     """Each rule that finds something, with the line in the file, once."""
     for rule in rule_book().rules:
         pause()
-        if source.place in rule.places and _reads(rule, source.path):
+        if source.kind in rule.kinds and _reads(rule, source.path):
             seen: set[int] = set()
             for line in _lines(rule, source):
                 if line not in seen:
@@ -96,38 +94,30 @@ def _in_source(source: Source, pause: Pause) -> Iterator[tuple[Rule, int]]:
 
 
 def _lines(rule: Rule, source: Source) -> Iterable[int]:
-    if rule.detector == "typosquat":
-        yield from typosquats(source.views[0], source.path)
-    elif detect := DETECTORS.get(rule.detector or ""):
-        yield from map(source.number, detect(source.text))
+    check = CHECKS[rule.detector] if rule.detector else None
+    if isinstance(check, OfText):
+        yield from check.lines(source)
     for matcher in matchers(rule.id):
         for view in source.views:
             if not (view.is_bare and rule.category is Category.PROMPT_INJECTION):
                 yield from map(view.number_at, matcher.starts(view.text))
 
 
-def _odd_files(path: str, content: bytes) -> Iterator[Finding]:
+def _odd_files(file: File) -> Iterator[Finding]:
     """What a file is, whatever it says."""
-    for name, is_opaque in OPAQUE.items():
-        if is_opaque(path, content):
-            yield from (finding(rule, path, 1) for rule in _detecting(name))
-    yield from (finding(rule, path, 1) for rule in _detecting("path") if _reads(rule, path))
+    for rule, check in _file_checks():
+        if _reads(rule, file.path) and check.holds(file):
+            yield rule.finding(file.path, 1)
 
 
 def _reads(rule: Rule, path: str) -> bool:
     return rule.path is None or has(compiled(rule.path), path.encode("utf-8", "replace"))
 
 
-def finding(rule: Rule, path: str, line: int) -> Finding:
-    """What the rule says of that line."""
-    return Finding(
-        rule_id=rule.id, category=rule.category, path=path, line=line, reason=rule.reason
-    )
-
-
 @cache
-def _detecting(detector: str) -> Sequence[Rule]:
-    return [rule for rule in rule_book().rules if rule.detector == detector]
+def _file_checks() -> Sequence[tuple[Rule, OfFile]]:
+    checks = [(rule, CHECKS[rule.detector]) for rule in rule_book().rules if rule.detector]
+    return [(rule, check) for rule, check in checks if isinstance(check, OfFile)]
 
 
 @cache

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from understudy.guard.places import place_of
-from understudy.guard.reading import lines_of, physical, views_of
-from understudy.guard.rule import Place
+from understudy.guard.file_kinds import kind_of
+from understudy.guard.rule import FileKind
 from understudy.guard.texts import texts_of
 from understudy.guard.view import View
+from understudy.guard.views import lines_of, physical, views_of
 
 # A name of these signs says nothing: words in a text have blanks between them.
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./-]*")
@@ -33,7 +33,7 @@ class Source:
     """A text that the rules read, and where its lines are to be found."""
 
     path: str
-    place: Place
+    kind: FileKind
     text: str
     # Where the lines stand in the file, when they do not stand one below the other.
     numbers: Sequence[int] | None = None
@@ -51,7 +51,7 @@ class Source:
 def sources_of(path: str, content: bytes) -> Sequence[Source]:
     """The file as each of its readers takes it."""
     return [
-        Source(path=path, place=place_of(path, text), text=text, numbers=numbers)
+        Source(path=path, kind=kind_of(path, text), text=text, numbers=numbers)
         for text, numbers in texts_of(path, content)
     ]
 
@@ -67,7 +67,7 @@ def source_of_values(path: str, values: Iterable[Said]) -> Source:
         written += [""] if written == [one_line] else ["", one_line, ""]
         lines += written
         numbers += [value.line] * len(written)
-    return Source(path=path, place=Place.MANIFEST, text="\n".join(lines), numbers=numbers)
+    return Source(path=path, kind=FileKind.MANIFEST, text="\n".join(lines), numbers=numbers)
 
 
 def source_of_names(paths: Iterable[str]) -> tuple[Source, Sequence[str]]:
@@ -76,4 +76,4 @@ def source_of_names(paths: Iterable[str]) -> tuple[Source, Sequence[str]]:
     names = [" ".join(lines_of(path)) for path in telling]
     texts = [_APART.join((name, name.replace("/", " "))) for name in names]
     owners = [path for path in telling for _ in range(4)]
-    return Source(path="", place=Place.DOCUMENT, text=_APART.join(texts)), owners
+    return Source(path="", kind=FileKind.DOCUMENT, text=_APART.join(texts)), owners

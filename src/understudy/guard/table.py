@@ -1,7 +1,7 @@
 """The rules as a table for the documentation."""
 
 from understudy.guard.book import rules
-from understudy.guard.rule import Category, Place, Rule
+from understudy.guard.rule import Category, FileKind, Rule
 
 
 def rule_table() -> str:
@@ -20,8 +20,8 @@ def rule_table() -> str:
 
 
 def _row(rule: Rule) -> str:
-    everywhere = rule.places == frozenset(Place)
+    everywhere = rule.kinds == frozenset(FileKind)
     where = (
-        "everywhere" if everywhere else ", ".join(place for place in Place if place in rule.places)
+        "everywhere" if everywhere else ", ".join(kind for kind in FileKind if kind in rule.kinds)
     )
     return f"| `{rule.id}` | {rule.title} | {rule.reason} | {where} |"

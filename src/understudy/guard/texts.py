@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from understudy.guard.places import is_named_as_text
+from understudy.guard.file_kinds import is_named_as_text
 
 _LOOKED_AT: Final = 65_536
 _SHEBANG: Final = b"#!"

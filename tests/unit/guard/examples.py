@@ -4,8 +4,8 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 
-from understudy.guard.opaque import OPAQUE
-from understudy.guard.rule import Finding, Rule
+from understudy.guard.detectors import CHECKS, OfFile
+from understudy.guard.rule import Detector, Finding, Rule
 from understudy.guard.scan import MAX_TEXT_CHARS, scan_bundle
 
 # Examples are written so that neither a scanner nor a spelling checker takes them for real.
@@ -30,12 +30,12 @@ def written_out(example: str) -> str:
 def found_in(rule: Rule, example: str) -> list[Finding]:
     """What the rule finds in one of its examples."""
     text = written_out(example)
-    if rule.detector == "path":
+    if rule.detector is Detector.PATH:
         files = {text: b""}
-    elif rule.detector in OPAQUE:
-        files = {"bin/tool": text.encode("latin-1")}
-    elif rule.detector == "unread":
+    elif rule.detector is Detector.UNREAD:
         files = {"notes.md": text.encode()}
+    elif rule.detector and isinstance(CHECKS[rule.detector], OfFile):
+        files = {"bin/tool": text.encode("latin-1")}
     else:
         files = {"setup.py" if rule.path else "SKILL.md": text.encode()}
     return [finding for finding in scan_bundle(files) if finding.rule_id == rule.id]

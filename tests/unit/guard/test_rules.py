@@ -7,8 +7,9 @@ import pytest
 from tests.support.effort import effort
 from tests.unit.guard.examples import found_in
 from understudy.core.linear import spans_of
-from understudy.guard.book import rule_book, rules
-from understudy.guard.rule import Category, Rule
+from understudy.guard.book import book_of, rule_book, rules
+from understudy.guard.detectors import CHECKS
+from understudy.guard.rule import Category, Detector, Rule
 from understudy.guard.scan import scan_text
 from understudy.guard.search import compiled
 from understudy.guard.table import rule_table
@@ -70,6 +71,27 @@ def test_joins_name_signals_that_exist() -> None:
     known = {signal.id for signal in rule_book().signals}
 
     assert {end for join in rule_book().joins for end in join.sources | join.sinks} == known
+
+
+def test_every_detector_has_a_check_and_a_rule_that_uses_it() -> None:
+    assert set(CHECKS) == {rule.detector for rule in rules()} - {None} == set(Detector)
+
+
+def test_a_rule_that_names_an_unknown_detector_is_not_loaded() -> None:
+    text = """
+        [words]
+        [[rule]]
+        id = "Z1.odd"
+        category = "code_injection"
+        title = "Odd"
+        reason = "is odd"
+        detector = "zero_with"
+        matches = []
+        misses = []
+    """
+
+    with pytest.raises(ValueError, match="no detector 'zero_with'; there are bidi, nul"):
+        book_of(text)
 
 
 def test_the_table_for_the_docs_has_every_rule_once() -> None:

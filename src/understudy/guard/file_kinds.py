@@ -4,7 +4,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Final
 
-from understudy.guard.rule import Place
+from understudy.guard.rule import FileKind
 
 MANIFEST_NAME: Final = "SKILL.md"
 _DOCUMENTS: Final = frozenset({
@@ -26,20 +26,20 @@ _SCRIPT_NAMES: Final = re.compile(r"(?i)^(makefile|dockerfile.*|justfile|rakefil
 _SCRIPT_FOLDERS: Final = frozenset({"scripts", "bin"})
 
 
-def place_of(path: str, text: str = "") -> Place:
+def kind_of(path: str, text: str = "") -> FileKind:
     """What the file at this path is for."""
     name, ending = PurePosixPath(path).name, _ending(path)
     if path == MANIFEST_NAME:
-        return Place.MANIFEST
+        return FileKind.MANIFEST
     if ending in _SCRIPTS or _SCRIPT_NAMES.match(name) or text.startswith("#!"):
-        return Place.SCRIPT
+        return FileKind.SCRIPT
     if ending in _DATA:
-        return Place.DATA
+        return FileKind.DATA
     if ending in _DOCUMENTS:
-        return Place.DOCUMENT
+        return FileKind.DOCUMENT
     if not _SCRIPT_FOLDERS.isdisjoint(path.lower().split("/")[:-1]):
-        return Place.SCRIPT
-    return Place.DATA if ending else Place.DOCUMENT
+        return FileKind.SCRIPT
+    return FileKind.DATA if ending else FileKind.DOCUMENT
 
 
 def is_named_as_text(path: str) -> bool:
