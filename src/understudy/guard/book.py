@@ -89,6 +89,7 @@ def _rule(entry: Mapping[str, Any], words: Mapping[str, str]) -> Rule:
         detector=_detector(entry),
         kinds=frozenset(map(FileKind, entry.get("kinds", FileKind))),
         path=entry.get("path"),
+        harmless=entry.get("harmless"),
     )
 
 
@@ -107,4 +108,5 @@ def _join(entry: Mapping[str, Any], words: Mapping[str, str]) -> Join:
         sources=frozenset(entry["sources"]),
         sinks=frozenset(entry["sinks"]),
         within=Within(entry["within"]),
+        beside=frozenset(entry.get("beside", ())),
     )

@@ -10,7 +10,10 @@ from typing import Final
 
 # Names that take a value: `x =`, `x, y :=`, `as x`, `for x in`, `> file`, `read x`.
 _TAKES: Final = re.compile(
-    r"([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,40}\])?\s{0,4}(?::\s{0,2}[\w\[\], .|]{1,40})?\s{0,4}[:+|]?=(?!=|>)"
+    r"\b(?:\w{1,20}\.)?(?:chmod\w{0,4}|set_permissions|OpenFile|[wW]riteFile\w{0,4}|binwrite|createWriteStream|urlretrieve)\(\s{0,4}&?['\"]?([~$/.A-Za-z_][\w./~$-]{0,100})"
+    r"|\b(?:\w{1,20}\.)?chmod\(?\s{0,4}0?o?[0-7]{3,4},\s{0,4}['\"]?([~$/.A-Za-z_][\w./~$-]{0,100})"
+    r"|\b([A-Za-z_]\w{0,60})\.chmod\("
+    r"|([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,40}\])?\s{0,4}(?::\s{0,2}[\w\[\], .|<>&]{1,40})?\s{0,4}[:+|]?=(?!=|>)"
     r"|\b([A-Za-z_]\w{0,60})(?:\s{0,2},\s{0,2}\w{1,60}){1,3}\s{0,4}:?=(?!=)"
     r"|\bas\s+([A-Za-z_]\w{0,60})"
     r"|\bfor\s+([A-Za-z_]\w{0,60})(?:\s*,\s*\w{1,60})?\s+(?:in|of)\b"
@@ -21,6 +24,12 @@ _TAKES: Final = re.compile(
     r"|\b(?:cp|mv|copy\w{0,4})\b[^;&|\n]{1,200}?[\s,]['\"]?([~$/.][\w./~$-]{2,100})['\"]?\)?\s{0,4}(?:$|[;&|])"
 )
 _TOKENS: Final = re.compile(r"(?<![-\w])(?:[A-Za-z_]\w*|[~$/.][\w./~$-]{2,100})")
+# A brace after anything but these begins a block, which is no part of a statement.
+_BRACKETS: Final = re.compile(
+    r"([(\[]|(?<=[=(:,\[])\{|(?<=[=(:,\[] )\{|(?<=return )\{)|(\{)|[)\]}]"
+)
+# What goes on over more lines is a block rather than a statement.
+_MAX_STATEMENT: Final = 12
 _FUNCTION: Final = re.compile(
     r"^(\s*)(?:export\s+)?(?:async\s+)?(?:def|function|func|fn|sub)\s+([A-Za-z_]\w{0,60})"
     r"|^(\s*)(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:\([^)]{0,80}\)|\w+)\s*=>"
@@ -28,6 +37,8 @@ _FUNCTION: Final = re.compile(
 )
 # A name among others in a list: nothing is handed to it there.
 _LISTED: Final = re.compile(r"(?<=[\[,])\s{0,4}([A-Za-z_]\w*)(?=\s{0,4}[\],])")
+# What a program is given when it starts is not what its start answers.
+_STARTS: Final = re.compile(r"\b(?:spawn|exec|execa|fork|Popen|subprocess\.)\w*\(")
 _RETURNS: Final = re.compile(r"\b(?:return|yield|echo|print|cat)\b")
 # Names of what every call has, which say nothing of where a value came from.
 _COMMON: Final = frozenset(
@@ -75,11 +86,16 @@ class Flow:
         """For each word the lines it is on."""
         found: dict[str, list[int]] = {}
         for index, line in enumerate(self._lines):
-            for word in _TOKENS.findall(line):
+            for word in _words(line):
                 on = found.setdefault(word, [])
                 if not on or on[-1] != index:
                     on.append(index)
         return found
+
+    @cached_property
+    def _heads(self) -> Sequence[int]:
+        """For each line the first of the statement it belongs to."""
+        return _heads(self._lines)
 
     def files_of(self, keepers: Collection[str]) -> frozenset[str]:
         """Those of the files that are named here by their paths."""
@@ -98,10 +114,13 @@ class Flow:
         owners = self._owners
         senders = {owners[index] for index in sinks if owners[index]}
         followed = self._follow(sources, held) if held else self._from(sources)
+        heads = self._heads
+        ends = {heads[index] for index in sinks}
         return sorted(
             index
             for index in followed.lines
-            if index in sinks or (senders and index not in sources and self._calls(index, senders))
+            if heads[index] in ends
+            or (senders and index not in sources and self._calls(index, senders))
         )
 
     def _from(self, sources: frozenset[int]) -> Followed:
@@ -132,7 +151,9 @@ class Flow:
     def _taken_at(self, index: int) -> set[str]:
         """The names that take what is on a line."""
         line, owner = self._lines[index], self._owners[index]
-        taken = {name for found in _TAKES.findall(line) for name in found if name} - _COMMON
+        head = self._lines[self._heads[index]]
+        said = line if head is line or _STARTS.search(head) else f"{head}\n{line}"
+        taken = {name for found in _TAKES.findall(said) for name in found if name} - _COMMON
         return taken | {owner} if owner and _RETURNS.search(line) else taken
 
     def _below(self, index: int, names: Iterable[str]) -> Iterator[int]:
@@ -144,6 +165,14 @@ class Flow:
         line = self._lines[index]
         called = {word for word in _TOKENS.findall(line) if word in senders} - {self._owners[index]}
         return bool(called - set(_LISTED.findall(line)))
+
+
+def _words(line: str) -> Iterator[str]:
+    """The names and paths on a line; `$x` is both the path that begins so and the name `x`."""
+    for word in _TOKENS.findall(line):
+        yield word
+        if word.startswith("$"):
+            yield word[1:].partition("/")[0].partition(".")[0]
 
 
 def _is_file(name: str) -> bool:
@@ -168,3 +197,20 @@ def _functions(lines: Sequence[str]) -> Sequence[str]:
             name = ""
         owners.append(name)
     return owners
+
+
+def _heads(lines: Sequence[str]) -> Sequence[int]:
+    """For each line the one that opened the outermost bracket around it, if that is not far."""
+    heads = list(range(len(lines)))
+    opened: list[int] = []
+    for index, line in enumerate(lines):
+        for bracket in _BRACKETS.finditer(line):
+            if bracket[1]:
+                opened.append(index)
+            elif bracket[2]:
+                opened.append(-_MAX_STATEMENT)
+            elif opened and 0 < index - (start := opened.pop()) < _MAX_STATEMENT:
+                first = heads[start]
+                for inner in range(start, index + 1):
+                    heads[inner] = min(heads[inner], first)
+    return heads

@@ -48,6 +48,11 @@ class SignalReading:
         """The lines of code, not of prose, that hold one of these signals."""
         return frozenset(index for index in self.at(signals) if self.regions[index] >= 0)
 
+    def has_beside(self, index: int, signals: Collection[str]) -> bool:
+        """Whether one of these signals is in the region of the line."""
+        region = self.regions[index]
+        return any(self.regions[other] == region for other in self.at(signals))
+
     @cached_property
     def flow(self) -> Flow:
         """What is kept where, line by line."""
@@ -74,6 +79,8 @@ def joined_findings(
     for join in rule_book().joins:
         pause()
         for reading, index in _JOINED[join.within](join, code):
+            if join.beside and not reading.has_beside(index, join.beside):
+                continue
             yield join.rule.finding(reading.path, reading.number(index))
 
 

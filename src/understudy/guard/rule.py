@@ -83,6 +83,8 @@ class Rule:
     kinds: frozenset[FileKind] = frozenset(FileKind)
     # Only files at a path like this are read.
     path: str | None = None
+    # A file of which each line is like this is let be.
+    harmless: str | None = None
 
     def finding(self, path: str, line: int) -> "Finding":
         """What the rule says of that line."""
@@ -108,6 +110,8 @@ class Join:
     sources: frozenset[str]
     sinks: frozenset[str]
     within: Within
+    # One of these must be in the same region as what was read.
+    beside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,21 +97,33 @@ def _lines(rule: Rule, source: Source) -> Iterable[int]:
     check = CHECKS[rule.detector] if rule.detector else None
     if isinstance(check, OfText):
         yield from check.lines(source)
+    is_speech = rule.category is Category.PROMPT_INJECTION
     for matcher in matchers(rule.id):
-        for view in source.views:
-            if not (view.is_bare and rule.category is Category.PROMPT_INJECTION):
-                yield from map(view.number_at, matcher.starts(view.text))
+        for view, forbidding in zip(source.views, source.forbidding, strict=True):
+            if is_speech and view.is_bare:
+                continue
+            for start, end in matcher.spans(view.text):
+                # Speech says by itself whether it forbids.
+                if is_speech or not forbidding.covers(start, end):
+                    yield view.number_at(start)
 
 
 def _odd_files(file: File) -> Iterator[Finding]:
     """What a file is, whatever it says."""
     for rule, check in _file_checks():
-        if _reads(rule, file.path) and check.holds(file):
+        if _reads(rule, file.path) and check.holds(file) and not _is_harmless(rule, file):
             yield rule.finding(file.path, 1)
 
 
 def _reads(rule: Rule, path: str) -> bool:
     return rule.path is None or has(compiled(rule.path), path.encode("utf-8", "replace"))
+
+
+def _is_harmless(rule: Rule, file: File) -> bool:
+    if rule.harmless is None:
+        return False
+    line = compiled(f"^(?:{rule.harmless})$")
+    return bool(file.content) and all(has(line, each) for each in file.content.splitlines())
 
 
 @cache
