@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from understudy.core.text import short_pieces
 from understudy.guard.words import word_lists
-
-# To bring marks into order takes the square of their number, so no more than this are looked at.
-_CHUNK: Final = 256
 
 # Zero-width characters and the soft hyphen, where they stand between ASCII signs: a joiner in an
 # emoji, in Persian or in Arabic is left as it is.
@@ -47,7 +45,7 @@ def without_odd_blanks(text: str) -> str:
 
 
 def _composed(line: str) -> str:
-    pieces = (line[start : start + _CHUNK] for start in range(0, len(line), _CHUNK))
+    pieces = short_pieces(line)
     return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces).replace("\n", " ")
 
 

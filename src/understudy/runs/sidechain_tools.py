@@ -10,7 +10,7 @@ from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.family import question_data
 from understudy.runs.sidechains import News, SidechainService, Standing, Wish
-from understudy.runs.tool_work import told
+from understudy.runs.tool_work import run_blocking
 from understudy.sessions.sidechains import MAX_LABEL_CHARS, MAX_LIVE
 from understudy.tools.base import (
     Approval,
@@ -115,7 +115,7 @@ class SpawnSidechain:
     async def call(self, arguments: SpawnParameters, context: ToolContext) -> str:
         """The ids of the new session and of its run."""
         wish = Wish(**arguments.model_dump())
-        spawn = await told(
+        spawn = await run_blocking(
             self._service.spawn, _caller(context), context.run_id, context.call_key, wish
         )
         return json.dumps({"session_id": spawn.session_id, "run_id": spawn.first_run_id})
@@ -138,7 +138,7 @@ class WaitSidechain:
 
     async def call(self, arguments: WaitParameters, context: ToolContext) -> str:
         """Where they stand, once there is something to tell."""
-        news = await told(
+        news = await run_blocking(
             self._service.news,
             context.session_id,
             context.run_id,
@@ -167,7 +167,7 @@ class AnswerSidechain:
     async def call(self, arguments: AnswerParameters, context: ToolContext) -> str:
         """That the sidechain has been told."""
         resolution = read_resolution(arguments.model_dump())
-        request = await told(self._service.answer, _caller(context), context.session_id, resolution)
+        request = await run_blocking(self._service.answer, _caller(context), context.session_id, resolution)
         return f"{request.state}; sidechain {request.session_id} goes on"
 
 
@@ -185,7 +185,7 @@ class CancelSidechain:
 
     async def call(self, arguments: CancelParameters, context: ToolContext) -> str:
         """Which runs are being stopped."""
-        stopped = await told(
+        stopped = await run_blocking(
             self._service.cancel, _caller(context), context.session_id, arguments.session_id
         )
         return f"stopping {', '.join(stopped)}" if stopped else "nothing was going on there"

@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def told(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_blocking(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do blocking work to its end, so that a run that is stopped sees what it made.
 
     What stands against it is told to the model.

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from understudy.core.text import preview
-from understudy.runs.tool_work import told
+from understudy.runs.tool_work import run_blocking
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ranking import MAX_QUERY_CHARS
@@ -55,7 +55,7 @@ class ListSkills:
 
     async def call(self, arguments: ListSkillsParameters, context: ToolContext) -> str:
         """A page of them, and how to read on."""
-        offered = await told(_offered, self._catalogue, context)
+        offered = await run_blocking(_offered, self._catalogue, context)
         if not offered:
             return NONE_HERE
         shown = offered[arguments.offset : arguments.offset + PAGE]
@@ -80,7 +80,7 @@ class SkillSearch:
 
     async def call(self, arguments: SkillSearchParameters, context: ToolContext) -> str:
         """The best ones, or that there is none."""
-        found = await told(self._find, arguments, context)
+        found = await run_blocking(self._find, arguments, context)
         return _report(found, note=NOTE) if found else NONE_FIT
 
     def _find(

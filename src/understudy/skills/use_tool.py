@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.core.text import quoted
-from understudy.runs.tool_work import told
+from understudy.runs.tool_work import run_blocking
 from understudy.sessions.ports import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
@@ -79,23 +79,23 @@ class UseSkill:
 
     async def call(self, arguments: UseSkillParameters, context: ToolContext) -> str:
         """Instructions, a file, or what a sidechain made of the skill."""
-        spawn, use = await told(self._before, context)
+        spawn, use = await run_blocking(self._before, context)
         if spawn is None:
             again = None if arguments.file else use
-            loaded = await told(self._load, arguments.name, context, again)
+            loaded = await run_blocking(self._load, arguments.name, context, again)
             if arguments.file:
-                return await told(file_text, loaded, arguments.file)
+                return await run_blocking(file_text, loaded, arguments.file)
             instructions = rendered(loaded, arguments.params)
             if loaded.settings.context is SkillContext.FORK:
-                spawn = await told(self._forks.begin, context, loaded, instructions)
+                spawn = await run_blocking(self._forks.begin, context, loaded, instructions)
             # Only now: one that cannot begin is not used.
-            await told(self._note, loaded, context)
+            await run_blocking(self._note, loaded, context)
             if spawn is None:
                 return instructions
         elif use is None:
-            await told(self._note_begun, arguments.name, context)
+            await run_blocking(self._note_begun, arguments.name, context)
         until_ms = spawn.created_at_ms + arguments.timeout_ms if arguments.wait else None
-        return await told(self._outcome, context, spawn, until_ms)
+        return await run_blocking(self._outcome, context, spawn, until_ms)
 
     def _before(self, context: ToolContext) -> tuple[Spawn | None, Use | None]:
         """What this very call did before, if it is made again."""
