@@ -14,7 +14,7 @@ from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.local_skills import LocalSkills
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, Visibility
 from understudy.skills.prompt import skills_section
 from understudy.storage.engine import open_engine

@@ -14,9 +14,9 @@ from understudy.core.principal import Role
 from understudy.runs.model import RunStatus
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.runtime_settings import RUNTIME_FILE
-from understudy.skills.use_tool import MAX_WAIT_MS, WAIT_MS
+from understudy.skills.tools.use import MAX_WAIT_MS, WAIT_MS
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 

@@ -11,7 +11,7 @@ from tests.support.memories import system_text
 from tests.support.skilled import BOB, OK_MD
 from understudy.runs.requests import RequestState
 from understudy.settings import Settings
-from understudy.skills.local_roots import roots_for
+from understudy.skills.local.roots import roots_for
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 

@@ -41,9 +41,9 @@ from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import SemanticCapture
 from understudy.rollout.model import EventName, EvidenceKind, Proof
 from understudy.rollout.outcome import Outcome as UseOutcome
-from understudy.rollout.replay_report import JudgedBy
+from understudy.rollout.replay.report import JudgedBy
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialState
+from understudy.rollout.trials.trial import TrialState
 from understudy.runs.model import DeliveryStatus, RunRequest, RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.runs.signals import SignalKind

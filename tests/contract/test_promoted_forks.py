@@ -17,7 +17,7 @@ from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import Session
 from understudy.settings import Settings
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ports import SkillUnit

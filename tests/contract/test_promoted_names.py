@@ -17,8 +17,8 @@ from understudy.rollout.model import Rollout
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import CatalogueNames
 from understudy.settings import Settings
-from understudy.skills.availability import LocalMachine
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Visibility

@@ -12,7 +12,7 @@ from tests.support.rolled_out import MARKER
 from tests.support.scenes import play
 from tests.support.trialling import make_bench
 from tests.support.workshop import Probe, die
-from understudy.rollout.stand_ins import UNRECORDED
+from understudy.rollout.replay.stand_ins import UNRECORDED
 from understudy.runs.model import Run, RunStatus
 from understudy.settings import Settings
 from understudy.testing.answers import call

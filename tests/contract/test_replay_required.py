@@ -13,7 +13,7 @@ from tests.support.trialling import make_bench
 from understudy.core.errors import Invalid
 from understudy.review.policy import JudgeSettings, PromotionSettings
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialState
+from understudy.rollout.trials.trial import TrialState
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 

@@ -12,7 +12,7 @@ from tests.support.rollout_records import make_definition, make_rollout
 from tests.support.together import together
 from understudy.core.errors import Invalid, Unsafe
 from understudy.rollout.stages import Stage
-from understudy.skills.manifest import parse
+from understudy.skills.bundles.manifest import parse
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext, parse_settings
 from understudy.storage.unit import SqlUnits
 

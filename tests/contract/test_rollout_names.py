@@ -8,9 +8,9 @@ import pytest
 from tests.support.skill_store import make_skill
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.taken import CatalogueNames
-from understudy.skills.local_roots import RootScope
-from understudy.skills.local_skill import LocalSkill
-from understudy.skills.manifest import Manifest
+from understudy.skills.bundles.manifest import Manifest
+from understudy.skills.local.roots import RootScope
+from understudy.skills.local.skill import LocalSkill
 from understudy.skills.model import SkillStatus
 from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.storage.unit import SqlUnits

@@ -23,7 +23,7 @@ from understudy.core.page import Page, PageRequest, decode_cursor
 from understudy.rollout.model import EventName, EvidenceKind, Proof, Rollout
 from understudy.rollout.ports import EVERYTHING, RolloutFilter
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialState
+from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.storage.rollout_rows import rollout_row

@@ -15,10 +15,10 @@ from understudy.review.policy import PromotionSettings
 from understudy.rollout.definition import DEFAULT_DESCRIPTION
 from understudy.rollout.model import EvidenceKind
 from understudy.rollout.ports import RolloutFilter
-from understudy.rollout.replay_case import ReplayCase
-from understudy.rollout.replay_report import CaseReport, Fared, JudgedBy, Verdict
+from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, Verdict
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialState
+from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope
 from understudy.storage.unit import SqlUnits
 

@@ -23,7 +23,7 @@ from understudy.core.errors import (
     Unavailable,
 )
 from understudy.core.page import PageRequest
-from understudy.skills.limits import MAX_BUNDLE_BYTES
+from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES
 from understudy.skills.ports import Settled, SkillUnit, next_number, require_bundle
 from understudy.storage.engine import open_engine
 from understudy.storage.skill_bundle_files import FileSkillBundles

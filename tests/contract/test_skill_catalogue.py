@@ -12,7 +12,7 @@ from tests.support.skill_shop import SkillShop, skill_md, skill_shop
 from tests.support.skill_store import keep_version, make_version, to_agent, to_user
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.skills.access import Reason
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
 from understudy.skills.prompt import skills_section
 from understudy.skills.runtime_settings import SkillContext

@@ -9,8 +9,8 @@ from tests.support.skill_depot import NOWHERE, OTHER, Depot
 from tests.support.skill_service import ANN, ROOT, SLUG, VERA
 from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.author import Author
-from understudy.skills.dependency_names import Manager
-from understudy.skills.dependency_service import Checked, Installed, InstalledOne
+from understudy.skills.dependencies.names import Manager
+from understudy.skills.dependencies.service import Checked, Installed, InstalledOne
 from understudy.skills.events import EventName
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillStatus
@@ -89,7 +89,7 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(depot: Depot
 
 
 def test_many_skills_are_all_looked_at(depot: Depot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("understudy.skills.needs.MAX_LIMIT", 2)
+    monkeypatch.setattr("understudy.skills.dependencies.needs.MAX_LIMIT", 2)
     slugs = [f"skill-{number}" for number in range(5)]
     for slug in slugs:
         depot.keep(name=slug)

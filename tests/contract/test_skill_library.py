@@ -23,10 +23,10 @@ from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal
 from understudy.daemon.skill_status import SkillReport
 from understudy.skills.access import Reason
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import read
 from understudy.skills.filters import EVERYTHING, SkillFilter
 from understudy.skills.library import SkillLibrary
-from understudy.skills.manifest import read
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, Visibility
 from understudy.skills.ports import BundleFile
 

@@ -24,7 +24,7 @@ from understudy.agent.offers import ToolOffers
 from understudy.core.principal import Role
 from understudy.permissions.model import Decision, Level, Verdict
 from understudy.settings import Settings
-from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
+from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel

@@ -32,9 +32,9 @@ from understudy.core.errors import (
 )
 from understudy.guard.rule import Finding
 from understudy.guard.scan import scan_bundle
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.skills.renewing import MAX_ATTEMPTS
 from understudy.skills.updating import Changes

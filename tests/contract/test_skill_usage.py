@@ -16,9 +16,9 @@ from understudy.core.principal import Principal
 from understudy.guard.scan import scan_bundle
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local_skills import LocalSkills
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.usage import NO_VERSION, Listing, Usage
 from understudy.skills.usage_upkeep import KEPT_DAYS, UsageUpkeep
 from understudy.skills.uses import Use

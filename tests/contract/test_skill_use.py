@@ -27,12 +27,12 @@ from understudy.permissions.sidechains import read_session_rules
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
-from understudy.skills.bundle import Bundle
-from understudy.skills.local_roots import Root, RootScope
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.runtime_settings import RUNTIME_FILE
+from understudy.skills.tools.use import UseSkillParameters
 from understudy.skills.updating import Changes
-from understudy.skills.use_tool import UseSkillParameters
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError

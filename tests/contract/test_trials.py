@@ -20,8 +20,8 @@ from understudy.core.page import PageRequest
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialState
-from understudy.rollout.trial_wish import MAX_PENDING, CaseWish, TrialWish
+from understudy.rollout.trials.trial import TrialState
+from understudy.rollout.trials.wish import MAX_PENDING, CaseWish, TrialWish
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call

@@ -11,12 +11,12 @@ from tests.support.skill_store import make_skill
 from understudy.cli.skills_shown import REASONS
 from understudy.core.principal import Principal, Role
 from understudy.guard.scan import MAX_TEXT_CHARS
-from understudy.skills import limits
 from understudy.skills.access import RULES, Reason
 from understudy.skills.authority import actions_of
+from understudy.skills.bundles import limits
+from understudy.skills.bundles.manifest import FIELDS
 from understudy.skills.lifecycle import VISIBILITY, after_grants
-from understudy.skills.local_roots import HOME_ROOTS, WORKSPACE_ROOTS
-from understudy.skills.manifest import FIELDS
+from understudy.skills.local.roots import HOME_ROOTS, WORKSPACE_ROOTS
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.prompt import MAX_INLINE, MAX_INLINE_TOKENS
 from understudy.skills.runtime_settings import FIELDS as RUNTIME_FIELDS

@@ -12,7 +12,9 @@ from understudy.mailboxes import model as mail
 from understudy.runs import answers, artifact_tool, artifacts, sidechain_tools
 from understudy.runs.ask_user import AskUserParameters
 from understudy.sessions import sidechains, tasks
-from understudy.skills import catalogue_tools, instructions, limits, use_tool
+from understudy.skills import instructions
+from understudy.skills.bundles import limits
+from understudy.skills.tools import catalogue, use
 from understudy.tools import bodies, files, search, shell, text_files, web
 from understudy.tools.base import Tool
 
@@ -84,11 +86,11 @@ def test_the_page_lists_the_tools_in_their_order_with_effect_and_approval() -> N
             "a question, and an answer in words",
             f"{QUESTION['question']['maxLength']:,} and {answers.MAX_FREEFORM_CHARS:,} characters",
         ),
-        ("skills on one page of `list_skills`", f"{catalogue_tools.PAGE}"),
-        ("results of `skill_search`", f"{catalogue_tools.DEFAULT_RESULTS}; the call may"),
-        ("results of `skill_search`", f"up to {catalogue_tools.MAX_RESULTS} with `max_results`"),
+        ("skills on one page of `list_skills`", f"{catalogue.PAGE}"),
+        ("results of `skill_search`", f"{catalogue.DEFAULT_RESULTS}; the call may"),
+        ("results of `skill_search`", f"up to {catalogue.MAX_RESULTS} with `max_results`"),
         ("`params` of `use_skill`", f"{instructions.MAX_ARGUMENT_CHARS:,} characters"),
-        ("`timeout_ms` of `use_skill`", f"{use_tool.WAIT_MS:,}; up to {use_tool.MAX_WAIT_MS:,}"),
+        ("`timeout_ms` of `use_skill`", f"{use.WAIT_MS:,}; up to {use.MAX_WAIT_MS:,}"),
         ("the SKILL.md of `skill_manage`", f"{limits.MAX_MANIFEST_BYTES:,} bytes"),
         ("the other files of `publish_skill`", f"{limits.MAX_BUNDLE_BYTES // MIB} MiB"),
         ("the other files of `publish_skill`", f"{limits.MAX_FILES - 1} files"),

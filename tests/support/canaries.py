@@ -8,7 +8,7 @@ from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.promoted_skills import PromotedSkills, for_everybody
 from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.storage.unit import SqlUnits
 

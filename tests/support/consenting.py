@@ -21,7 +21,7 @@ from understudy.runs.detail import RunDetail
 from understudy.runs.reading import Place
 from understudy.runs.requests import Request, RequestState
 from understudy.settings import Settings
-from understudy.skills.local_roots import Root
+from understudy.skills.local.roots import Root
 from understudy.testing.fake_model import FakeModel
 
 ACCEPT = "save as skill"

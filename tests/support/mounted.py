@@ -15,13 +15,13 @@ from understudy.rollout.repair import Repair
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local_roots import Root, RootScope
-from understudy.skills.local_skills import READ_EVERY_MS, LocalSkills
+from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.scanning import scan_skill
 from understudy.storage.mount_folders import MountFolders
 from understudy.storage.unit import SqlUnits

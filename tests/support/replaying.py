@@ -11,12 +11,12 @@ from understudy.core.bell import Bell
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
-from understudy.rollout.replay_case import ReplayCase
-from understudy.rollout.replay_judge import ReplayJudge
-from understudy.rollout.replay_work import ReplayWorker
-from understudy.rollout.replaying import Replaying
-from understudy.rollout.trial import Trial
-from understudy.rollout.trial_wish import CaseWish
+from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.judge import ReplayJudge
+from understudy.rollout.replay.service import Replaying
+from understudy.rollout.replay.work import ReplayWorker
+from understudy.rollout.trials.trial import Trial
+from understudy.rollout.trials.wish import CaseWish
 from understudy.runs.model import Run
 
 TASK = "Look after the scheduler."

@@ -14,7 +14,7 @@ from understudy.rollout.model import (
     Snapshot,
 )
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import Trial
+from understudy.rollout.trials.trial import Trial
 from understudy.sessions.learning_scopes import WORKSPACE
 
 

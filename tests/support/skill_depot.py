@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tests.support.skill_service import ANN, SLUG, Shop, skill_md
 from understudy.skills.author import Author
-from understudy.skills.bundle import Bundle
-from understudy.skills.dependency_names import Manager
-from understudy.skills.dependency_service import DependencyService
-from understudy.skills.environments import Environments
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.dependencies.environments import Environments
+from understudy.skills.dependencies.names import Manager
+from understudy.skills.dependencies.runtimes import Runtimes
+from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvent, SkillEvents
 from understudy.skills.model import Skill
-from understudy.skills.runtimes import Runtimes
 from understudy.skills.service import SkillService
 from understudy.storage.unit import SqlUnits
 from understudy.ws.events import AUDIENCES

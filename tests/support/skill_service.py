@@ -10,8 +10,8 @@ from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
-from understudy.skills.bundle import Bundle
-from understudy.skills.dependency_names import Manager
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.dependencies.names import Manager
 from understudy.skills.elsewhere import BesideLookup, nothing_beside
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillVersion

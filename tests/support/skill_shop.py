@@ -10,13 +10,13 @@ from tests.support.skill_store import make_skill, make_version, skill_units
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.sessions.model import Session
-from understudy.skills.bundle import Bundle
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local_roots import Root, RootScope
-from understudy.skills.local_skills import READ_EVERY_MS, LocalSkills
+from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 from understudy.skills.ports import next_number
 from understudy.skills.scanning import scan_skill

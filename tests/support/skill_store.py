@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from tests.support.factories import NOW
 from understudy.core.bell import Bell
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, SkillVersion, UserGrant
 from understudy.skills.ports import BundleStore, SkillUnit, next_number
 from understudy.storage.skill_bundle_cache import BundleCache

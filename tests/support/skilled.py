@@ -17,22 +17,22 @@ from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
 from understudy.skills.author import Author
-from understudy.skills.availability import LocalMachine
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.catalogue_tools import ListSkills, SkillSearch
+from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
-from understudy.skills.fork import Forks, Worktrees
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.local_roots import Root
-from understudy.skills.local_skills import LocalSkills
-from understudy.skills.manage_tool import SkillManage
+from understudy.skills.local.roots import Root
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill
-from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
-from understudy.skills.tool_changes import ToolChangeMaker
-from understudy.skills.use_tool import UseSkill
+from understudy.skills.tools.catalogue import ListSkills, SkillSearch
+from understudy.skills.tools.changes import ToolChangeMaker
+from understudy.skills.tools.fork import Forks, Worktrees
+from understudy.skills.tools.manage import SkillManage
+from understudy.skills.tools.publish import PublishSkill
+from understudy.skills.tools.use import UseSkill
 from understudy.storage.schema import runs, skill_uses
 from understudy.storage.unit import SqlUnits
 from understudy.testing.fake_model import FakeModel

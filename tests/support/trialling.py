@@ -11,11 +11,11 @@ from tests.support.scenes import Line, play
 from tests.support.workshop import Workshop
 from understudy.agents.service import AgentService
 from understudy.rollout.checkout import head_of
-from understudy.rollout.stand_ins import RecordedTools
-from understudy.rollout.trial import Trial
-from understudy.rollout.trial_runs import TrialRuns
-from understudy.rollout.trial_service import TrialService
-from understudy.rollout.trial_wish import TrialWish
+from understudy.rollout.replay.stand_ins import RecordedTools
+from understudy.rollout.trials.runs import TrialRuns
+from understudy.rollout.trials.service import TrialService
+from understudy.rollout.trials.trial import Trial
+from understudy.rollout.trials.wish import TrialWish
 from understudy.rollout.worktrees import Worktrees
 from understudy.sessions.model import Session
 from understudy.settings import Settings

@@ -13,12 +13,12 @@ from tests.support.trialling import Bench, make_bench
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.tool import SendMail
-from understudy.rollout.trial import Trial
+from understudy.rollout.trials.trial import Trial
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
 from understudy.runs.sidechain_tools import SpawnSidechain
 from understudy.settings import Settings
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.storage.unit import SqlUnits
 from understudy.testing.answers import Answer, SeenRequest, call

@@ -21,12 +21,12 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.skills.author import Author
-from understudy.skills.availability import LocalMachine
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local_skills import LocalSkills
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill
 from understudy.skills.service import SkillService
 from understudy.storage.unit import SqlUnits

@@ -6,7 +6,7 @@ from typing import Final
 
 from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
-from understudy.skills.archive import MAX_ARCHIVE_BYTES
+from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # POST does the same as PUT on these paths; the operation id tells them apart.

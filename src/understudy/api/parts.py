@@ -31,7 +31,7 @@ from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.review.service import LearningPolicyService
 from understudy.rollout.service import RolloutService
-from understudy.rollout.trial_service import TrialService
+from understudy.rollout.trials.service import TrialService
 from understudy.runs.approvals import ApprovalService
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.questions import QuestionService
@@ -46,7 +46,7 @@ from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
 from understudy.settings import Settings
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.dependency_service import DependencyService
+from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.library import SkillLibrary
 from understudy.skills.service import SkillService
 

@@ -9,7 +9,7 @@ from understudy.rollout.model import EvidenceKind
 from understudy.rollout.ports import RolloutFilter
 from understudy.rollout.results import Result
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial_wish import CaseWish, TrialWish
+from understudy.rollout.trials.wish import CaseWish, TrialWish
 from understudy.wire import rollouts as wire
 from understudy.wire.rollout_requests import (
     PromoteSkill,

@@ -9,7 +9,7 @@ import typer
 
 from understudy.cli.hints import understudy
 from understudy.cli.inputs import why
-from understudy.skills.limits import MANIFEST
+from understudy.skills.bundles.limits import MANIFEST
 
 ARCHIVE_SUFFIX: Final = ".zip"
 MANIFEST_SUFFIX: Final = ".md"
@@ -22,8 +22,8 @@ def is_archive(path: Path) -> bool:
 
 def files_at(path: Path) -> Mapping[str, bytes]:
     """The files of what lies at a path; raises what the daemon would say of them."""
-    from understudy.skills.archive import read_archive
-    from understudy.skills.folder import files_in
+    from understudy.skills.bundles.archive import read_archive
+    from understudy.skills.bundles.folder import files_in
 
     if path.is_dir():
         # Whoever typed the path may mean a link; inside the folder none is followed.
@@ -44,8 +44,8 @@ def skills_at(path: Path) -> Iterator[Path]:
 def archive_of(path: Path) -> bytes:
     """What is uploaded for a path: an archive as it is, a folder packed into one."""
     from understudy.core.errors import UnderstudyError
-    from understudy.skills.archive import write_archive
-    from understudy.skills.folder import read_folder
+    from understudy.skills.bundles.archive import write_archive
+    from understudy.skills.bundles.folder import read_folder
 
     if not path.exists():
         raise typer.BadParameter(f"{path} does not exist")
@@ -64,7 +64,7 @@ def archive_of(path: Path) -> bytes:
 
 def read_bounded(path: Path) -> bytes:
     """The bytes of a file, unless they are more than a skill may have."""
-    from understudy.skills.archive import MAX_ARCHIVE_BYTES
+    from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES
 
     try:
         with path.open("rb") as source:

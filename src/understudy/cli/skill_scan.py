@@ -11,7 +11,7 @@ from understudy.cli import screen
 from understudy.cli.options import Commands, shared
 from understudy.cli.output import ExitCode, client_problem, note, print_json
 from understudy.cli.skill_paths import files_at, skills_at
-from understudy.skills.limits import MANIFEST
+from understudy.skills.bundles.limits import MANIFEST
 
 if TYPE_CHECKING:
     from understudy.guard.rule import Finding
@@ -97,8 +97,8 @@ def _scanned(path: Path, top: Path) -> Scanned:
 def _problems(files: Mapping[str, bytes]) -> tuple[str, ...]:
     """What an upload would be told of the files as a skill."""
     from understudy.core.errors import Invalid, UnderstudyError
-    from understudy.skills.bundle import Bundle
-    from understudy.skills.manifest import parse
+    from understudy.skills.bundles.bundle import Bundle
+    from understudy.skills.bundles.manifest import parse
 
     try:
         parse(Bundle(files).manifest_text)

@@ -20,7 +20,7 @@ from understudy.evolution.suggesting import REST_MS
 from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.mailboxes.deliver import MailWorker
 from understudy.mailboxes.delivery import MailDelivery
-from understudy.rollout.replay_work import ReplayWorker
+from understudy.rollout.replay.work import ReplayWorker
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.fire import ScheduleWorker

@@ -25,16 +25,16 @@ from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.promoted_skills import CHOSEN, Chooses, PromotedSkills
 from understudy.rollout.repair import Repair
-from understudy.rollout.replay_judge import ReplayJudge
-from understudy.rollout.replay_work import ReplayNews, ReplayWorker
-from understudy.rollout.replaying import Replaying
+from understudy.rollout.replay.judge import ReplayJudge
+from understudy.rollout.replay.service import Replaying
+from understudy.rollout.replay.work import ReplayNews, ReplayWorker
 from understudy.rollout.service import RolloutService
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import CatalogueNames
-from understudy.rollout.trial_runs import TrialRuns
-from understudy.rollout.trial_service import TrialService
+from understudy.rollout.trials.runs import TrialRuns
+from understudy.rollout.trials.service import TrialService
 
 log = structlog.get_logger()
 

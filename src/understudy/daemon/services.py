@@ -38,7 +38,7 @@ from understudy.review.policy_change import policy_hook as learning_policy_hook
 from understudy.review.worker import TOPIC as REVIEWS
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.checkout import Checkout, head_of
-from understudy.rollout.trial_runs import TrialRuns
+from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from understudy.daemon.health import warning
 from understudy.skills.authority import is_live
-from understudy.skills.local_roots import LocalCatalogue
-from understudy.skills.local_skill import LocalSkill, Warned
+from understudy.skills.local.roots import LocalCatalogue
+from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import SkillUnit, SkillUnits

@@ -11,19 +11,19 @@ from understudy.daemon.ground import Ground
 from understudy.daemon.skill_sources import ENVIRONMENTS, SkillSources
 from understudy.daemon.skill_status import SkillReport
 from understudy.runs.ports import require_run
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.dependency_service import DependencyService
-from understudy.skills.environments import Environments
+from understudy.skills.dependencies.environments import Environments
+from understudy.skills.dependencies.installing import PackageInstaller
+from understudy.skills.dependencies.runtimes import find_runtimes
+from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvents
-from understudy.skills.installing import PackageInstaller
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local_records import record_of
+from understudy.skills.local.records import record_of
 from understudy.skills.model import Skill
 from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import Settled
 from understudy.skills.refs import LOCAL
-from understudy.skills.runtimes import find_runtimes
 from understudy.skills.seeding import Refused, seed
 from understudy.skills.service import SkillService
 from understudy.storage.skill_bundle_places import LOST

@@ -20,14 +20,14 @@ from understudy.sessions.ports import Units
 from understudy.sessions.task_service import TaskService
 from understudy.sessions.task_tools import Tasks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.catalogue_tools import ListSkills, SkillSearch
-from understudy.skills.fork import Forks, Worktrees
-from understudy.skills.manage_tool import SkillManage
 from understudy.skills.ports import SkillUnit
-from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.service import SkillService
-from understudy.skills.tool_changes import RoleOf, ToolChangeMaker
-from understudy.skills.use_tool import UseSkill
+from understudy.skills.tools.catalogue import ListSkills, SkillSearch
+from understudy.skills.tools.changes import RoleOf, ToolChangeMaker
+from understudy.skills.tools.fork import Forks, Worktrees
+from understudy.skills.tools.manage import SkillManage
+from understudy.skills.tools.publish import PublishSkill
+from understudy.skills.tools.use import UseSkill
 from understudy.tools.base import Tool
 from understudy.tools.context_files import ContextFiles
 from understudy.tools.edit import EditFile

@@ -22,7 +22,7 @@ from understudy.mcp_client.source import McpToolSource
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_json
 from understudy.retrieval.recollect import Recollector
-from understudy.rollout.stand_ins import RecordedTools
+from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.runs.execute import RunExecutor
 
 

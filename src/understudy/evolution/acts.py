@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from understudy.core.text import preview, printable
-from understudy.evolution.named_requests import asks_to_delete, asks_to_publish
+from understudy.evolution.asking.named_requests import asks_to_delete, asks_to_publish
 from understudy.evolution.wording import Consent, reads_as
 from understudy.redaction.scrub import scrub as without_secrets
-from understudy.skills.limits import MAX_MANIFEST_BYTES
-from understudy.skills.manifest import read
+from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
+from understudy.skills.bundles.manifest import read
 
 MAX_SHOWN_CHARS: Final = 80
 MANAGE: Final = "skill_manage"

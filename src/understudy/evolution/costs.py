@@ -11,7 +11,7 @@ from understudy.evolution.nudges import nudge_text
 from understudy.evolution.postscript import postscript
 from understudy.evolution.sections import SELF_EVOLUTION, SELF_EVOLUTION_TITLE, SKILL_CREATION
 from understudy.i18n.locales import DEFAULT
-from understudy.skills.manage_tool import SkillManage
+from understudy.skills.tools.manage import SkillManage
 from understudy.tools.base import schema_of
 
 Switch = Literal["self_evolve", "skill_evolve", "skill_nudge_interval"]

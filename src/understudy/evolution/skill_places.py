@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from understudy.evolution.names import MAX_PATH_CHARS, folded_parts, places_meant
-from understudy.skills.limits import MANIFEST
-from understudy.skills.local_roots import Root
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.local.roots import Root
 
 _MANIFEST: Final = MANIFEST.casefold()
 

@@ -3,12 +3,12 @@
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Rollout
 from understudy.skills.access import Reason
+from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.fork import task_of
 from understudy.skills.instructions import Params, rendered
-from understudy.skills.manifest import Manifest
 from understudy.skills.model import SkillOrigin
+from understudy.skills.tools.fork import task_of
 
 
 def task_for(rollout: Rollout, params: Params) -> str:

@@ -10,7 +10,7 @@ from understudy.core.clock import shown_time
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.rollout.model import Definition, Rollout
 from understudy.rollout.source_ends import HasSources
-from understudy.skills.fork_tools import SLASH
+from understudy.skills.tools.fork_tools import SLASH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

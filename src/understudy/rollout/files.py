@@ -7,10 +7,10 @@ from functools import lru_cache
 from understudy.core.errors import UnderstudyError
 from understudy.rollout.fingerprint import runtime_json
 from understudy.rollout.model import Definition
-from understudy.skills.bundle import Bundle
-from understudy.skills.frontmatter import FENCE
-from understudy.skills.limits import MANIFEST
-from understudy.skills.manifest import parse
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.frontmatter import FENCE
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.manifest import parse
 from understudy.skills.runtime_settings import RUNTIME_FILE, settings_of
 
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 
 # Below the home; in it a folder for each learning.
 PLACE: Final = ("skills", "procedural")

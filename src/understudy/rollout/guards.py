@@ -8,7 +8,7 @@ from understudy.core.text import short_digest
 from understudy.rollout.counting import Counts
 from understudy.rollout.model import Rollout
 from understudy.rollout.ports import Rules
-from understudy.rollout.replay_standing import NO_REPLAYS, ReplayStanding
+from understudy.rollout.replay.standing import NO_REPLAYS, ReplayStanding
 from understudy.rollout.stages import Stage
 
 

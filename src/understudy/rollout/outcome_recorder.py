@@ -20,7 +20,7 @@ from understudy.rollout.ports import PolicyOf, RolloutUnit, RolloutUnits, as_rol
 from understudy.rollout.results import Execution, record_executed
 from understudy.rollout.revoking import demote
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial_runs import is_of_trial
+from understudy.rollout.trials.runs import is_of_trial
 from understudy.rollout.watching import watch_of, worse
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run

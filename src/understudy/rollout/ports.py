@@ -10,10 +10,10 @@ from understudy.rollout.canary_secret import CanarySecretStore
 from understudy.rollout.counting import Sums
 from understudy.rollout.model import Definition, Evidence, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.outcome import OutcomeStore
-from understudy.rollout.replay_case import ReplayCaseStore
+from understudy.rollout.replay.case import ReplayCaseStore
 from understudy.rollout.source_ends import SourceStore
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialStore
+from understudy.rollout.trials.trial import TrialStore
 from understudy.sessions.ports import SessionUnit, Units
 from understudy.skills.ports import SkillUnit
 

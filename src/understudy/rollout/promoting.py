@@ -13,7 +13,7 @@ from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
 from understudy.rollout.model import Definition, EventName, Rollout
 from understudy.rollout.ports import IsTaken, RolloutUnit, Rules
-from understudy.rollout.replay_standing import NO_REPLAYS, replay_standing
+from understudy.rollout.replay.standing import NO_REPLAYS, replay_standing
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import hold_name

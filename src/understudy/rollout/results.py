@@ -15,7 +15,7 @@ from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
 from understudy.rollout.ports import RolloutUnit, Rules
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import Trial
+from understudy.rollout.trials.trial import Trial
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
 from understudy.runs.ports import require_run

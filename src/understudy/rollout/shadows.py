@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from understudy.skills.catalogue_entry import folded
-from understudy.skills.local_roots import RootScope
-from understudy.skills.local_skill import LocalSkill
+from understudy.skills.local.roots import RootScope
+from understudy.skills.local.skill import LocalSkill
 from understudy.skills.precedence import words
 
 Known = Callable[[], Mapping[str, LocalSkill]]

@@ -10,7 +10,7 @@ from understudy.rollout.counting import Counts, Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import Outcome, UseOutcome, tally_of
 from understudy.rollout.ports import RolloutUnit
-from understudy.rollout.replay_standing import replayed
+from understudy.rollout.replay.standing import replayed
 from understudy.rollout.stages import Stage
 
 # So many of the first runs in force may raise what the later ones are measured by.

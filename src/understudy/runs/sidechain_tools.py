@@ -167,7 +167,9 @@ class AnswerSidechain:
     async def call(self, arguments: AnswerParameters, context: ToolContext) -> str:
         """That the sidechain has been told."""
         resolution = read_resolution(arguments.model_dump())
-        request = await run_blocking(self._service.answer, _caller(context), context.session_id, resolution)
+        request = await run_blocking(
+            self._service.answer, _caller(context), context.session_id, resolution
+        )
         return f"{request.state}; sidechain {request.session_id} goes on"
 
 

@@ -17,7 +17,7 @@ from understudy.core.pointer import pointer
 from understudy.core.text import and_more, quoted
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
-from understudy.skills.limits import MANIFEST
+from understudy.skills.bundles.limits import MANIFEST
 
 # A caller is told this many findings; `understudy skills scan` tells more.
 MAX_FINDINGS: Final = 100

@@ -13,13 +13,13 @@ from understudy.sessions.model import Session
 from understudy.sessions.ports import require_session
 from understudy.skills import caller_errors
 from understudy.skills.access import Reason
-from understudy.skills.bundle import Bundle
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.catalogue_entry import CatalogueEntry, by_name, permits, skill_gate
 from understudy.skills.kept_entries import KeptEntries
-from understudy.skills.local_skill import LocalSkill
-from understudy.skills.local_skills import LocalSkills
-from understudy.skills.manifest import Manifest, read
+from understudy.skills.local.skill import LocalSkill
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import SkillOrigin
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits

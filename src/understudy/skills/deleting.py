@@ -7,7 +7,7 @@ from understudy.skills import caller_errors
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
 from understudy.skills.authority import is_live, owns_or_administers, require_mutable
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.caller_errors import damaged, trash_missing
 from understudy.skills.change import Change
 from understudy.skills.lifecycle import STATUS, after_grants

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from understudy.skills.access import Access
-from understudy.skills.manifest import Manifest
+from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 from understudy.skills.runtime_settings import RuntimeSettings
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from understudy.core.line_diff import Effort, unified
 from understudy.guard.texts import is_text
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 
 # For all files together: about a second of looking, and what a person would still read.
 MAX_STEPS: Final = 1_500_000

@@ -7,12 +7,12 @@ from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import content_errors
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
-from understudy.skills.availability import Machine, missing
-from understudy.skills.bundle import Bundle
-from understudy.skills.dependencies import find_requirements
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.manifest import Manifest, Reading, parse
+from understudy.skills.dependencies.availability import Machine, missing
+from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.limits import MANIFEST
-from understudy.skills.manifest import Manifest, Reading, parse
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.slug import slug_for
 

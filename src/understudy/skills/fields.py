@@ -8,8 +8,8 @@ from typing import Final
 
 from understudy.core.text import preview
 from understudy.core.unseen import hidden_in
-from understudy.skills.dependency_names import dependency_refused
-from understudy.skills.document import Value
+from understudy.skills.bundles.document import Value
+from understudy.skills.dependencies.names import dependency_refused
 
 MAX_TEXT_CHARS: Final = 8_192
 MAX_ITEMS: Final = 200

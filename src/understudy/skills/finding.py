@@ -6,11 +6,11 @@ from typing import Final
 from understudy.core.principal import Principal
 from understudy.skills import caller_errors
 from understudy.skills.authority import find, knows
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.kept_entries import KeptEntries
-from understudy.skills.local_records import record_of
-from understudy.skills.local_skill import LocalSkill
-from understudy.skills.local_skills import LocalSkills
+from understudy.skills.local.records import record_of
+from understudy.skills.local.skill import LocalSkill
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill, SkillOrigin
 from understudy.skills.other_sources import OtherSkills
 from understudy.skills.ports import SkillUnit

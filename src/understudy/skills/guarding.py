@@ -12,7 +12,7 @@ from understudy.guard.scan import is_whole
 from understudy.skills import caller_errors
 from understudy.skills.acknowledging import Acknowledged, answered
 from understudy.skills.author import Author
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.guard_counters import GuardCounters
 from understudy.skills.scanning import scan_skill
 

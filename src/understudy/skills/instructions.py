@@ -8,12 +8,12 @@ from typing import Any, Final
 from understudy.core.text import and_more, quoted
 from understudy.core.unseen import is_unseen
 from understudy.guard.texts import is_text
-from understudy.skills.bundle import decode
+from understudy.skills.bundles.bundle import decode
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.paths import refused_by, tidy
 from understudy.skills.catalogue import Loaded
-from understudy.skills.limits import MANIFEST
 from understudy.skills.model import SkillOrigin
-from understudy.skills.paths import refused_by, tidy
-from understudy.skills.tool_answers import missing_deps
+from understudy.skills.tools.answers import missing_deps
 from understudy.tools.base import ToolError
 
 MAX_ARGUMENT_CHARS: Final = 4096

@@ -9,7 +9,7 @@ import structlog
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.core.remembered import Remembered
 from understudy.skills.access import Reason, access_of
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import GrantedSkill
 from understudy.skills.pinned import PinnedWords

@@ -10,18 +10,20 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills import caller_errors, content_errors
 from understudy.skills.access import Access, Reason, access_of
-from understudy.skills.archive import write_archive
 from understudy.skills.author import Author
 from understudy.skills.authority import is_live, owns_or_administers
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.archive import write_archive
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.manifest import read
+from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
+from understudy.skills.bundles.standard import Words, export
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff, compare
 from understudy.skills.filters import SkillFilter
 from understudy.skills.finding import SkillFinder
 from understudy.skills.granting import check_agent_id, check_user_id
-from understudy.skills.local_records import fits, merged
-from understudy.skills.local_skills import LocalSkills
-from understudy.skills.manifest import read
+from understudy.skills.local.records import fits, merged
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import (
     GrantedSkill,
     Skill,
@@ -31,7 +33,6 @@ from understudy.skills.model import (
     number_of,
 )
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.paths import is_artifact, refused_by, tidy
 from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
 from understudy.skills.precedence import stands
 from understudy.skills.refs import is_id
@@ -39,7 +40,6 @@ from understudy.skills.runtime_settings import settings_of
 from understudy.skills.skill_sources import KeptSource, SkillSource
 from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sorting import list_key
-from understudy.skills.standard import Words, export
 from understudy.skills.usage import Usage
 
 

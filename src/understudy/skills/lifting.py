@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from understudy.core.text import ELLIPSIS
-from understudy.skills.document import Value
+from understudy.skills.bundles.document import Value
 
 # Where an exported skill keeps what the standard has no key for.
 PREFIX: Final = "understudy-"

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from understudy.skills import caller_errors, content_errors
+from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.drafting import written
-from understudy.skills.limits import MAX_MANIFEST_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from typing import Final
 
 from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded
 from understudy.core.remembered import Remembered
-from understudy.skills.bundle import Bundle
-from understudy.skills.bundle_checks import BundleChecks
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.manifest import described, read
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.manifest import described, read
 from understudy.skills.ports import SkillUnit
 from understudy.skills.runtime_settings import SkillContext, settings_of
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.ports import SessionUnit, Units
 from understudy.skills import caller_errors
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.filters import SkillFilter
 from understudy.skills.grant_ports import GrantStore
 from understudy.skills.model import (

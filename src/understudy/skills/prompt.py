@@ -6,9 +6,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from understudy.core.text import preview
 from understudy.skills.access import Reason
+from understudy.skills.bundles.standard import MAX_DESCRIPTION_CHARS
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import SkillOrigin
-from understudy.skills.standard import MAX_DESCRIPTION_CHARS
 
 # Beyond either, an agent that can search looks for all of them itself.
 MAX_INLINE: Final = 40

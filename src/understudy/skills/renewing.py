@@ -9,10 +9,10 @@ from understudy.skills import caller_errors, writing
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
 from understudy.skills.authority import require_mutable
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import read
 from understudy.skills.change import ChangeMaker
 from understudy.skills.drafting import Draft, Drafting
-from understudy.skills.manifest import read
 from understudy.skills.model import Skill
 from understudy.skills.patching import Patch, patched
 from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle

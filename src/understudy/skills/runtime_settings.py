@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import content_errors
-from understudy.skills.bundle import Bundle, decode
-from understudy.skills.document import Document, Unreadable, Value, read_document
+from understudy.skills.bundles.bundle import Bundle, decode
+from understudy.skills.bundles.document import Document, Unreadable, Value, read_document
 from understudy.skills.fields import WrongValue, line, tool_names
 from understudy.skills.problems import Problem
 

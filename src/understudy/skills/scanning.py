@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from understudy.guard.rule import Finding
 from understudy.guard.scan import go_on, scan_bundle
 from understudy.guard.source import Said
-from understudy.skills.document import Document, Unreadable, Value
-from understudy.skills.frontmatter import read_front_matter
-from understudy.skills.limits import MANIFEST
+from understudy.skills.bundles.document import Document, Unreadable, Value
+from understudy.skills.bundles.frontmatter import read_front_matter
+from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.runtime_settings import RUNTIME_FILE, read_settings
 
 

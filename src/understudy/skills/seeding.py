@@ -12,11 +12,11 @@ from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.skills import caller_errors
 from understudy.skills.authority import is_live
-from understudy.skills.availability import LocalMachine, missing
-from understudy.skills.bundle import Bundle
-from understudy.skills.dependencies import find_requirements
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import described, parse
+from understudy.skills.dependencies.availability import LocalMachine, missing
+from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.manifest import described, parse
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
 from understudy.skills.namesakes import require_own_name
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills

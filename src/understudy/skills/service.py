@@ -8,9 +8,9 @@ from understudy.core.principal import Principal
 from understudy.skills import authority, deleting, granting, updating, writing
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
-from understudy.skills.availability import Machine
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.change import Change, ChangeMaker, SkillListener
+from understudy.skills.dependencies.availability import Machine
 from understudy.skills.drafting import Drafting, bundle_of
 from understudy.skills.elsewhere import BesideLookup, nothing_beside, told_where
 from understudy.skills.guarding import ContentGuard

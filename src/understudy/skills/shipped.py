@@ -5,7 +5,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 
 FOLDER: Final = "system"
 # Folders that begin so are shared by skills, and are none.

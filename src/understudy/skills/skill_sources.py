@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Protocol
 
 from understudy.skills import caller_errors
-from understudy.skills.bundle import Bundle
-from understudy.skills.bundle_checks import BundleChecks
-from understudy.skills.local_records import record_of
-from understudy.skills.local_skills import Opened
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.local.records import record_of
+from understudy.skills.local.skills import Opened
 from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import BundleFile, SkillUnit
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from understudy.core.text import LATIN, quoted
 from understudy.skills import content_errors
-from understudy.skills.paths import is_device
+from understudy.skills.bundles.paths import is_device
 
 MIN_SLUG_CHARS: Final = 2
 MAX_SLUG_CHARS: Final = 64

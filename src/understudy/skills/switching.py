@@ -6,10 +6,10 @@ from typing import Any
 
 from understudy.skills.author import Author
 from understudy.skills.authority import require_switchable
-from understudy.skills.availability import Machine, missing
+from understudy.skills.bundles.manifest import read
 from understudy.skills.change import Change, ChangeMaker
-from understudy.skills.dependencies import find_requirements
-from understudy.skills.manifest import read
+from understudy.skills.dependencies.availability import Machine, missing
+from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.model import Skill, SkillStatus
 from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
 from understudy.skills.renewing import MAX_ATTEMPTS

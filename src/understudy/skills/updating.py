@@ -7,11 +7,11 @@ from typing import Any, Final, Self
 from understudy.core.errors import FieldError, UnderstudyError
 from understudy.guard.scan import scan_text
 from understudy.skills import caller_errors
+from understudy.skills.bundles.document import Value
+from understudy.skills.bundles.manifest import MAX_NAME_CHARS
 from understudy.skills.change import Change
-from understudy.skills.document import Value
 from understudy.skills.fields import WrongValue, line, text, words
 from understudy.skills.lifecycle import VISIBILITY
-from understudy.skills.manifest import MAX_NAME_CHARS
 from understudy.skills.model import Skill, Visibility
 
 

@@ -8,12 +8,12 @@ from understudy.core.ids import new_id
 from understudy.skills import caller_errors, granting
 from understudy.skills.author import Author
 from understudy.skills.authority import is_live
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.manifest import Reading, described, read
 from understudy.skills.change import Change
 from understudy.skills.drafting import Draft
 from understudy.skills.lifecycle import after_grants
-from understudy.skills.limits import MANIFEST
-from understudy.skills.manifest import Reading, described, read
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
 from understudy.skills.ports import SkillUnit, next_number
 from understudy.skills.runtime_settings import settings_of

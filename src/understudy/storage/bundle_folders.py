@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from understudy.skills.limits import MAX_BUNDLE_BYTES, MAX_FILES
-from understudy.skills.paths import is_artifact, refused_by, tidy
+from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_FILES
+from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.ports import BundleFile
 from understudy.storage.files import opened, read_file
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.rollout.folders import PLACE
-from understudy.skills.bundle import Bundle
-from understudy.skills.folder import read_open_folder
-from understudy.skills.folder_stamp import stamp_of
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.folder import read_open_folder
+from understudy.skills.local.folder_stamp import stamp_of
 from understudy.storage import bundle_folders as folders
 from understudy.storage.files import made, opened
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.rollout.model import Rollout
-from understudy.rollout.replay_case import ReplayCase
-from understudy.rollout.replay_report import SIDES, CaseReport, Fared, JudgedBy, Verdict
-from understudy.rollout.trial import TrialState
+from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.report import SIDES, CaseReport, Fared, JudgedBy, Verdict
+from understudy.rollout.trials.trial import TrialState
 from understudy.storage.columns import read_record
 from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials

@@ -17,7 +17,7 @@ from understudy.rollout.model import (
     lost_definition,
 )
 from understudy.rollout.stages import LIVE, Stage
-from understudy.rollout.trial import Trial, TrialState
+from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext

@@ -5,7 +5,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.rollout.trial import Trial, TrialState
+from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_rows import read_trial, trial_row

@@ -11,8 +11,8 @@ from typing import Final
 import structlog
 
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
-from understudy.skills.bundle import Bundle
-from understudy.skills.folder import read_folder
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.folder import read_folder
 from understudy.storage import bundle_folders as folders
 from understudy.storage.files import opened
 from understudy.storage.skill_bundle_places import unfinished_in

@@ -17,9 +17,9 @@ from typing import Protocol
 import structlog
 
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.folder import read_folder
 from understudy.skills.caller_errors import number_taken, trash_missing
-from understudy.skills.folder import read_folder
 from understudy.skills.ports import BundlePlace, Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from understudy.core.errors import Invalid, LimitExceeded
-from understudy.skills.folder import read_open_folder
+from understudy.skills.bundles.folder import read_open_folder
 from understudy.skills.ports import BundlePlace, Places
 from understudy.storage import bundle_folders as folders
 from understudy.storage.skill_bundle_places import (

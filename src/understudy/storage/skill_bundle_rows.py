@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.caller_errors import damaged, number_taken, trash_missing
 from understudy.skills.ports import Places, Settled
 from understudy.skills.slug import check_slug

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.storage import bundle_folders as folders
 from understudy.storage.skill_bundle_places import STAGED, inside
 

@@ -7,7 +7,7 @@ import typer
 
 from understudy.cli.skill_options import acknowledged
 from understudy.cli.skill_paths import archive_of
-from understudy.skills.archive import MAX_ARCHIVE_BYTES, read_archive
+from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 
 CLEAN = "---\nname: Weather\ndescription: Tells the weather.\n---\nLook out.\n"
 

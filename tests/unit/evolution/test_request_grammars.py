@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.effort import takes_under
-from understudy.evolution import answers, named_requests, requests
+from understudy.evolution import answers
+from understudy.evolution.asking import named_requests, requests
+from understudy.evolution.asking.grammar import Grammar
 from understudy.evolution.reading import plain, word_line
-from understudy.evolution.request_grammar import Grammar
 from understudy.evolution.wording import reads_as
 
 DELETING = named_requests._grammars(named_requests.DELETING, ("short-lived",))

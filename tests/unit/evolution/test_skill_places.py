@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from understudy.evolution.skill_places import SkillPlaces
-from understudy.skills.local_roots import WORKSPACE_ROOTS, Root, RootScope, roots_for
+from understudy.skills.local.roots import WORKSPACE_ROOTS, Root, RootScope, roots_for
 
 SPELLINGS = {
     "as it is": "skills/want/SKILL.md",

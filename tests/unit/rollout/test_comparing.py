@@ -5,8 +5,8 @@ import pytest
 from tests.support.rollout_records import make_definition
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Definition
+from understudy.skills.bundles.manifest import parse
 from understudy.skills.diff import compare
-from understudy.skills.manifest import parse
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext, settings_of
 
 FULL = RuntimeSettings(

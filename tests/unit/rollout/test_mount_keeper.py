@@ -19,11 +19,11 @@ from understudy.rollout.ports import Mark
 from understudy.rollout.repair import TOGETHER, Repair
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.local_roots import RootScope
-from understudy.skills.local_skill import LocalSkill
-from understudy.skills.manifest import Manifest
+from understudy.skills.local.roots import RootScope
+from understudy.skills.local.skill import LocalSkill
 from understudy.skills.runtime_settings import RuntimeSettings
 
 WORKSPACE = Path("/workspace")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.core.line_diff import Effort, changes
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.diff import MAX_DIFF_CHARS, FileChange, FileDiff, compare
 
 

@@ -13,7 +13,7 @@ from understudy.core.errors import Invalid, Unavailable, Unsafe
 from understudy.guard.rule import Category, Finding
 from understudy.guard.scan import MAX_FINDINGS as GUARD_FINDINGS
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.caller_errors import MAX_FINDINGS
 from understudy.skills.guarding import AT_ONCE, REMEMBERED, ContentGuard
 

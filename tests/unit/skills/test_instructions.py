@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from understudy.skills.access import Reason
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import read
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.instructions import file_text, rendered
-from understudy.skills.manifest import read
 from understudy.skills.model import SkillOrigin
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
 from understudy.tools.base import ToolError

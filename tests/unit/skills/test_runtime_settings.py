@@ -3,7 +3,7 @@
 import pytest
 
 from understudy.core.errors import Invalid
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.runtime_settings import (
     RUNTIME_FILE,
     RuntimeSettings,

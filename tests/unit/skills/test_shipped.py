@@ -7,12 +7,12 @@ import pytest
 import skills_ref
 
 from tests.support.skill_texts import companions
-from understudy.skills.bundle import Bundle
-from understudy.skills.dependencies import find_requirements
-from understudy.skills.manifest import Manifest, read
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import Manifest, read
+from understudy.skills.bundles.standard import export
+from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.scanning import scan_skill
 from understudy.skills.shipped import FOLDER, shipped_skills
-from understudy.skills.standard import export
 
 SHIPPED = shipped_skills()
 

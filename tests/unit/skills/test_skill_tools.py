@@ -10,11 +10,11 @@ from understudy.agents.model import AgentType
 from understudy.agents.switches import hidden_tools
 from understudy.core.tokens import estimate_tokens
 from understudy.permissions.model import Decision
-from understudy.skills.fork_tools import ForkTools, tools_for, tools_for_promoted
-from understudy.skills.manage_tool import SkillManage, SkillManageParameters
-from understudy.skills.publish_tool import PublishSkill
 from understudy.skills.runtime_settings import RuntimeSettings
-from understudy.skills.tool_changes import CHANGE_TIMEOUT_S
+from understudy.skills.tools.changes import CHANGE_TIMEOUT_S
+from understudy.skills.tools.fork_tools import ForkTools, tools_for, tools_for_promoted
+from understudy.skills.tools.manage import SkillManage, SkillManageParameters
+from understudy.skills.tools.publish import PublishSkill
 from understudy.tools.base import Effect, ToolError
 from understudy.tools.registry import ToolRegistry
 

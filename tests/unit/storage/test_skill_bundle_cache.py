@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from understudy.core.errors import Unavailable
-from understudy.skills.bundle import Bundle
+from understudy.skills.bundles.bundle import Bundle
 from understudy.storage.skill_bundle_cache import BundleCache
 
 

@@ -13,7 +13,7 @@ from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.rollout_bodies import trial_wish
 from understudy.api.routes.rollouts import ONE, SkillName
 from understudy.api.views.rollout_trials import trial_in_list, trial_view
-from understudy.rollout.trial import Trial, TrialState
+from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.wire.base import Items
 from understudy.wire.rollout_requests import StartTrial
 from understudy.wire.rollouts import TrialView

@@ -18,8 +18,8 @@ from understudy.api.views.skills import (
     trashed_view,
     viewed_by,
 )
-from understudy.skills.archive import read_archive
 from understudy.skills.author import Author
+from understudy.skills.bundles.archive import read_archive
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.skills.updating import Changes

@@ -15,8 +15,8 @@ from understudy.rollout.model import Definition, Evidence, LifecycleEvent, Rollo
 from understudy.rollout.service import Counted, Detail
 from understudy.rollout.stages import Stage
 from understudy.rollout.uses import Uses
+from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.diff import BundleDiff
-from understudy.skills.limits import MANIFEST
 from understudy.wire import rollouts as wire
 from understudy.wire.skills import SkillFileDiff, SkillRuntime
 

@@ -2,8 +2,8 @@
 
 from dataclasses import asdict
 
-from understudy.skills.dependency_service import Installed, InstalledOne, Rescan
-from understudy.skills.runtimes import Runtimes
+from understudy.skills.dependencies.runtimes import Runtimes
+from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
 from understudy.wire.skill_dependencies import (
     InstalledOneView,
     InstalledView,

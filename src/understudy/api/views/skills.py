@@ -11,10 +11,11 @@ from starlette.responses import Response
 from understudy.api.views.assets import RAW_HEADERS
 from understudy.core.principal import Principal
 from understudy.skills.authority import actions_of
+from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.dependencies.next_steps import next_steps
 from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff
-from understudy.skills.limits import MANIFEST
 from understudy.skills.model import (
     KEPT,
     AgentGrant,
@@ -24,7 +25,6 @@ from understudy.skills.model import (
     TrashedSkill,
     UserGrant,
 )
-from understudy.skills.next_steps import next_steps
 from understudy.skills.ports import BundleFile
 from understudy.skills.writing import Kept
 from understudy.wire import skills as wire

@@ -4,9 +4,9 @@ import sqlalchemy as sa
 
 from understudy.rollout.model import EventName, EvidenceKind, Proof
 from understudy.rollout.outcome import Outcome
-from understudy.rollout.replay_report import JudgedBy
+from understudy.rollout.replay.report import JudgedBy
 from understudy.rollout.stages import Stage
-from understudy.rollout.trial import TrialState
+from understudy.rollout.trials.trial import TrialState
 from understudy.storage.columns import Json, Ms, RowNumber, Sorted
 from understudy.storage.schema.metadata import metadata, one_of, some_of
 

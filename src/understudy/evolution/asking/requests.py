@@ -1,0 +1,133 @@
+"""Messages in which a user asks for a skill in their own words, in any language that we speak."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+from understudy.evolution.asking.chinese import CHINESE
+from understudy.evolution.asking.english import ENGLISH
+from understudy.evolution.asking.grammar import JOINT, Grammar
+from understudy.evolution.asking.places import beginnings, endings, places_before
+from understudy.evolution.asking.vietnamese import VIETNAMESE
+from understudy.evolution.doubts import leaves_doubt
+from understudy.evolution.own_prose import Sentence, sentences_of
+from understudy.evolution.reading import plain, word_line
+from understudy.learnings.wording import HAN_AND_KANA
+
+GRAMMARS: Final = (ENGLISH, VIETNAMESE, CHINESE)
+MAX_SENTENCE_CHARS: Final = 400
+
+_IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
+# The dot of a file's name, which ends no clause.
+_FILE_DOT: Final = re.compile(
+    r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"
+)
+# With hyphens, or so few words in marks that they were left where they stood.
+_NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
+
+
+def asks_for_skill(text: str) -> bool:
+    """Whether the writer asks that a skill be made now; what leaves a doubt does not."""
+    return asks_for(text, GRAMMARS)
+
+
+def asks_for(text: str, grammars: Sequence[Grammar]) -> bool:
+    """Whether the writer asks now for what these grammars put into words."""
+    # Nearly every message speaks of something else: that is told at once.
+    shown = plain(text)
+    spoken = [grammar for grammar in grammars if grammar.names_it(shown)]
+    if not spoken:
+        return False
+    said = [Sentence(plain(each.text), each.is_own) for each in sentences_of(text)]
+    for index, sentence in enumerate(said):
+        for grammar in spoken:
+            if sentence.is_own and _asks(grammar, sentence.text):
+                return _is_beyond_doubt(grammar, said[:index], said[index + 1 :])
+    return False
+
+
+def _is_beyond_doubt(
+    grammar: Grammar, before: Sequence[Sentence], after: Sequence[Sentence]
+) -> bool:
+    """Whether what else a message says leaves its wish as it is."""
+    if any(leaves_doubt(sentence.text) for sentence in (*before, *after)):
+        return False
+    own = (later.text for later in after if later.is_own)
+    return not any(grammar.cancels.match(_line(grammar, later)) for later in own)
+
+
+def _asks(grammar: Grammar, sentence: str) -> bool:
+    if len(sentence) > MAX_SENTENCE_CHARS or not grammar.names_it(sentence):
+        return False
+    # A name is one word, unless its words are those of the wish: `a well-tried skill`.
+    named = _FILE_DOT.sub(JOINT, _NAMES.sub(_as_one, sentence))
+    lines = dict.fromkeys((_line(grammar, named), _line(grammar, sentence)))
+    return any(_asks_in(grammar, line, is_question="?" in sentence) for line in lines)
+
+
+def _asks_in(grammar: Grammar, line: str, *, is_question: bool) -> bool:
+    softly = next(places_before(line, grammar, len(line), grammar.soft_questions), None)
+    only_asks = next(places_before(line, grammar, len(line), grammar.particles), None)
+    end = next(place for place in (softly, only_asks, len(line)) if place is not None)
+    asks = is_question or only_asks is not None
+    found = _first_in(grammar, line, end, is_question=asks)
+    if found is None or _is_vetoed(grammar, found):
+        return False
+    is_polite_question = bool(found["modal"] or softly is not None)
+    if asks or is_polite_question:
+        # "Could you …?" asks for it when it is about something at hand, and else whether one can.
+        return is_polite_question and grammar.definite.search(line, found.start("ask")) is not None
+    return True
+
+
+def _first_in(grammar: Grammar, line: str, end: int, *, is_question: bool) -> re.Match[str] | None:
+    """What is asked between leads and polite words; as few words as may be.
+
+    In a question a word that may be a lead or a modal verb is the verb: `可以`.
+    """
+    pattern = _pattern(grammar)
+    places = product(beginnings(line, grammar), endings(line, grammar, end))
+    tried = (pattern.fullmatch(line, start, stop) for start, stop in places if start < stop)
+    found = (each for each in tried if each is not None)
+    first = next(found, None)
+    if first is None or first["modal"] or not is_question:
+        return first
+    return next((each for each in found if each["modal"]), first)
+
+
+def _is_vetoed(grammar: Grammar, found: re.Match[str]) -> bool:
+    task, tail = (found["task"] or "").replace(JOINT, " "), found["tail"] or ""
+    # What is done first is no text either: who knows whose wish would stand in it.
+    if leaves_doubt(task) or grammar.vetoes.search(task):
+        return True
+    ask, rest = (grammar.describes.sub(" ", part) for part in (found["ask"], tail))
+    return grammar.vetoes.search(ask + rest.replace(JOINT, " ")) is not None
+
+
+def _as_one(name: re.Match[str]) -> str:
+    return JOINT.join(re.split(r"[-_ ]", name[0])) + JOINT
+
+
+def _line(grammar: Grammar, sentence: str) -> str:
+    line = word_line(sentence)
+    return line if grammar.blank else _IN_ONE.sub("", line)
+
+
+# More than the languages need: some grammars name what they are about.
+@lru_cache(maxsize=64)
+def _pattern(grammar: Grammar) -> re.Pattern[str]:
+    """Perhaps a modal verb and what is to be done first, then what is asked, and what it is about."""
+    blank = grammar.blank
+    return re.compile(
+        f"(?:(?P<modal>{_any(grammar.modals)}){blank})?"
+        f"(?:(?P<task>{_any(grammar.tasks)}){blank})?"
+        f"(?P<ask>{_any(grammar.asks)})"
+        f"(?P<tail>(?:{blank},)?{blank}(?:{_any(grammar.connectors)})(?:{blank}.*)?)?"
+    )
+
+
+def _any(choices: Sequence[str]) -> str:
+    # Of nothing there is none: an empty choice would be one that always fits.
+    return "|".join(choices) or r"(?!)"

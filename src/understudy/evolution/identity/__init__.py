@@ -1,0 +1,1 @@
+"""Which texts would say who an agent is, where only its tone may be spoken of."""

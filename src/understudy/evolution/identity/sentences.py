@@ -1,0 +1,255 @@
+"""Finds sentences that say who an agent is, in the languages that we speak."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.evolution.identity.labels import Kind
+from understudy.evolution.identity.tones import is_manner, name_in
+
+# So much of a line may belong to a sentence that goes on below it.
+MAX_BEFORE_CHARS: Final = 60
+MAX_VALUE_CHARS: Final = 200
+
+_REST: Final = r"(?P<value>[^.;!?\n\u3002\uff01\uff1b]{1,200})"
+# Up to the next comma: what follows may be something else.
+_PART: Final = r"(?P<value>[^.,;!?\n\u3002\uff0c\u3001\uff01\uff1b]{1,200})"
+# The same, and what the sentence goes on with.
+_PART_OF: Final = rf"{_PART}(?=(?P<more>[^.;!?\n\u3002\uff01\uff1b]{{0,200}}))"
+# The same, with what follows where it has another name.
+_NAMED: Final = r"(?P<value>[^.,;!?\n]{1,100}(?:,[^.;!?\n]{0,100}(?-i:[A-Z])[^.;!?\n]{0,100})?)"
+_OURS: Final = (
+    r"\b(?:(?:your|my|its|our)(?: (?:new|full|real|core|main|sole|first|true|only|primary|official))*"
+    r"|(?:the|this|your|our|my) (?:agent|bot|assistant|ai|model)(?:'?s)?(?: (?:new|full|real|core|main|true))*)"
+)
+_IS: Final = r"(?: is| will be| shall be| should be| becomes|'s)(?: now)?"
+_BE: Final = (
+    r"\b(?:you are|you're|i am|i'm|we are|we're|(?:the|this) (?:agent|bot|assistant) is)"
+    r"(?:,? (?:now|really|actually|henceforth|simply|just|still|today|also|always|truly|from now on),?){0,3}"
+    r"(?: ?[:=\u2013\u2014-])?"
+)
+_LA: Final = r"\b(?:bạn|tôi|mình|em|ban|toi|minh)(?: (?:bây giờ|hiện|nay|chính|giờ|thật ra))? l[àa]"
+_SHI: Final = (
+    r"[你我您](?:现在|現在|以后|以後|就|其实|其實|从今以后|永远|永遠)*"
+    r"(?:是|乃是)(?!否|不是|在|为了|為了|因|说|說|指|用|怎|什|如)"
+)
+_SOMEBODY_ZH: Final = "他|她|它|用户|用戶|客户|客戶|对方|對方|大家|别人|別人|人|停|好"
+# Nouns that say how somebody is.
+_MANNERS: Final = frozenset(
+    [
+        "bit",
+        "little",
+        "lot",
+        "touch",
+        "tad",
+        "kind",
+        "sort",
+        "type",
+        "one",
+        "calm",
+        "voice",
+        "listener",
+        "helper",
+        "friend",
+        "companion",
+        "presence",
+        "fan",
+        "person",
+        "guest",
+        "partner",
+        "speaker",
+        "pleasure",
+        "delight",
+        "way",
+        "same",
+        "first",
+        "last",
+        "opposite",
+        "best",
+        "board",
+        "team",
+    ]
+)
+_PHRASE_ENDS: Final = re.compile(
+    r"[,.:]| (?:of|who|that|which|with|in|for|and|to|at|on|when|but|as|or)\b"
+)
+# Those of them that may have a task.
+_TASKED: Final = re.compile(
+    r"\b(?:helper|friend|companion|partner|listener|speaker|person|guest)s?"
+    r" (?:who|that|which|(?:for|to)(?! (?:all|people|users?|every\w*|any\w*|the user)\b))\b"
+)
+_ROLE_VI: Final = re.compile(
+    r"(?:một|1|mot) (?!người|chút|phần|nguoi)|(?:vị |viên )?(?:trợ lý|luật sư|bác sĩ|nhân viên|chuyên gia|giám đốc"
+    r"|kỹ sư|giáo viên|quản lý|tư vấn|cố vấn|đại diện|sếp|chủ tịch)",
+    re.IGNORECASE,
+)
+_ROLE_ZH: Final = re.compile(
+    r"(?:一?[个個名位])|.*(?:师|師|员|員|家|官|者|长|長|客服|助手|助理|经理|經理|顾问|顧問|医生|醫生|老板|老闆)$"
+)
+_MANNER_ZH: Final = re.compile(r".*(?:的|的人|的时候|的時候|地|得)$|(?:很|非常|最|更)")
+_ARTICLE: Final = re.compile(r"(?:a|an|the|một)\s+|一?[个個名位]\s*", re.IGNORECASE)
+_APPOSITION: Final = re.compile(r",\s*(?:a|an|the)\s+", re.IGNORECASE)
+# How a line ends on which such a sentence has only begun.
+_UNFINISHED: Final = re.compile(
+    r"(?:\b(?:your|my|its|our|the|this|agent|agents|bot|assistant|new|full|real|name|role|job|title|purpose|mission"
+    r"|is|will|be|shall|now|you|i|we|are|am|a|an|as|by|to|at|on|me|us|call|yourself|called|named|really|just|from"
+    r"|bạn|tôi|mình|tên|là|của|một)|'(?:s|re|m)|[你我您叫是称稱为為的字])$",
+    re.IGNORECASE,
+)
+_QUOTES: Final = "\"'\u201c\u2018\u00ab\u300c"
+
+
+def _is_name(value: str) -> bool:
+    """Whether it looks like a name: with a capital, in quotes, or in a script that has no capitals."""
+    first = value[:1]
+    return (first.isalpha() and not first.islower()) or first in _QUOTES
+
+
+def _is_role(value: str) -> bool:
+    plain = value.casefold()
+    said = _PHRASE_ENDS.split(plain, maxsplit=1)[0].split()
+    if _TASKED.search(plain) is not None:
+        return True
+    return (
+        bool(said)
+        and said[-1] not in _MANNERS
+        and said[0] not in {"bit", "little", "lot", "touch", "tad"}
+    )
+
+
+def _is_reached(value: str) -> bool:
+    return (
+        any(sign.isdigit() or sign in "@/" for sign in value)
+        or re.search(r"\w\.\w", value) is not None
+    )
+
+
+def _is_vietnamese_role(value: str) -> bool:
+    return _ROLE_VI.match(value) is not None
+
+
+def _is_chinese_name(value: str) -> bool:
+    return _MANNER_ZH.match(value) is None and not _is_chinese_role(value)
+
+
+def _is_chinese_role(value: str) -> bool:
+    return _MANNER_ZH.match(value) is None and _ROLE_ZH.match(value) is not None
+
+
+def _is_anything(value: str) -> bool:
+    return bool(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A way to say what an agent is, and when what it says is such a thing."""
+
+    kind: Kind
+    pattern: re.Pattern[str]
+    counts: Callable[[str], bool]
+
+
+def _saying(kind: Kind, pattern: str, counts: Callable[[str], bool] = _is_anything) -> Saying:
+    return Saying(kind, re.compile(pattern, re.IGNORECASE), counts)
+
+
+# By the language, and a sign without which there is none of them.
+SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
+    "en": (
+        re.compile(
+            r"\b(?:name|yourself|(?:re)?named|called|calls?|go by|goes by|known?|become|sign|speak|answers?|respond|reply"
+            r"|act|pose|appear|serve|work|role|job|title|position|profession|purpose|mission|mandate|exist|made|built"
+            r"|created|reach|contact|text|phone|message|email|write"
+            r"|you are|you're|i am|i'm|we are|we're|agent is|bot is|assistant is)\b",
+            re.IGNORECASE,
+        ),
+        (
+            _saying(Kind.NAME, rf"{_OURS} (?:nick)?name{_IS} {_REST}"),
+            _saying(Kind.NAME, rf"(?:^\W*|[.;!?] )(?:(?:the|new|real|full) )*name(?: of (?:the|this) (?:agent|bot|assistant))?{_IS} {_REST}", _is_name),
+            _saying(Kind.NAME, rf"(?P<value>[^.,;:!?]{{1,60}}?) is {_OURS} name\b"),
+            _saying(Kind.NAME, rf"\b(?:call|name|rename) yourself(?: to| as)? {_REST}"),
+            _saying(Kind.NAME, rf"\b(?:introduce|present) yourself as {_REST}"),
+            _saying(Kind.NAME, rf"\b(?:you|i|it)(?: are|'re| were| am|'m| is| was| have been| has been)(?: now)? (?:re)?(?:called|named)(?: to| as)? {_REST}"),
+            _saying(Kind.NAME, rf"\b(?:calls? (?:me|you)|goe?s? by|known? (?:you )?as|answers? to|become) {_REST}", _is_name),
+            _saying(Kind.NAME, rf"\b(?:sign(?: off)?|speak|answer|respond|reply|write|act|pose|appear) as {_REST}", _is_name),
+            _saying(Kind.NAME, rf"{_BE} {_NAMED}", _is_name),
+            _saying(Kind.ROLE, rf"{_BE} (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(Kind.ROLE, rf"{_BE} [^.,;!?\n]{{1,80}}, (?:a|an|the) {_PART_OF}", _is_role),
+            # Behind a name, which has a capital.
+            _saying(Kind.ROLE, rf"{_BE} (?-i:[A-Z])[^.,;!?\n]{{0,80}}?(?:,? and| ?[\u2013\u2014-]) (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(Kind.ROLE, rf"\b(?:act|serve|work) as (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(Kind.ROLE, rf"{_OURS} (?:role|job|(?:job )?title|position|profession){_IS} {_REST}"),
+            _saying(Kind.PURPOSE, rf"{_OURS} (?:purpose|mission|mandate){_IS} {_REST}"),
+            _saying(Kind.PURPOSE, rf"\b(?:you|i) (?:exist|were (?:made|built|created)|was (?:made|built|created)) to {_REST}"),
+            _saying(
+                Kind.CONTACT,
+                r"\b(?:reach|contact|call|text|phone|message|email|write to) (?:me|us)(?: at| on| via| under)? (?P<value>[^\s,;!?]{1,200})",
+                _is_reached,
+            ),
+        ),
+    ),
+    "vi": (
+        re.compile(r"\b(?:tên|là|xưng|vai trò|mục đích|sứ mệnh|nhiệm vụ|la)\b", re.IGNORECASE),
+        (
+            _saying(Kind.NAME, rf"\b(?:tên (?:mới |thật )?(?:của )?(?:bạn|tôi|mình) là|(?:bạn|tôi|mình) tên(?: là)?) {_REST}"),
+            _saying(Kind.NAME, rf"\b(?:gọi (?:tôi|mình|bạn) là|(?:tự )?xưng (?:tên )?là) {_REST}", _is_name),
+            _saying(Kind.NAME, rf"{_LA} {_REST}", _is_name),
+            _saying(Kind.ROLE, rf"{_LA} {_PART_OF}", _is_vietnamese_role),
+            _saying(Kind.ROLE, rf"\bvai trò (?:của )?(?:bạn|tôi|mình) là {_REST}"),
+            _saying(Kind.PURPOSE, rf"\b(?:mục đích|sứ mệnh|nhiệm vụ) (?:của )?(?:bạn|tôi|mình) là {_REST}"),
+        ),
+    ),
+    "zh": (
+        re.compile("[你我您叫称稱]"),
+        (
+            _saying(Kind.NAME, rf"[你我您]的?(?:新|真)?(?:名字|姓名)(?:是|叫做?){_REST}"),
+            _saying(Kind.NAME, rf"[你我您](?:现在|現在|以后|以後|就)*叫做?(?!{_SOMEBODY_ZH}){_REST}"),
+            _saying(Kind.NAME, r"(?P<value>[^.,;:!?\u3002\uff0c]{1,20}?)(?:就)?是[你我您]的?(?:新)?(?:名字|姓名)"),
+            _saying(Kind.NAME, rf"(?:叫我|称我为|稱我為|自称|自稱|称自己为|稱自己為|叫自己){_REST}"),
+            _saying(Kind.NAME, rf"{_SHI}{_PART_OF}", _is_chinese_name),
+            _saying(Kind.ROLE, rf"{_SHI}{_PART_OF}", _is_chinese_role),
+            _saying(Kind.ROLE, rf"[你我您]的?(?:角色|职位|職位|职务|職務|工作)是{_REST}"),
+            _saying(Kind.PURPOSE, rf"[你我您]的?(?:目的|使命|宗旨|任务|任務|职责|職責)是{_REST}"),
+        ),
+    ),
+}  # fmt: skip
+
+
+def said_in(line: str) -> Iterator[tuple[Kind, str]]:
+    """What the sentences of a line say that an agent is; its case must be as it was written."""
+    return ((kind, value) for kind, value, _ in _found_in(line))
+
+
+def said_over(line: str, following: str) -> tuple[tuple[Kind, str], ...]:
+    """What a sentence says that begins at the end of a line and ends on the next."""
+    before = line[-MAX_BEFORE_CHARS:].rstrip()
+    if _UNFINISHED.search(before) is None:
+        return ()
+    found = _found_in(f"{before} {following[:MAX_VALUE_CHARS]}")
+    return tuple((kind, value) for kind, value, start in found if start >= len(before))
+
+
+def _found_in(line: str) -> Iterator[tuple[Kind, str, int]]:
+    line = line.replace("\u2019", "'").replace("\u02bc", "'")
+    for sign, sayings in SAYINGS.values():
+        if sign.search(line) is None:
+            continue
+        for saying in sayings:
+            for found in saying.pattern.finditer(line):
+                value = found["value"].strip()
+                if saying.counts(value) and not _is_only_manner(found):
+                    yield saying.kind, _bare(saying.kind, value), found.start("value")
+
+
+def _is_only_manner(found: re.Match[str]) -> bool:
+    """Whether all of the sentence says how an agent is; what a task is may come last."""
+    more = found.groupdict().get("more")
+    return more is not None and is_manner(found["value"] + more)
+
+
+def _bare(kind: Kind, value: str) -> str:
+    """A role without its article; a name without the role behind it, which is found by itself."""
+    if kind is Kind.ROLE:
+        return _ARTICLE.sub("", value, count=1) if _ARTICLE.match(value) else value
+    return name_in(_APPOSITION.split(value, maxsplit=1)[0]) if kind is Kind.NAME else value

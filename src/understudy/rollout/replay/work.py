@@ -1,0 +1,196 @@
+"""Going on with replays: cases are judged when their runs have ended, and the next ones begun.
+
+Everything that is done stands in rows, so whoever looks next goes on where another stopped.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import structlog
+
+from understudy.core.bell import Bell
+from understudy.core.clock import Clock
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError
+from understudy.rollout.ports import RolloutUnit, RolloutUnits, as_rollout_unit
+from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.judge import JudgeRules, ReplayJudge
+from understudy.rollout.replay.measuring import EndedRun, Measuring, read_ended
+from understudy.rollout.replay.report import CaseReport, ReplayReport, report_json
+from understudy.rollout.replay.service import Replaying
+from understudy.rollout.trials.runs import is_of_trial
+from understudy.rollout.trials.trial import BATCH, Trial, TrialState
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import Run
+from understudy.runs.ports import RunUnit, require_run
+
+log = structlog.get_logger()
+
+TOPIC: Final = "replays"
+# Another daemon may have ended a run, or died before it went on.
+LOOK_S: Final = 15.0
+CHANGED: Final = "the definition changed, or was taken back, while the replay went on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayState:
+    """A replay as it is, with the case that is next."""
+
+    cases: tuple[ReplayCase, ...]
+    # Whether the rollout is still what the replay is about.
+    is_current: bool
+    # Of the case that is next: what it recorded, without the skill, and with it, if all have ended.
+    ended: tuple[EndedRun, EndedRun, EndedRun] | None
+    rules: JudgeRules
+
+    @property
+    def next(self) -> ReplayCase | None:
+        """The first case that is not judged."""
+        return next((case for case in self.cases if case.report is None), None)
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs that are under way for it."""
+        case = self.next
+        return () if case is None else tuple(filter(None, (case.without_run_id, case.with_run_id)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayWorker:
+    """Brings replays to their end; any daemon may run one."""
+
+    units: RolloutUnits
+    clock: Clock
+    replaying: Replaying
+    judge: ReplayJudge
+    # What the policy says of the judge.
+    rules_of: Callable[[RolloutUnit], JudgeRules]
+    bell: Bell
+
+    async def run(self) -> None:
+        """Go on with all of them, for ever."""
+        while True:
+            seen = {TOPIC: self.bell.count(TOPIC)}
+            await self.work()
+            await self.bell.wait(seen, timeout_s=LOOK_S)
+
+    async def work(self) -> None:
+        """Do for each replay what can be done now."""
+        for trial in await asyncio.to_thread(self._pending):
+            await self._go_on(trial)
+
+    async def _go_on(self, trial: Trial) -> None:
+        try:
+            while await self._step(trial):
+                pass
+        except DatabaseUnavailable:
+            raise
+        except UnderstudyError as problem:
+            # What the replay needs is gone or damaged; it must not be pending for ever.
+            log.warning("replay.failed", trial_id=trial.trial_id, code=problem.code)
+            await asyncio.to_thread(self._settle, trial, problem.detail, None)
+        except Exception:
+            # The next look tries again.
+            log.exception("replay.crashed", trial_id=trial.trial_id)
+
+    async def _step(self, trial: Trial) -> bool:
+        """Do one thing; tells whether there may be more to do."""
+        now = await asyncio.to_thread(self._look, trial.trial_id)
+        if now is None:
+            return False
+        if not now.is_current:
+            await asyncio.to_thread(self.replaying.runs.stop, now.run_ids)
+            return await asyncio.to_thread(self._settle, trial, CHANGED, None)
+        case = now.next
+        if case is None:
+            report = ReplayReport(cases=tuple(it.report for it in now.cases if it.report))
+            return await asyncio.to_thread(self._settle, trial, report.failed_because, report)
+        if not case.is_begun:
+            await asyncio.to_thread(self.replaying.open, trial, case)
+            return True
+        if now.ended is None:
+            return False
+        judged = await self._judged(case, now.ended, now.rules)
+        await asyncio.to_thread(self._keep, case, judged)
+        return True
+
+    def _pending(self) -> list[Trial]:
+        with self.units.read() as unit:
+            return [it for it in unit.rollout_trials.pending(limit=BATCH) if it.cases]
+
+    def _look(self, trial_id: str) -> ReplayState | None:
+        with self.units.read() as unit:
+            trial = unit.rollout_trials.get(trial_id)
+            if trial is None or trial.state is not TrialState.PENDING:
+                return None
+            state = ReplayState(
+                cases=unit.replay_cases.of_trial(trial_id),
+                is_current=trial.is_about(unit.rollouts.get(trial.skill_name)),
+                ended=None,
+                rules=self.rules_of(unit),
+            )
+            case = state.next
+            return state if case is None else replace(state, ended=_ended(unit, case))
+
+    async def _judged(
+        self, case: ReplayCase, ended: tuple[EndedRun, EndedRun, EndedRun], rules: JudgeRules
+    ) -> CaseReport:
+        recorded, without_skill, with_skill = ended
+        measuring = Measuring(
+            task=recorded.run.input.text, marker=case.marker, judge=self.judge, rules=rules
+        )
+        return CaseReport(
+            recorded=await measuring.fared(recorded),
+            without_skill=await measuring.fared(without_skill),
+            with_skill=await measuring.fared(with_skill),
+        )
+
+    def _keep(self, case: ReplayCase, report: CaseReport) -> None:
+        with self.units.write() as unit:
+            trial = unit.rollout_trials.get(case.trial_id, lock=True)
+            if trial is not None and trial.state is TrialState.PENDING:
+                judged = replace(case, report=report, judged_at_ms=self.clock.now_ms())
+                unit.replay_cases.update(judged)
+
+    def _settle(self, trial: Trial, why: str | None, report: ReplayReport | None) -> bool:
+        """End a replay, unless somebody did; there is nothing more to do for it."""
+        settled = replace(
+            trial,
+            state=TrialState.PASSED if why is None else TrialState.FAILED,
+            reason=why,
+            report=None if report is None else report_json(report),
+            ended_at_ms=self.clock.now_ms(),
+        )
+        with self.units.write() as unit:
+            unit.rollout_trials.update(settled)
+        log.info("replay.settled", trial_id=trial.trial_id, state=str(settled.state))
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayNews:
+    """Wakes the worker when a run of a trial has ended, or a skill changed."""
+
+    bell: Bell
+
+    def changed(self) -> None:
+        """A skill changed: what is replayed of it may have to end."""
+        self.bell.ring(TOPIC)
+
+    def ended(self, unit: RunUnit, run: Run) -> None:
+        """Told in the transaction that ends a run."""
+        if is_of_trial(run):
+            as_rollout_unit(unit).afterwards(partial(self.bell.ring, TOPIC))
+
+
+def _ended(unit: RolloutUnit, case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:
+    """All runs of a case, once they are over."""
+    if case.without_run_id is None or case.with_run_id is None:
+        return None
+    run_ids = (case.recorded_run_id, case.without_run_id, case.with_run_id)
+    recorded, without, with_ = (require_run(unit, run_id) for run_id in run_ids)
+    if without.status not in TERMINAL or with_.status not in TERMINAL:
+        return None
+    return read_ended(unit, recorded), read_ended(unit, without), read_ended(unit, with_)

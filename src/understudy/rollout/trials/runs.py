@@ -1,0 +1,138 @@
+"""Runs that try something out: each in a session and a folder of its own."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+import structlog
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError
+from understudy.core.principal import DAEMON, Principal
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import RolloutUnit
+from understudy.rollout.trials import refusals
+from understudy.rollout.trials.rules import TRIAL_RULES
+from understudy.runs.intake import RunIntake
+from understudy.runs.model import TRIAL_SOURCE, InputItem, Run
+from understudy.runs.submission import Submission
+from understudy.sessions.creation import SIDECHAIN_CREDENTIALS, NewSession, open_session
+from understudy.sessions.model import Session
+from understudy.skills.tools.fork import Worktrees
+from understudy.skills.tools.fork_tools import ForkTools, tools_for_promoted
+from understudy.tools.base import ToolError
+
+log = structlog.get_logger()
+
+SOURCE_PLUGIN: Final = "rollout"
+# Whoever does without the skill has all tools that there are in a trial.
+WITHOUT: Final = ForkTools()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialInput:
+    """What a run is given, and whether it carries the skill out."""
+
+    items: tuple[InputItem, ...]
+    has_skill: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlace:
+    """Which trial a run is for, and the folder that it works in."""
+
+    trial_id: str
+    workdir: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRuns:
+    """Starts them."""
+
+    clock: Clock
+    intake: RunIntake
+    worktrees: Worktrees
+    # The tools there are; a skill may name those that it is to have.
+    tool_names: Callable[[], Sequence[str]]
+    # Stops a run for good.
+    cancel: Callable[[Principal, str], object]
+    # The commit that the workspace stands at, if it has one.
+    committed: Callable[[], str | None] = lambda: None
+
+    def claim(self, skill_name: str, name: str) -> str:
+        """A fresh folder for a run to come."""
+        try:
+            return self.worktrees.claim(skill_name, name)
+        except ToolError as problem:
+            raise refusals.no_worktree(problem.detail) from None
+
+    def start(
+        self,
+        unit: RolloutUnit,
+        principal: Principal,
+        rollout: Rollout,
+        given: TrialInput,
+        place: TrialPlace,
+    ) -> Run:
+        """A run in a new session, queued once the unit has committed."""
+        session = self._open(unit, principal, rollout, place, has_skill=given.has_skill)
+        run, _ = self.intake.take(unit, principal, session, _submission(rollout, given))
+        return run
+
+    def stop(self, run_ids: Iterable[str]) -> None:
+        """End runs that nobody waits for any more; never while a unit is open."""
+        for run_id in run_ids:
+            try:
+                self.cancel(DAEMON, run_id)
+            except DatabaseUnavailable:
+                raise
+            except UnderstudyError as problem:
+                # One that cannot be read stops nobody else.
+                log.warning("trial.not_stopped", run_id=run_id, code=problem.code)
+
+    def _open(
+        self,
+        unit: RolloutUnit,
+        principal: Principal,
+        rollout: Rollout,
+        place: TrialPlace,
+        *,
+        has_skill: bool,
+    ) -> Session:
+        settings, name = rollout.definition.runtime, rollout.skill_name
+        tools = WITHOUT
+        if has_skill:
+            tools = tools_for_promoted(settings, name, self.tool_names())
+        wanted = NewSession(
+            agent_id=settings.agent_profile,
+            # Whoever carries the skill out does not use it again, and whoever does without it is
+            # not offered it either, as a canary may be.
+            capability_scope={**tools.capabilities, "skill_deny": [name]},
+            credential_scope=tools.credentials or SIDECHAIN_CREDENTIALS.to_json(),
+            denied=(*TRIAL_RULES, *tools.denied),
+            workdir=place.workdir,
+            trial_id=place.trial_id,
+        )
+        # It has an id of its own, which nobody can have taken.
+        return cast("Session", open_session(unit, principal, wanted, now_ms=self.clock.now_ms()))
+
+
+def is_of_trial(run: Run) -> bool:
+    """Whether a run is part of a trial or replay, or of anything that one set going."""
+    return run.trial_id is not None
+
+
+def _submission(rollout: Rollout, given: TrialInput) -> Submission:
+    settings = rollout.definition.runtime
+    return Submission(
+        input_items=given.items,
+        source_plugin=SOURCE_PLUGIN,
+        source_kind=TRIAL_SOURCE,
+        actor_id=rollout.skill_name,
+        provider=settings.provider,
+        generation={} if settings.model is None else {"model": settings.model},
+        fallback_model=settings.fallback_model,
+        # Nobody waits for its output but the trial.
+        reply_targets=(),
+        skill_fingerprint=rollout.fingerprint if given.has_skill else None,
+    )

@@ -1,0 +1,246 @@
+"""Trials: the daemon itself executes a definition, and records what came of it as evidence."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+import structlog
+
+from understudy.core import audit
+from understudy.core.errors import DamagedRecord
+from understudy.core.ids import new_id
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.rollout.carrying_out import task_for
+from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.evidence import SPEAKING, Shown, shown_by
+from understudy.rollout.lookup import require_rollout
+from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
+from understudy.rollout.model import Rollout
+from understudy.rollout.ports import RolloutUnit, RolloutUnits, as_rollout_unit
+from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.service import Replaying
+from understudy.rollout.results import Execution, record_executed
+from understudy.rollout.trials import refusals
+from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns
+from understudy.rollout.trials.trial import BATCH, Trial, TrialState
+from understudy.rollout.trials.wish import (
+    KINDS,
+    TrialWish,
+    check_on_trial,
+    check_room,
+    checked,
+    kind_of,
+    lock_unchanged,
+)
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import InputItem, Run
+from understudy.runs.ports import RunUnit
+from understudy.skills.instructions import Params
+from understudy.tools.base import ToolError
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialService:
+    """Starts trials, and settles them when their runs have ended."""
+
+    units: RolloutUnits
+    maker: ChangeMaker
+    runs: TrialRuns
+    guard: Guard = NO_LITERALS
+
+    def begin(self, principal: Principal, skill_name: str, wish: TrialWish) -> Trial:
+        """Execute the current definition, once or on each case; answers at once."""
+        with self.units.read() as unit:
+            rollout = require_rollout(unit, skill_name)
+            before = "" if wish.marker or wish.cases else _marker_before(unit, rollout)
+        check_on_trial(rollout, wish)
+        wish = checked(wish, Markers(self.guard))
+        self._stop_moot(skill_name)
+        if wish.cases:
+            replaying = Replaying(units=self.units, clock=self.maker.clock, runs=self.runs)
+            return replaying.begin(principal, rollout, wish)
+        return self._begin(principal, rollout, wish, before)
+
+    def cases(self, trial: Trial) -> tuple[ReplayCase, ...]:
+        """How far the cases of a replay are; none for a plain trial."""
+        if not trial.cases:
+            return ()
+        with self.units.read() as unit:
+            return unit.replay_cases.of_trial(trial.trial_id)
+
+    def get(self, skill_name: str, trial_id: str) -> Trial:
+        """One trial of a skill, or `NotFound`."""
+        with self.units.read() as unit:
+            require_rollout(unit, skill_name)
+            trial = unit.rollout_trials.get(trial_id)
+        if trial is None or trial.skill_name != skill_name:
+            raise refusals.no_trial(skill_name, trial_id)
+        return trial
+
+    def page(self, skill_name: str, request: PageRequest) -> Page[Trial]:
+        """The trials of a skill, newest first."""
+        with self.units.read() as unit:
+            require_rollout(unit, skill_name)
+            return unit.rollout_trials.page(skill_name, request)
+
+    def ended(self, unit: RunUnit, run: Run) -> None:
+        """Have the trial of a run settled once the end of the run stands."""
+        if run.trial_id is None or run.skill_fingerprint is None:
+            return
+        own = as_rollout_unit(unit)
+        # Even one that cannot be read is no reason not to end.
+        with suppress(DamagedRecord):
+            if own.rollout_trials.of_run(run.run_id) is not None:
+                own.afterwards(partial(self._settle_now, run.run_id))
+
+    def catch_up(self) -> int:
+        """Settle what was left when a daemon ended between the two; how many were looked at."""
+        self._stop_moot()
+        with self.units.read() as unit:
+            waiting = unit.rollout_trials.pending(limit=BATCH)
+        runs = [trial.run_id for trial in waiting if trial.run_id and not trial.cases]
+        for run_id in runs:
+            self._settle_now(run_id)
+        return len(runs)
+
+    def stop_moot(self, skill_name: str) -> None:
+        """End the trials of a skill that changed under them, once that stands."""
+        try:
+            self._stop_moot(skill_name)
+        except Exception:
+            # The change stands all the same; the next look ends them.
+            log.exception("trial.not_stopped", skill_name=skill_name)
+
+    def _stop_moot(self, skill_name: str | None = None) -> None:
+        """End what goes on for a definition that is no longer the one that is tried."""
+        with self.units.read() as unit:
+            waiting = unit.rollout_trials.pending(limit=BATCH, skill_name=skill_name)
+            moot = [trial for trial in waiting if _is_moot(unit, trial)]
+        # Whoever goes on with replays ends these, and their runs.
+        self.runs.stop(trial.run_id for trial in moot if trial.run_id and not trial.cases)
+
+    def _settle_now(self, run_id: str) -> None:
+        try:
+            self._settle(run_id)
+        except Exception:
+            # The run has ended all the same; the next look settles it.
+            log.exception("trial.not_settled", run_id=run_id)
+
+    def _begin(self, principal: Principal, rollout: Rollout, wish: TrialWish, before: str) -> Trial:
+        trial = Trial(
+            trial_id=new_id("trl"),
+            skill_name=rollout.skill_name,
+            attempt=rollout.attempt,
+            fingerprint=rollout.fingerprint,
+            kind=kind_of(rollout, wish),
+            # Words that were missed are not got round by looking for none.
+            marker=wish.marker or before,
+            actor=principal.actor,
+            created_at_ms=self.maker.clock.now_ms(),
+        )
+        task = _task(rollout, wish.params)
+        Markers(self.guard).check_params(wish.params)
+        require_not_given(trial.marker, wish.params, EXPECTED if wish.marker else PARAMS)
+        workdir = self.runs.claim(trial.skill_name, trial.trial_id)
+        trial = replace(trial, workspace_digest=self.runs.committed())
+        try:
+            return self._start(principal, rollout, trial, task, workdir)
+        except BaseException:
+            self.runs.worktrees.release(workdir)
+            raise
+
+    def _start(
+        self, principal: Principal, seen: Rollout, trial: Trial, task: str, workdir: str
+    ) -> Trial:
+        given = TrialInput(items=(InputItem(type="text", text=task),))
+        place = TrialPlace(trial_id=trial.trial_id, workdir=workdir)
+        with self.units.write() as unit:
+            rollout = lock_unchanged(unit, seen)
+            check_room(unit, rollout)
+            run = self.runs.start(unit, principal, rollout, given, place)
+            begun = replace(trial, run_id=run.run_id, session_id=run.session_id)
+            unit.rollout_trials.add(begun)
+            entry = audit.done(
+                principal, "rollouts.trial", rollout.skill_name, at_ms=trial.created_at_ms
+            )
+            unit.audit.add(entry)
+            return begun
+
+    def _settle(self, run_id: str) -> None:
+        with self.units.write() as unit:
+            trial = unit.rollout_trials.of_run(run_id)
+            if trial is None or trial.cases or trial.state is not TrialState.PENDING:
+                return
+            run, shown = _outcome(unit, run_id, trial.marker)
+            if shown is None:
+                return
+            # The rollout first: whoever holds it may be looking at its trials.
+            rollout = unit.rollouts.get(trial.skill_name, lock=True)
+            changes = self.maker.within(unit, trial.actor)
+            uncounted = _uncounted_because(trial, rollout, run)
+            settled = replace(
+                trial,
+                state=TrialState.PASSED if shown.success else TrialState.FAILED,
+                reason=_reason(run, shown, uncounted),
+                ended_at_ms=changes.now_ms,
+            )
+            if unit.rollout_trials.update(settled) and uncounted is None and rollout and run:
+                execution = Execution(kind=trial.kind, run=run, success=shown.success, trial=trial)
+                record_executed(changes, rollout, execution)
+            log.info("trial.settled", trial_id=trial.trial_id, state=str(settled.state))
+
+
+def _task(rollout: Rollout, params: Params) -> str:
+    try:
+        return task_for(rollout, params)
+    except ToolError as problem:
+        raise refusals.bad_params(problem.detail) from None
+
+
+def _marker_before(unit: RolloutUnit, rollout: Rollout) -> str:
+    """What was expected of this very definition last; "" where nothing was."""
+    return unit.rollout_trials.newest_marker(rollout.skill_name, *rollout.tried)
+
+
+def _outcome(unit: RolloutUnit, run_id: str, marker: str) -> tuple[Run | None, Shown | None]:
+    """The run with what it shows; nothing as long as it goes on."""
+    try:
+        run = unit.runs.get(run_id)
+    except DamagedRecord:
+        run = None
+    if run is None:
+        return None, Shown(success=False, why=f"run {run_id} cannot be read")
+    if run.status not in TERMINAL:
+        return run, None
+    return run, shown_by(unit, run, marker)
+
+
+def _reason(run: Run | None, shown: Shown, uncounted: str | None) -> str | None:
+    """Why it failed, or counts for nothing; of one that was stopped, why nobody waited for it."""
+    is_stopped = run is not None and run.status not in SPEAKING
+    ways = (uncounted, shown.why) if is_stopped else (shown.why, uncounted)
+    return ways[0] or ways[1]
+
+
+def _is_moot(unit: RolloutUnit, trial: Trial) -> bool:
+    """Whether a trial can no longer count for anything."""
+    try:
+        return not trial.is_about(unit.rollouts.get(trial.skill_name))
+    except DamagedRecord:
+        # Nobody can tell; it may be mended.
+        return False
+
+
+def _uncounted_because(trial: Trial, rollout: Rollout | None, run: Run | None) -> str | None:
+    """Why what a trial showed is no evidence; None when it is."""
+    if rollout is None or rollout.tried != trial.tried:
+        return "not counted: the definition changed while the trial went on"
+    if trial.kind not in KINDS.get(rollout.status, ()):
+        return f"not counted: the rollout is {rollout.status} by now"
+    if run is None or run.status not in SPEAKING:
+        return "the run was stopped before it could show anything"
+    return None

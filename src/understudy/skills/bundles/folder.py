@@ -1,0 +1,143 @@
+"""A skill as a folder on disk, read without ever following a link."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from understudy.skills import content_errors
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_DEPTH, MAX_FILES
+from understudy.skills.bundles.paths import is_artifact
+
+_MAX_FOLDERS: Final = 2_000
+# Without blocking: what looks like a file may be a pipe by the time it is opened.
+_AS_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_AS_FOLDER: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def read_folder(path: Path) -> Bundle:
+    """The bundle in a folder; a link to SKILL.md is refused, other links and devices are left out.
+
+    A file that cannot be read fails the whole: nothing vanishes on the way.
+    """
+    return Bundle(files_in(path))
+
+
+def files_in(path: Path) -> dict[str, bytes]:
+    """The files of a folder by their paths within it, whether or not they make a skill."""
+    try:
+        top = os.open(path, _AS_FOLDER)
+    except OSError:
+        raise content_errors.no_manifest("this is not a folder that can be read") from None
+    try:
+        return dict(_Walk(top).files())
+    except OSError as error:
+        raise content_errors.bad_path(path.name, f"cannot be read ({error.strerror})") from None
+    finally:
+        os.close(top)
+
+
+def read_open_folder(top: int, name: str) -> tuple[Bundle, tuple[str, ...]]:
+    """The bundle in a folder that somebody else can write to, and the links and devices left out.
+
+    A file with another name elsewhere is refused, for it may be anybody's.
+    """
+    walk = _Walk(top, only_names=True)
+    try:
+        return Bundle(dict(walk.files())), tuple(walk.left_out)
+    except OSError as error:
+        raise content_errors.bad_path(name, f"cannot be read ({error.strerror})") from None
+
+
+def read_file(path: Path, *, limit: int) -> bytes | None:
+    """A regular file of at most `limit` bytes (one more shows that it is longer); None for a link."""
+    try:
+        opened = os.open(path, _AS_FILE)
+    except OSError:
+        return None
+    try:
+        return _content(opened, limit)
+    finally:
+        os.close(opened)
+
+
+def _content(opened: int, limit: int) -> bytes | None:
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        return None
+    with open(opened, "rb", closefd=False) as file:
+        return file.read(limit + 1)
+
+
+class _Walk:
+    """One walk through a folder, which ends when there is too much."""
+
+    def __init__(self, top: int, *, only_names: bool = False) -> None:
+        self._top = top
+        # Whether a file may have no other name than the one that it has here.
+        self._only_names = only_names
+        self.left_out: list[str] = []
+        self._left = MAX_BUNDLE_BYTES + MAX_BUNDLE_BYTES // 4
+        self._count = 0
+        self._folders = 0
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Paths and contents, one after another."""
+        yield from self._within(self._top, "", 0)
+
+    def _within(self, folder: int, prefix: str, depth: int) -> Iterator[tuple[str, bytes]]:
+        self._folders += 1
+        if depth > MAX_DEPTH or self._folders > _MAX_FOLDERS:
+            raise content_errors.bundle_too_large(
+                f"folders nested deeper than {MAX_DEPTH}, or more than {_MAX_FOLDERS} of them",
+                limit=MAX_DEPTH,
+            )
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+        for name in names:
+            if not is_artifact(name):
+                yield from self._entry(folder, name, prefix + name, depth)
+
+    def _entry(self, folder: int, name: str, path: str, depth: int) -> Iterator[tuple[str, bytes]]:
+        kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISDIR(kind):
+            inner = self._open(folder, name, path, _AS_FOLDER)
+            try:
+                yield from self._within(inner, path + "/", depth + 1)
+            finally:
+                os.close(inner)
+        elif stat.S_ISREG(kind):
+            yield path, self._read(folder, name, path)
+        elif path == MANIFEST:
+            raise content_errors.bad_path(path, "is a link or a device, not a file")
+        else:
+            self.left_out.append(path)
+
+    def _read(self, folder: int, name: str, path: str) -> bytes:
+        self._count += 1
+        if self._count > MAX_FILES:
+            raise content_errors.bundle_too_large(
+                f"more than {MAX_FILES} files in the folder", limit=MAX_FILES
+            )
+        opened = self._open(folder, name, path, _AS_FILE)
+        try:
+            if self._only_names and os.fstat(opened).st_nlink > 1:
+                raise content_errors.bad_path(path, "is a hard link: it has a name elsewhere too")
+            data = _content(opened, self._left)
+        finally:
+            os.close(opened)
+        if data is None:
+            raise content_errors.bad_path(path, "is not a file any more")
+        self._left -= len(data)
+        if self._left < 0:
+            raise content_errors.bundle_too_large(
+                f"the folder has more than {MAX_BUNDLE_BYTES} bytes", limit=MAX_BUNDLE_BYTES
+            )
+        return data
+
+    def _open(self, folder: int, name: str, path: str, flags: int) -> int:
+        try:
+            return os.open(name, flags, dir_fd=folder)
+        except OSError as error:
+            raise content_errors.bad_path(path, f"cannot be read ({error.strerror})") from None

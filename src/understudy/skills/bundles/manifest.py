@@ -1,0 +1,152 @@
+"""What a SKILL.md says of itself, and what it tells an agent to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from understudy.core.errors import UnderstudyError
+from understudy.core.text import BYTE_ORDER_MARK
+from understudy.skills import content_errors
+from understudy.skills.bundles.document import Value
+from understudy.skills.bundles.frontmatter import FrontMatter, read_front_matter
+from understudy.skills.bundles.paragraph import first_paragraph
+from understudy.skills.fields import (
+    FieldKind,
+    WrongValue,
+    as_text,
+    dependencies,
+    line,
+    pairs,
+    text,
+    tools,
+    words,
+)
+from understudy.skills.lifting import lift
+from understudy.skills.problems import Problem
+
+MAX_NAME_CHARS: Final = 200
+
+_VERSION: Final = FieldKind(attribute="version_label", read=line(100))
+_WHEN: Final = FieldKind(attribute="when_to_use", read=text)
+_TOOLS: Final = FieldKind(attribute="allowed_tools", read=tools)
+FIELDS: Final[Mapping[str, FieldKind]] = {
+    "name": FieldKind(attribute="name", read=line(MAX_NAME_CHARS)),
+    "description": FieldKind(attribute="description", read=text),
+    "slug": FieldKind(attribute="slug", read=line(MAX_NAME_CHARS)),
+    "tags": FieldKind(attribute="tags", read=words),
+    "version": _VERSION,
+    "author": FieldKind(attribute="author", read=line(500)),
+    "license": FieldKind(attribute="license", read=line(2000)),
+    "compatibility": FieldKind(attribute="compatibility", read=text),
+    "allowed-tools": _TOOLS,
+    "allowed_tools": _TOOLS,
+    "when-to-use": _WHEN,
+    "when_to_use": _WHEN,
+    "deps": FieldKind(attribute="deps", read=dependencies),
+    "exclude_deps": FieldKind(attribute="exclude_deps", read=dependencies),
+    "metadata": FieldKind(attribute="metadata", read=pairs),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The fields of a SKILL.md; one that is empty was not given."""
+
+    name: str = ""
+    description: str = ""
+    slug: str = ""
+    tags: tuple[str, ...] = ()
+    version_label: str = ""
+    author: str = ""
+    license: str = ""
+    compatibility: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    when_to_use: str = ""
+    # None: found by looking; given: these and no others.
+    deps: tuple[str, ...] | None = None
+    exclude_deps: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Value] = field(default_factory=dict)
+    # The fields as they were written, each as one text.
+    written: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A SKILL.md as far as it could be read."""
+
+    manifest: Manifest
+    body: str
+    problems: tuple[Problem, ...] = ()
+
+
+def read(content: str) -> Reading:
+    """Read a SKILL.md whatever it is; what is wrong is in `problems`."""
+    front = read_front_matter(content)
+    given = front.document.values
+    values, problems = _values(lift(given), front)
+    manifest = Manifest(
+        **values,
+        extra={key: value for key, value in given.items() if key not in FIELDS},
+        written={key: as_text(value) for key, value in given.items()},
+    )
+    unread = any(problem.fatal for problem in front.problems)
+    missing = () if manifest.description or unread else (_undescribed(front),)
+    return Reading(
+        manifest=manifest, body=front.body, problems=(*front.problems, *problems, *missing)
+    )
+
+
+def parse(content: str, *, pointer: str = "/content") -> Reading:
+    """Read a SKILL.md that can be kept; any other is `Invalid`, with every problem."""
+    if not content.removeprefix(BYTE_ORDER_MARK).strip():
+        raise content_errors.blank_manifest(pointer)
+    reading = read(content)
+    fatal = tuple(problem for problem in reading.problems if problem.fatal)
+    if fatal:
+        raise _refusal(fatal, pointer)
+    if not reading.manifest.name:
+        raise content_errors.no_name(pointer)
+    return reading
+
+
+def described(reading: Reading) -> str:
+    """The description, or else the first paragraph of prose in the body."""
+    return reading.manifest.description or first_paragraph(reading.body)
+
+
+def _refusal(fatal: tuple[Problem, ...], pointer: str) -> UnderstudyError:
+    errors = tuple(problem.at(pointer) for problem in fatal)
+    unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
+    return (
+        content_errors.bad_front_matter(errors)
+        if unreadable
+        else content_errors.bad_manifest(errors)
+    )
+
+
+def _values(given: Mapping[str, Value], front: FrontMatter) -> tuple[dict[str, Any], list[Problem]]:
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for key, value in given.items():
+        kind = FIELDS.get(key)
+        if kind is None:
+            continue
+        try:
+            found = kind.read(value)
+        except WrongValue as error:
+            detail = f"{key}: {error}"
+            problems.append(Problem(code="invalid_field", line=front.line(key), detail=detail))
+            continue
+        if found or key == "deps":
+            values[kind.attribute] = found
+    return values, problems
+
+
+def _undescribed(front: FrontMatter) -> Problem:
+    return Problem(
+        code="description_missing",
+        line=front.line("description"),
+        detail="no description: an agent cannot tell when to use this skill",
+        fatal=False,
+    )

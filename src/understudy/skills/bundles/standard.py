@@ -1,0 +1,134 @@
+"""Skills as the Agent Skills standard has them: six keys, everything of ours under `metadata`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from understudy.core.text import ELLIPSIS
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.manifest import Manifest, Reading, described, read
+from understudy.skills.fields import as_text
+from understudy.skills.lifting import PREFIX
+from understudy.skills.slug import check_slug
+
+MAX_DESCRIPTION_CHARS: Final = 1024
+MAX_COMPATIBILITY_CHARS: Final = 500
+# A value that means itself to every reader: no number, no yes or no, no punctuation of YAML.
+_PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,./()_-]*[A-Za-z0-9.)])?")
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_KEYWORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+# Three hyphens in a row end the front matter for some readers, wherever they stand.
+_HYPHENS: Final = "---"
+_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a skill is called and good for, which may be set beside its file."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+
+
+def export(
+    bundle: Bundle,
+    *,
+    slug: str,
+    facts: Mapping[str, str] | None = None,
+    words: Words | None = None,
+) -> dict[str, bytes]:
+    """The files of a bundle with a SKILL.md that every reader of the standard takes.
+
+    `facts` are what only the database knows, such as version, model or fingerprint. They can make
+    a SKILL.md longer than ours may be, so this is no bundle. `words` stand for those of the file.
+    """
+    text = export_text(bundle.manifest_text, slug=slug, facts=facts, words=words)
+    return {**bundle, MANIFEST: text.encode()}
+
+
+def export_text(
+    content: str,
+    *,
+    slug: str,
+    facts: Mapping[str, str] | None = None,
+    words: Words | None = None,
+) -> str:
+    """A SKILL.md with only the keys of the standard; its folder has to be named `slug`."""
+    reading = read(content)
+    described_as = described(reading) if words is None else words.description
+    manifest = _in_words(reading, words)
+    description = described_as or manifest.name or slug
+    fields: dict[str, str] = {
+        "name": check_slug(slug),
+        "description": _cut(description, MAX_DESCRIPTION_CHARS),
+        "license": manifest.license,
+        "compatibility": _cut(manifest.compatibility, MAX_COMPATIBILITY_CHARS),
+        "allowed-tools": " ".join(manifest.allowed_tools),
+    }
+    lines = [f"{key}: {scalar(value)}" for key, value in fields.items() if value]
+    metadata = _metadata(manifest, slug=slug, facts=facts or {})
+    if metadata:
+        lines.append("metadata:")
+        lines += [f"  {_key(key)}: {scalar(value)}" for key, value in metadata.items()]
+    return "\n".join(["---", *lines, "---", reading.body])
+
+
+def _in_words(reading: Reading, words: Words | None) -> Manifest:
+    manifest = reading.manifest
+    if words is None:
+        return manifest
+    # What the body says anyway, the front matter need not repeat.
+    is_told = words.description == described(reading)
+    description = manifest.description if is_told else words.description
+    return replace(manifest, name=words.name, description=description, tags=words.tags)
+
+
+def scalar(value: str) -> str:
+    """A text as YAML that every reader takes for this very text, on one line."""
+    if _PLAIN.fullmatch(value) and value.lower() not in _KEYWORDS and _HYPHENS not in value:
+        return value
+    quoted = "".join(_ESCAPES.get(char) or _escaped(char) for char in value)
+    return f'"{quoted.replace(_HYPHENS, "--" + chr(92) + "x2d")}"'
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\U{code:08x}"
+
+
+def _key(key: str) -> str:
+    return key if _PLAIN_KEY.fullmatch(key) and _HYPHENS not in key else scalar(key)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
+
+
+def _metadata(manifest: Manifest, *, slug: str, facts: Mapping[str, str]) -> dict[str, str]:
+    """What the standard has no key or too little room for."""
+    ours = {
+        "name": manifest.name if manifest.name != slug else "",
+        "slug": slug,
+        "description": _if_longer(manifest.description, MAX_DESCRIPTION_CHARS),
+        "compatibility": _if_longer(manifest.compatibility, MAX_COMPATIBILITY_CHARS),
+        "tags": ", ".join(manifest.tags),
+        "version-label": manifest.version_label,
+        "author": manifest.author,
+        "when-to-use": manifest.when_to_use,
+        "exclude_deps": ", ".join(manifest.exclude_deps),
+        **{f"field-{key}": as_text(value) for key, value in manifest.extra.items()},
+        **facts,
+    }
+    kept = {PREFIX + key: value for key, value in ours.items() if value}
+    # Empty says something: there is nothing that it needs.
+    deps = {} if manifest.deps is None else {PREFIX + "deps": ", ".join(manifest.deps)}
+    return dict(sorted({**manifest.metadata, **kept, **deps}.items()))
+
+
+def _if_longer(text: str, limit: int) -> str:
+    return text if len(text) > limit else ""

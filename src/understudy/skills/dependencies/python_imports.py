@@ -1,0 +1,156 @@
+"""Which modules a Python script imports, found by parsing it and never by running it."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.core.text import BYTE_ORDER_MARK
+from understudy.skills.dependencies.package_names import NAMESPACES
+
+# Parsing makes some hundred times as many bytes as it reads.
+MAX_PARSED_CHARS: Final = 131_072
+# What an import may fail with where the script goes on without it.
+_FORGIVEN: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_ESCAPE: Final = re.compile(r"\\(?:N\{[^}\n]*\}|[^\n])")
+_LONG_STRING: Final = re.compile(r"(\"\"\"|''').*?(?:\1|\Z)", re.DOTALL)
+_LINE: Final = re.compile(
+    r"^[ \t]*(?:import[ \t]+(?P<names>[\w., \t]+)|from[ \t]+(?P<module>\w[\w.]*)[ \t]+import\b)",
+    re.MULTILINE,
+)
+_BLOCK_OPENS: Final = re.compile(r"^# /// script[ \t]*$", re.MULTILINE)
+_BLOCK_ENDS: Final = "# ///"
+_MAX_BLOCK_LINES: Final = 500
+_REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(slots=True)
+class Imports:
+    """Dotted names of modules, and packages that a script asks for by their own names."""
+
+    required: set[str] = field(default_factory=set)
+    optional: set[str] = field(default_factory=set)
+    packages: set[str] = field(default_factory=set)
+
+
+def python_imports(source: str) -> Imports:
+    """What a script imports; what it says itself of its dependencies (PEP 723) goes before that."""
+    source = source.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
+    said = _said(source)
+    if said is not None:
+        return Imports(packages=said)
+    tree = _tree(source)
+    return _by_lines(source) if tree is None else _by_tree(tree)
+
+
+def _said(source: str) -> set[str] | None:
+    """The packages named in the comment that a script may begin with; None without one."""
+    opens = _BLOCK_OPENS.search(source)
+    if opens is None:
+        return None
+    lines = source[opens.end() + 1 :].split("\n", _MAX_BLOCK_LINES)[:_MAX_BLOCK_LINES]
+    end = next((at for at, line in enumerate(lines) if line.rstrip() == _BLOCK_ENDS), None)
+    if end is None:
+        return None
+    try:
+        named = tomllib.loads("\n".join(line[2:] for line in lines[:end])).get("dependencies", [])
+    except (ValueError, RecursionError):
+        return None
+    texts = [item for item in named if isinstance(item, str)] if isinstance(named, list) else []
+    found = (_REQUIREMENT.match(item.strip()) for item in texts)
+    return {match[0].rstrip("._-") for match in found if match}
+
+
+def _tree(source: str) -> ast.Module | None:
+    if len(source) > MAX_PARSED_CHARS:
+        return None
+    try:
+        # Escapes mean nothing to us, and a wrong one would make the parser warn.
+        return ast.parse(_ESCAPE.sub("__", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _by_tree(tree: ast.Module) -> Imports:
+    found = Imports()
+    # Not recursive: a script may nest more deeply than we may.
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, optional = waiting.pop()
+        names = set(_named(node))
+        (found.optional if optional else found.required).update(names)
+        waiting.extend(_inner(node, optional))
+    found.optional -= found.required
+    return found
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        if node.module in NAMESPACES:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        else:
+            yield node.module
+
+
+def _inner(node: ast.AST, optional: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """What stands in a node, and whether the script can do without what is imported there."""
+    if isinstance(node, ast.If) and _mentions(node.test, "TYPE_CHECKING"):
+        yield from ((child, optional) for child in node.orelse)
+        return
+    free = optional or _forgives(node)
+    for name, value in ast.iter_fields(node):
+        # What stands in `finally` runs whether the import failed or not, so it is needed as before.
+        within = optional if isinstance(node, ast.Try) and name == "finalbody" else free
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, ast.AST):
+                yield child, within
+
+
+def _forgives(node: ast.AST) -> bool:
+    if isinstance(node, ast.Try):
+        return any(_catches(handler.type) for handler in node.handlers)
+    if isinstance(node, ast.With | ast.AsyncWith):
+        calls = (item.context_expr for item in node.items)
+        return any(
+            isinstance(call, ast.Call)
+            and _mentions(call.func, "suppress")
+            and any(_catches(argument) for argument in call.args)
+            for call in calls
+        )
+    # Written for several versions or systems: one of the branches is for another machine.
+    return isinstance(node, ast.If) and any(
+        _mentions(node.test, word) for word in ("version_info", "platform", "system")
+    )
+
+
+def _catches(kind: ast.expr | None) -> bool:
+    if kind is None:
+        return True
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(isinstance(one, ast.Name) and one.id in _FORGIVEN for one in kinds)
+
+
+def _mentions(node: ast.AST, word: str) -> bool:
+    return any(
+        (isinstance(inner, ast.Name) and inner.id == word)
+        or (isinstance(inner, ast.Attribute) and inner.attr == word)
+        for inner in ast.walk(node)
+    )
+
+
+def _by_lines(source: str) -> Imports:
+    """For what is too long or cannot be parsed: lines that begin like an import."""
+    found = Imports()
+    for match in _LINE.finditer(_LONG_STRING.sub("", source)):
+        if match["module"]:
+            found.required.add(match["module"])
+            continue
+        for part in match["names"].split(","):
+            word = part.split()[:1]
+            found.required.update(word)
+    found.required = {name for name in found.required if name.replace(".", "_").isidentifier()}
+    return found

@@ -1,0 +1,158 @@
+"""What the scripts of a skill need, found by reading them and never by running them."""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.document import Value
+from understudy.skills.bundles.manifest import Manifest
+from understudy.skills.dependencies.javascript_imports import javascript_imports
+from understudy.skills.dependencies.names import Dependency, Manager, check_dependency, is_name
+from understudy.skills.dependencies.package_names import package_of
+from understudy.skills.dependencies.python_imports import python_imports
+
+SCRIPTS: Final = "scripts/"
+# Folders below scripts/ that are looked into.
+MAX_LEVELS: Final = 2
+MAX_SCRIPT_BYTES: Final = 256 * 1024
+MAX_ALL_BYTES: Final = 512 * 1024
+_PYTHON: Final = (".py", ".pyw")
+_JAVASCRIPT: Final = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+_SHEBANG: Final = re.compile(rb"#![ \t]*/usr/bin/env[ \t]+([^\r\n]{1,200})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """Programs, packages, and what a skill can do without; `skipped` files were too long to read."""
+
+    system: tuple[str, ...] = ()
+    pip: tuple[str, ...] = ()
+    npm: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def dependencies(self) -> tuple[Dependency, ...]:
+        """All that is needed, programs first."""
+        return tuple(
+            Dependency(manager=manager, name=name)
+            for manager, names in (
+                (Manager.SYSTEM, self.system),
+                (Manager.PIP, self.pip),
+                (Manager.NPM, self.npm),
+            )
+            for name in names
+        )
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The same as people write it: `ffmpeg`, `pip:x`, `npm:y`."""
+        return tuple(dependency.label for dependency in self.dependencies)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has been found so far."""
+
+    needed: set[Dependency] = field(default_factory=set)
+    optional: set[Dependency] = field(default_factory=set)
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, manager: Manager, name: str, *, optional: bool = False) -> None:
+        if is_name(manager, name):
+            found = self.optional if optional else self.needed
+            found.add(Dependency(manager=manager, name=name))
+
+
+def find_requirements(bundle: Bundle, manifest: Manifest) -> Requirements:
+    """What a bundle needs; `deps` in its front matter says it better, `exclude_deps` takes away."""
+    found = _scan(bundle) if manifest.deps is None else _Found()
+    found.needed.update(map(check_dependency, manifest.deps or ()))
+    for name in _bins(manifest.extra.get("requires", "")):
+        found.add(Manager.SYSTEM, name)
+    without = {label.casefold() for label in manifest.exclude_deps}
+    needed = {one for one in found.needed if one.label.casefold() not in without}
+    return Requirements(
+        system=_names(needed, Manager.SYSTEM),
+        pip=_names(needed, Manager.PIP),
+        npm=_names(needed, Manager.NPM),
+        optional=tuple(sorted(one.label for one in found.optional - found.needed)),
+        skipped=tuple(found.skipped),
+    )
+
+
+def _names(needed: set[Dependency], manager: Manager) -> tuple[str, ...]:
+    return tuple(sorted({one.name for one in needed if one.manager is manager}, key=str.casefold))
+
+
+def _bins(requires: Value) -> tuple[str, ...]:
+    bins = requires.get("bins", ()) if isinstance(requires, Mapping) else ()
+    return tuple(map(str, bins)) if isinstance(bins, tuple) else ()
+
+
+def _scan(bundle: Bundle) -> _Found:
+    found = _Found()
+    scripts = {path: data for path, data in bundle.items() if _is_script(path)}
+    local = _local_modules(scripts)
+    left = MAX_ALL_BYTES
+    for path, data in scripts.items():
+        _shebang(data, found)
+        if not path.endswith((*_PYTHON, *_JAVASCRIPT)):
+            continue
+        if len(data) > min(left, MAX_SCRIPT_BYTES):
+            found.skipped.append(path)
+            continue
+        left -= len(data)
+        text = data.decode(errors="replace")
+        if path.endswith(_PYTHON):
+            _python(text, local, found)
+        else:
+            _javascript(text, found)
+    return found
+
+
+def _is_script(path: str) -> bool:
+    return path.startswith(SCRIPTS) and path.count("/") <= MAX_LEVELS + 1
+
+
+def _local_modules(paths: Mapping[str, bytes]) -> frozenset[str]:
+    """Names of the folders, and of the Python files wherever they lie among them."""
+    parts = [path.split("/") for path in paths]
+    folders = {folder for path in parts for folder in path[:-1]}
+    modules = {path[-1].rpartition(".")[0] for path in parts if path[-1].endswith(_PYTHON)}
+    return frozenset(folders | modules)
+
+
+def _shebang(data: bytes, found: _Found) -> None:
+    match = _SHEBANG.match(data)
+    if match is None:
+        return
+    # Behind flags and variables stands the program.
+    words = match[1].decode("ascii", errors="replace").split()
+    program = next((word for word in words if not word.startswith("-") and "=" not in word), None)
+    if program is not None:
+        found.add(Manager.SYSTEM, program)
+
+
+def _python(text: str, local: frozenset[str], found: _Found) -> None:
+    imports = python_imports(text)
+    for package in imports.packages:
+        found.add(Manager.PIP, package)
+    for modules, optional in ((imports.required, False), (imports.optional, True)):
+        for module in modules:
+            top = module.partition(".")[0]
+            if top not in sys.stdlib_module_names and top not in local:
+                found.add(Manager.PIP, package_of(module), optional=optional)
+    if imports.required or imports.optional or imports.packages:
+        found.add(Manager.SYSTEM, "python3")
+
+
+def _javascript(text: str, found: _Found) -> None:
+    packages = javascript_imports(text)
+    for package in packages:
+        found.add(Manager.NPM, package)
+    if packages:
+        found.add(Manager.SYSTEM, "node")

@@ -1,0 +1,131 @@
+"""One skill in a folder of the machine, read as far as it can be."""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from understudy.core.errors import UnderstudyError
+from understudy.core.unseen import hidden_in
+from understudy.skills.bundles.folder import read_file
+from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
+from understudy.skills.bundles.manifest import Manifest, Reading, described, read
+from understudy.skills.runtime_settings import RUNTIME_FILE, RuntimeSettings, parse_settings
+from understudy.skills.slug import slug_refused, slugify
+
+_MAX_SETTINGS_BYTES = 32_768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """What was wrong with a file or folder that skills were looked for in."""
+
+    path: Path
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSkill:
+    """A skill as it lies in a folder now."""
+
+    name: str
+    description: str
+    scope: str
+    path: Path
+    root: Path
+    digest: str
+    runtime: RuntimeSettings
+    manifest: Manifest
+    instructions: str = field(repr=False)
+    # Of all its files, and when the last of them was changed; not known to who reads only one.
+    size: int = 0
+    changed_at_ms: int = 0
+
+    @property
+    def slug(self) -> str:
+        """The slug it asks for, if it may have it; else its name's."""
+        written = self.manifest.slug
+        return written if slug_refused(written) is None else slugify(self.name)
+
+    @property
+    def folder(self) -> Path:
+        """Where its companions are."""
+        return self.path.parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalLoad:
+    """A skill, or none, and what was wrong."""
+
+    skill: LocalSkill | None = None
+    warnings: tuple[Warned, ...] = ()
+
+
+def load_skill(path: Path, *, root: Path, scope: str) -> LocalLoad:
+    """The skill whose SKILL.md is at `path`; one that cannot be used is only a warning."""
+    # A link within the root was allowed before; what it leads to is opened as itself.
+    data = read_file(Path(os.path.realpath(path)), limit=MAX_MANIFEST_BYTES)
+    if data is None:
+        return unusable(path, "unreadable", "SKILL.md cannot be read")
+    if len(data) > MAX_MANIFEST_BYTES:
+        return unusable(path, "too_large", f"SKILL.md has more than {MAX_MANIFEST_BYTES} bytes")
+    try:
+        reading = read(data.decode())
+        runtime = _runtime(path.parent, root)
+    except UnicodeDecodeError:
+        return unusable(path, "not_text", "SKILL.md is not UTF-8 text")
+    except UnderstudyError as error:
+        return unusable(path, error.code, error.detail)
+    return _loaded(reading, runtime, path=path, root=root, scope=scope)
+
+
+def _loaded(
+    reading: Reading, runtime: RuntimeSettings, *, path: Path, root: Path, scope: str
+) -> LocalLoad:
+    warnings = tuple(
+        Warned(path=path, code=problem.code, detail=str(problem)) for problem in reading.problems
+    )
+    if any(problem.fatal for problem in reading.problems):
+        return LocalLoad(warnings=warnings)
+    name = reading.manifest.name or _name(path.parent, root)
+    if hidden_in(name) is not None:
+        return unusable(path, "hidden_character", "the name holds a hidden character")
+    description = described(reading)
+    if description:
+        warnings = tuple(one for one in warnings if one.code != "description_missing")
+    skill = LocalSkill(
+        name=name,
+        description=description,
+        scope=scope,
+        path=path,
+        root=root,
+        digest=_digest(path, reading.body, runtime),
+        runtime=runtime,
+        manifest=reading.manifest,
+        instructions=reading.body,
+    )
+    return LocalLoad(skill=skill, warnings=warnings)
+
+
+def _name(folder: Path, root: Path) -> str:
+    """The folders on the way to it."""
+    return ":".join(folder.relative_to(root).parts) or root.name
+
+
+def _runtime(folder: Path, root: Path) -> RuntimeSettings:
+    real = Path(os.path.realpath(folder / RUNTIME_FILE))
+    data = read_file(real, limit=_MAX_SETTINGS_BYTES) if real.is_relative_to(root) else None
+    return RuntimeSettings() if data is None else parse_settings(data.decode())
+
+
+def _digest(path: Path, instructions: str, runtime: RuntimeSettings) -> str:
+    settings = json.dumps(asdict(runtime), sort_keys=True, ensure_ascii=False)
+    whole = "\n".join((str(path), instructions, settings))
+    return hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()
+
+
+def unusable(path: Path, code: str, detail: str) -> LocalLoad:
+    """No skill, and why."""
+    return LocalLoad(warnings=(Warned(path=path, code=code, detail=detail),))

@@ -1,0 +1,1 @@
+"""What agents do with skills: find, use, make, change and publish them."""

@@ -1,0 +1,173 @@
+"""A skill that works beside the run that uses it: in a sidechain of its own, whose answer counts."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Protocol
+
+from understudy.core.principal import Principal, Role
+from understudy.runs.family import question_data
+from understudy.runs.sidechain_tools import REPORT_NOTE
+from understudy.runs.sidechains import SidechainService, Standing, Wish, child_id
+from understudy.sessions.sidechains import Spawn
+from understudy.skills.catalogue import Loaded
+from understudy.skills.ports import SkillUnit
+from understudy.skills.tools.fork_tools import ForkTools, tools_for, tools_for_promoted
+from understudy.skills.uses import Use
+from understudy.tools.base import NotYet, ToolContext, WaitsFor
+
+TASK: Final = (
+    "Carry out the skill below for another agent, here and by yourself: do not fork it again. "
+    "When it is done, answer with the result; your last message is all that is passed on."
+)
+QUESTIONS: Final = (
+    "It asks you something. Answer with answer_sidechain, then get its result with wait_sidechain. "
+    + REPORT_NOTE
+)
+GOES_ON: Final = "It still works. Get its result later with wait_sidechain. " + REPORT_NOTE
+
+
+class Worktrees(Protocol):
+    """Somebody who gives out folders of the workspace, each to one session."""
+
+    def claim(self, name: str, call_id: str) -> str:
+        """A fresh folder for a skill, by its path in the workspace; a `ToolError` without one."""
+        ...
+
+    def release(self, workdir: str) -> None:
+        """Take a folder back that nobody came to work in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forks:
+    """Starts skills in sidechains, and tells what came of them."""
+
+    sidechains: SidechainService
+    # The tools there are; a skill may name those that it is to have.
+    tool_names: Callable[[], Sequence[str]]
+    # Where promoted skills work; without it they work where the run does.
+    worktrees: Worktrees | None = None
+
+    def begun(self, unit: SkillUnit, context: ToolContext) -> Spawn | None:
+        """The sidechain that this very call began before."""
+        return unit.sidechains.spawn_of(child_id(context.call_key))
+
+    def begin(self, context: ToolContext, loaded: Loaded, instructions: str) -> Spawn:
+        """A sidechain that carries out a skill; the same call again finds the one it began."""
+        settings, slug = loaded.settings, loaded.offered.slug
+        wish = Wish(
+            task=task_of(instructions),
+            agent_id=settings.agent_profile,
+            label=f"skill {slug}",
+            provider=settings.provider,
+            model=settings.model,
+            fallback_model=settings.fallback_model,
+        )
+        if loaded.fingerprint is None:
+            return self._spawn(context, _with(wish, tools_for(settings, slug, self.tool_names())))
+        tools = tools_for_promoted(settings, slug, self.tool_names())
+        wish = replace(_with(wish, tools), skill_fingerprint=loaded.fingerprint)
+        if self.worktrees is None:
+            return self._spawn(context, wish)
+        return self._spawn_apart(context, slug, wish, self.worktrees)
+
+    def _spawn(self, context: ToolContext, wish: Wish) -> Spawn:
+        caller = Principal(user_id=context.user_id, role=Role.OPERATOR)
+        return self.sidechains.spawn(caller, context.run_id, context.call_key, wish)
+
+    def _spawn_apart(
+        self, context: ToolContext, slug: str, wish: Wish, worktrees: Worktrees
+    ) -> Spawn:
+        """A sidechain in a folder of its own, which goes again if there is none."""
+        workdir = worktrees.claim(slug, context.call_id)
+        is_taken = False
+        try:
+            spawn = self._spawn(context, replace(wish, workdir=workdir))
+            is_taken = self.sidechains.workdir_of(spawn.session_id) == workdir
+        finally:
+            if not is_taken:
+                worktrees.release(workdir)
+        return spawn
+
+    def outcome(
+        self, context: ToolContext, spawn: Spawn, use: Use | None, *, until_ms: int | None
+    ) -> str:
+        """What the sidechain said or asks; raises `NotYet` while it works and there is time."""
+        news = self.sidechains.news(
+            context.session_id, context.run_id, run_ids=(spawn.first_run_id,)
+        )
+        (standing,) = news.standings
+        asked = [each for each in news.questions if each.session_id == spawn.session_id]
+        if standing.is_live and not asked and until_ms is not None:
+            raise NotYet(WaitsFor.SIDECHAIN, until_ms=until_ms)
+        report: dict[str, Any] = {
+            "action": "fork",
+            "mode": "fork",
+            **_used(use),
+            "note": _note(is_asking=bool(asked), is_live=standing.is_live),
+            "spawn": _shown(standing, spawn),
+        }
+        if asked:
+            report["questions"] = [question_data(request) for request in asked]
+        # JSON, so that nothing the sidechain says can pass for ours.
+        return json.dumps(report, ensure_ascii=False)
+
+
+def task_of(instructions: str) -> str:
+    """What the one who carries out a skill is told."""
+    return f"{TASK}\n\n{instructions}"
+
+
+def _with(wish: Wish, tools: ForkTools) -> Wish:
+    return replace(
+        wish,
+        denied=tools.denied,
+        capability_scope=tools.capabilities or None,
+        credential_scope=tools.credentials,
+    )
+
+
+def _note(*, is_asking: bool, is_live: bool) -> str:
+    if is_asking:
+        return QUESTIONS
+    return GOES_ON if is_live else REPORT_NOTE
+
+
+def _used(use: Use | None) -> dict[str, Any]:
+    if use is None:
+        return {}
+    return {"name": use.slug, "version": use.told_version, "digest": use.digest}
+
+
+def _shown(standing: Standing, spawn: Spawn) -> dict[str, Any]:
+    run = standing.run
+    return _said(
+        agent_id=standing.sidechain.session.agent_id,
+        session_id=spawn.session_id,
+        launch_run_id=spawn.first_run_id,
+        status=str(run.status) if run else None,
+        final_output=None if standing.is_live else standing.output,
+        error=run.error if run else None,
+        snapshot=_snapshot(standing),
+    )
+
+
+def _snapshot(standing: Standing) -> dict[str, Any]:
+    """How the sidechain is now, beside what it said."""
+    session, run = standing.sidechain.session, standing.run
+    return _said(
+        session_status=str(session.status),
+        parent_session_id=session.parent_session_id,
+        workdir=session.workdir,
+        skill_fingerprint=run.skill_fingerprint if run else None,
+        route=run.route.route_id if run else None,
+        model=run.route.model if run else None,
+        started_at_ms=run.started_at_ms if run else None,
+        finished_at_ms=run.finished_at_ms if run else None,
+        usage=asdict(run.usage) if run else None,
+    )
+
+
+def _said(**parts: Any) -> dict[str, Any]:
+    return {name: value for name, value in parts.items() if value is not None}

@@ -1,0 +1,184 @@
+"""The tool by which an agent uses a skill: it gets the instructions, or has them carried out."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, NotFound
+from understudy.core.text import quoted
+from understudy.runs.tool_work import run_blocking
+from understudy.sessions.ports import require_session
+from understudy.sessions.sidechains import Spawn
+from understudy.skills.catalogue import Catalogue, Loaded
+from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
+from understudy.skills.instructions import file_text, rendered
+from understudy.skills.model import SkillOrigin
+from understudy.skills.ports import SkillUnit, SkillUnits
+from understudy.skills.refs import PROMOTED
+from understudy.skills.runtime_settings import SkillContext
+from understudy.skills.tools.fork import Forks
+from understudy.skills.uses import Use
+from understudy.tools.base import Approval, Effect, ToolContext, ToolError
+from understudy.tools.parameters import Parameters
+
+SIMILAR = 3
+MOST_NAMED = 20
+WAIT_MS = 60_000
+MAX_WAIT_MS = 120_000
+
+
+def _given_or(default: object) -> Callable[[object], object]:
+    """Some models send null for whatever they leave out."""
+    return lambda given: default if given is None else given
+
+
+class UseSkillParameters(Parameters):
+    """What `use_skill` takes."""
+
+    name: str = Field(min_length=1, max_length=500, description="The skill, as it was listed.")
+    params: dict[str, Any] | str | None = Field(
+        default=None, description="What the skill is to work on, if it takes arguments."
+    )
+    file: str = Field(
+        default="", max_length=1_000, description="One of its files, to read only that."
+    )
+    wait: Annotated[bool, BeforeValidator(_given_or(True))] = Field(
+        default=True, description="For a skill marked fork: false answers once it has begun."
+    )
+    timeout_ms: Annotated[int, BeforeValidator(_given_or(WAIT_MS))] = Field(
+        default=WAIT_MS,
+        ge=0,
+        le=MAX_WAIT_MS,
+        description="How long to wait for a fork; it goes on when the time is over.",
+    )
+
+
+class UseSkill:
+    """Gives a skill to the agent, with a look at who may use it at that very moment."""
+
+    name = "use_skill"
+    description = (
+        "Get the instructions of a skill and the list of its files, to follow them now; or, with "
+        "file, the text of one of its files. A skill marked fork is carried out by another agent "
+        "beside you instead, and you get its result."
+    )
+    # A call that is made again counts once, and finds the sidechain that it began.
+    effect = Effect.IDEMPOTENT
+    approval = Approval.NEVER
+    parameters: type[BaseModel] = UseSkillParameters
+
+    def __init__(self, catalogue: Catalogue, units: SkillUnits, clock: Clock, forks: Forks) -> None:
+        self._catalogue = catalogue
+        self._units = units
+        self._clock = clock
+        self._forks = forks
+
+    async def call(self, arguments: UseSkillParameters, context: ToolContext) -> str:
+        """Instructions, a file, or what a sidechain made of the skill."""
+        spawn, use = await run_blocking(self._before, context)
+        if spawn is None:
+            again = None if arguments.file else use
+            loaded = await run_blocking(self._load, arguments.name, context, again)
+            if arguments.file:
+                return await run_blocking(file_text, loaded, arguments.file)
+            instructions = rendered(loaded, arguments.params)
+            if loaded.settings.context is SkillContext.FORK:
+                spawn = await run_blocking(self._forks.begin, context, loaded, instructions)
+            # Only now: one that cannot begin is not used.
+            await run_blocking(self._note, loaded, context)
+            if spawn is None:
+                return instructions
+        elif use is None:
+            await run_blocking(self._note_begun, arguments.name, context)
+        until_ms = spawn.created_at_ms + arguments.timeout_ms if arguments.wait else None
+        return await run_blocking(self._outcome, context, spawn, until_ms)
+
+    def _before(self, context: ToolContext) -> tuple[Spawn | None, Use | None]:
+        """What this very call did before, if it is made again."""
+        with self._units.read() as unit:
+            return self._forks.begun(unit, context), unit.skill_uses.get(context.call_digest)
+
+    def _load(self, name: str, context: ToolContext, use: Use | None = None) -> Loaded:
+        """The skill that is meant; for a call that is made again, in the version that it got."""
+        self._catalogue.refresh()
+        with self._units.read() as unit:
+            offered = self._offered(unit, context, name.strip())
+            meant = named(offered, name) if use is None else _used_before(offered, use)
+            if not meant:
+                raise ToolError(_unknown(name, self._catalogue.find(offered, name, SIMILAR)))
+            if len(meant) > 1:
+                raise ToolError(_several(name, meant))
+            return self._catalogue.load(unit, meant[0])
+
+    def _note_begun(self, name: str, context: ToolContext) -> None:
+        """Note the use of a sidechain that was begun right before everything ended."""
+        # If the skill is gone meanwhile, nobody can tell any more which version it was.
+        with suppress(ToolError, NotFound, DamagedRecord):
+            self._note(self._load(name, context), context)
+
+    def _offered(
+        self, unit: SkillUnit, context: ToolContext, ref: str
+    ) -> tuple[CatalogueEntry, ...]:
+        session = require_session(unit, context.session_id)
+        if ref.startswith(PROMOTED):
+            return self._catalogue.from_elsewhere(unit, ref, session)
+        return self._catalogue.offered(
+            unit, agent_id=context.agent_id, user_id=context.user_id, session=session
+        )
+
+    def _note(self, loaded: Loaded, context: ToolContext) -> None:
+        one = loaded.offered
+        use = Use(
+            use_id=context.call_digest,
+            skill_id=one.skill_id,
+            slug=one.slug,
+            version=one.version,
+            digest=one.digest,
+            agent_id=context.agent_id,
+            user_id=context.user_id,
+            session_id=context.session_id,
+            run_id=context.run_id,
+            at_ms=self._clock.now_ms(),
+            fingerprint=loaded.fingerprint,
+            version_label=one.version_label,
+        )
+        # One that was found by a search was on no list, and was on offer all the same.
+        listed = listing(one, run_id=use.run_id, at_ms=use.at_ms)
+        with self._units.write() as unit:
+            unit.skill_uses.add(use)
+            # To what only tries something out nothing is offered in earnest.
+            if require_session(unit, use.session_id).trial_id is None:
+                unit.skill_uses.list_for([listed])
+
+    def _outcome(self, context: ToolContext, spawn: Spawn, until_ms: int | None) -> str:
+        with self._units.read() as unit:
+            use = unit.skill_uses.get(context.call_digest)
+        # The time runs from when the sidechain began, however often the daemon was started since.
+        is_patient = until_ms is not None and self._clock.now_ms() < until_ms
+        return self._forks.outcome(context, spawn, use, until_ms=until_ms if is_patient else None)
+
+
+def _used_before(offered: Sequence[CatalogueEntry], use: Use) -> tuple[CatalogueEntry, ...]:
+    """The skill of a use, if it still may be used, in the version of then."""
+    return tuple(
+        replace(one, version=use.version, digest=use.digest)
+        for one in offered
+        if (one.skill_id, one.slug) == (use.skill_id, use.slug)
+        and (one.origin is SkillOrigin.PROMOTED) == (use.fingerprint is not None)
+    )
+
+
+def _several(name: str, meant: Sequence[CatalogueEntry]) -> str:
+    slugs = ", ".join(one.slug for one in meant[:MOST_NAMED])
+    return f"{len(meant)} skills are called {quoted(name)}; say which by its slug: {slugs}"
+
+
+def _unknown(name: str, similar: tuple[CatalogueEntry, ...]) -> str:
+    """The same words whether there is none, or none that may be used."""
+    meant = ", ".join(one.slug for one in similar)
+    hint = f"did you mean {meant}?" if meant else "skill_search finds what there is."
+    return f"there is no skill {quoted(name)} that you may use here; {hint}"
