@@ -97,15 +97,10 @@ def _lines(rule: Rule, source: Source) -> Iterable[int]:
     check = CHECKS[rule.detector] if rule.detector else None
     if isinstance(check, OfText):
         yield from check.lines(source)
-    is_speech = rule.category is Category.PROMPT_INJECTION
     for matcher in matchers(rule.id):
-        for view, forbidding in zip(source.views, source.forbidding, strict=True):
-            if is_speech and view.is_bare:
-                continue
-            for start, end in matcher.spans(view.text):
-                # Speech says by itself whether it forbids.
-                if is_speech or not forbidding.covers(start, end):
-                    yield view.number_at(start)
+        for view in source.views:
+            if not (view.is_bare and rule.category is Category.PROMPT_INJECTION):
+                yield from map(view.number_at, matcher.starts(view.text))
 
 
 def _odd_files(file: File) -> Iterator[Finding]:

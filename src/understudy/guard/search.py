@@ -31,13 +31,9 @@ class Matcher:
 
     def starts(self, text: bytes) -> Iterator[int]:
         """Where each match that counts begins."""
-        return (start for start, _ in self.spans(text))
-
-    def spans(self, text: bytes) -> Iterator[tuple[int, int]]:
-        """Where each match that counts begins and ends."""
         for count, spans in enumerate(spans_of(self._regex, text)):
             if self._is_plain or count >= MAX_EXCUSED or self._counts(text, spans):
-                yield _said_at(text, *spans[0]), spans[0][1]
+                yield _said_at(text, *spans[0])
 
     def _counts(self, text: bytes, spans: Spans) -> bool:
         start, end = spans[0]

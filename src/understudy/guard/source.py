@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Final
 
 from understudy.guard.file_kinds import kind_of
-from understudy.guard.forbidding import Forbidding
 from understudy.guard.rule import FileKind
 from understudy.guard.texts import texts_of
 from understudy.guard.view import View
@@ -43,11 +42,6 @@ class Source:
     def views(self) -> Sequence[View]:
         """The text in each way it can be read."""
         return views_of(physical(self.text, self.numbers))
-
-    @cached_property
-    def forbidding(self) -> Sequence[Forbidding]:
-        """For each view what it names only to forbid it."""
-        return [Forbidding(view, self.kind) for view in self.views]
 
     def number(self, line: int) -> int:
         """Where a line of the text stands in the file."""

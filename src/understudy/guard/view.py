@@ -36,10 +36,6 @@ class View:
         """Which line of this view holds the byte."""
         return bisect_right(self._starts, offset) - 1
 
-    def column(self, index: int, offset: int) -> int:
-        """How many characters of the line stand before the byte."""
-        return len(self.text[self._starts[index] : offset].decode("utf-8", "replace"))
-
     def number_at(self, offset: int) -> int:
         """The line of the file that the byte came from."""
         return self.numbers[self.index_at(offset)]
