@@ -306,7 +306,7 @@ def test_a_client_that_reads_nothing_is_let_go(build: Built) -> None:
             home.parts.events.tell(EventName.DEPS_INSTALLED, {"result": "x" * 400_000})
         # It goes though nothing of what was sent is taken.
         wait_for(lambda: not home.served.server.server_state.connections, what="it to be let go")
-    assert not home.parts.events._subscribers
+    wait_for(lambda: not home.parts.events._subscribers, what="nobody to be told any more")
 
 
 def test_more_events_than_can_be_looked_at_end_a_connection(build: Built) -> None:
@@ -328,7 +328,7 @@ def test_a_client_that_answers_no_ping_is_let_go(build: Built) -> None:
     home = build(set_up=impatient)
     with raw(home) as peer:
         wait_for(lambda: not home.served.server.server_state.connections, what="it to end")
-        assert not home.parts.events._subscribers
+        wait_for(lambda: not home.parts.events._subscribers, what="nobody to be told any more")
         assert ended(peer)
 
 
@@ -364,7 +364,7 @@ def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(home: WsHouse)
         with raw(home) as peer:
             peer.sendall(masked(1, frame().encode())[:-3])
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    wait_for(lambda: len(home.parts.events._subscribers) == before, what="them to be gone")
+    wait_for(lambda: len(home.parts.events._subscribers) <= before, what="them to be gone")
 
 
 def test_a_daemon_that_stops_says_so(build: Built) -> None:
