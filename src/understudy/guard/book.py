@@ -88,6 +88,7 @@ def _rule(entry: Mapping[str, Any], words: Mapping[str, str]) -> Rule:
         patterns=_patterns(entry, words),
         detector=_detector(entry),
         kinds=frozenset(map(FileKind, entry.get("kinds", FileKind))),
+        is_speech=entry.get("speech", False),
         path=entry.get("path"),
         harmless=entry.get("harmless"),
     )

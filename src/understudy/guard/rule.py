@@ -81,6 +81,8 @@ class Rule:
     patterns: Sequence[Pattern] = ()
     detector: Detector | None = None
     kinds: frozenset[FileKind] = frozenset(FileKind)
+    # What people say goes over the end of a line: paragraphs of prose are read as one, too.
+    is_speech: bool = False
     # Only files at a path like this are read.
     path: str | None = None
     # A file of which each line is like this is let be.

@@ -101,6 +101,9 @@ def _lines(rule: Rule, source: Source) -> Iterable[int]:
         for view in source.views:
             if not (view.is_bare and rule.category is Category.PROMPT_INJECTION):
                 yield from map(view.number_at, matcher.starts(view.text))
+        plain = source.views[0]
+        if rule.is_speech and source.speech != plain.text:
+            yield from map(plain.number_at, matcher.starts(source.speech))
 
 
 def _odd_files(file: File) -> Iterator[Finding]:

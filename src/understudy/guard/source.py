@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from understudy.guard.file_kinds import kind_of
+from understudy.guard.regions import unwrapped
 from understudy.guard.rule import FileKind
 from understudy.guard.texts import texts_of
 from understudy.guard.view import View
@@ -42,6 +43,11 @@ class Source:
     def views(self) -> Sequence[View]:
         """The text in each way it can be read."""
         return views_of(physical(self.text, self.numbers))
+
+    @cached_property
+    def speech(self) -> bytes:
+        """The text of the first view, with each paragraph of prose on one line."""
+        return unwrapped(self.views[0], self.kind)
 
     def number(self, line: int) -> int:
         """Where a line of the text stands in the file."""
