@@ -60,8 +60,8 @@ def _covered(
     unit: SkillUnit, local: Sequence[LocalSkill], others: Sequence[Skill]
 ) -> Iterator[Warned]:
     """Those in folders that give way to another one, at least for whoever may use that."""
-    offers = unit.skills.open_to_everybody() if local else ()
-    taken = {word for offer in offers for word in words(offer.skill.slug, offer.skill.name)}
+    everybodys = [one.skill for one in unit.skills.open_to_everybody()] if local else []
+    taken = {word for skill in everybodys for word in words(skill.slug, skill.name)}
     promoted = {word for skill in others for word in words(skill.slug, skill.name)}
     for skill in local:
         kept = unit.skills.by_slug(skill.slug)

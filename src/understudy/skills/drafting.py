@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import content_errors
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import Manifest, Reading, parse
+from understudy.skills.bundles.manifest import Manifest, Reading, check_not_blank, parse
 from understudy.skills.dependencies.availability import Machine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
@@ -66,12 +65,6 @@ class Drafting:
             acknowledged=taken,
             missing=missing(needed, self.machine_for(slug)),
         )
-
-
-def check_not_blank(text: str, *, pointer: str) -> None:
-    """Refuse a SKILL.md that says nothing."""
-    if not text.removeprefix(BYTE_ORDER_MARK).strip():
-        raise content_errors.blank_manifest(pointer)
 
 
 def written(content: str, *, pointer: str) -> bytes:

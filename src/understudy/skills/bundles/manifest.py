@@ -99,8 +99,7 @@ def read(content: str) -> Reading:
 
 def parse(content: str, *, pointer: str = "/content") -> Reading:
     """Read a SKILL.md that can be kept; any other is `Invalid`, with every problem."""
-    if not content.removeprefix(BYTE_ORDER_MARK).strip():
-        raise content_errors.blank_manifest(pointer)
+    check_not_blank(content, pointer=pointer)
     reading = read(content)
     fatal = tuple(problem for problem in reading.problems if problem.fatal)
     if fatal:
@@ -108,6 +107,12 @@ def parse(content: str, *, pointer: str = "/content") -> Reading:
     if not reading.manifest.name:
         raise content_errors.no_name(pointer)
     return reading
+
+
+def check_not_blank(content: str, *, pointer: str) -> None:
+    """Refuse a SKILL.md that says nothing."""
+    if not content.removeprefix(BYTE_ORDER_MARK).strip():
+        raise content_errors.blank_manifest(pointer)
 
 
 def described(reading: Reading) -> str:
