@@ -4,7 +4,7 @@ from pathlib import Path
 
 from understudy.guard.table import rule_table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "concepts" / "guard.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "guard-rules.md").read_text()
 START, END = "<!-- rules: from guard/rules.toml -->\n", "<!-- end of rules -->"
 
 

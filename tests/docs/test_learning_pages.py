@@ -21,7 +21,9 @@ from understudy.review.policy_json import policy_json
 from understudy.review.policy_reading import read_policy
 
 DOCS = Path(__file__).parents[2] / "docs"
-LEARNING_PAGE = (DOCS / "concepts" / "learning.md").read_text()
+LEARNING_PAGE = "\n".join(
+    (DOCS / "concepts" / name).read_text() for name in ("learning.md", "capture.md")
+)
 REVIEW_PAGE = (DOCS / "concepts" / "review.md").read_text()
 POLICY_PAGE = (DOCS / "howto" / "write-a-learning-policy.md").read_text()
 HOWTO_PAGE = (DOCS / "howto" / "review-what-was-learned.md").read_text()

@@ -54,7 +54,7 @@ def test_the_commands_on_the_page_work_one_after_the_other(fresh: Live, tmp_path
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_health_code_is_described(code: str) -> None:
-    assert f"| `{code}` |" in (DOCS / "howto" / "operate.md").read_text()
+    assert f"| `{code}` |" in (DOCS / "reference" / "health.md").read_text()
 
 
 @pytest.mark.parametrize("reason", Reason)

@@ -54,7 +54,7 @@ def test_every_event_of_the_streams_is_described(event: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_is_described(metric: str) -> None:
-    assert f"`{metric}`" in (DOCS / "howto" / "operate.md").read_text()
+    assert f"`{metric}`" in (DOCS / "reference" / "metrics.md").read_text()
 
 
 @pytest.mark.parametrize("file", CONTEXT_FILES)

@@ -24,7 +24,15 @@ from understudy.rollout.watching import (
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "concepts" / "rollout.md").read_text()
+PAGE = "\n".join(
+    (DOCS / name).read_text()
+    for name in (
+        "concepts/rollout.md",
+        "reference/rollout-evidence.md",
+        "reference/rollout-in-use.md",
+        "reference/rollout-execution.md",
+    )
+)
 HOWTO = (DOCS / "howto" / "promote-a-procedure.md").read_text()
 CODE = re.compile(r"`([^`]+)`")
 COMMANDS = [

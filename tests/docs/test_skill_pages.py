@@ -1,4 +1,4 @@
-"""The page about skills shows the tables of the code, and what it tells to type can be typed."""
+"""The pages about skills show the tables of the code, and their commands exist."""
 
 import re
 import shlex
@@ -23,7 +23,10 @@ from understudy.skills.runtime_settings import FIELDS as RUNTIME_FIELDS
 from understudy.skills.slug import MAX_SLUG_CHARS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "concepts" / "skills.md").read_text()
+PAGE = "\n".join(
+    (DOCS / name).read_text()
+    for name in ("concepts/skills.md", "reference/skill-bundles.md", "reference/skill-folders.md")
+)
 HOWTO = (DOCS / "howto" / "skills.md").read_text()
 WORDS = " ".join(PAGE.split())
 COMMANDS = [
@@ -96,7 +99,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         "`SKILL.md`": f"{limits.MAX_MANIFEST_BYTES:,} bytes",
         "all other files together": f"{limits.MAX_BUNDLE_BYTES // MIB} MiB",
         "one file in a ZIP": f"{limits.MAX_FILE_BYTES // MIB} MiB",
-        "text in them, for [the guard](guard.md#how-much-it-reads) to read": (
+        "text in them, for [the guard](../concepts/guard.md#limits) to read": (
             f"{MAX_TEXT_CHARS // MIB} MiB"
         ),
         "files": f"{limits.MAX_FILES}",

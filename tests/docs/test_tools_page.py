@@ -1,4 +1,4 @@
-"""The page about tools says what the tools say of themselves."""
+"""The pages about tools say what the tools say of themselves."""
 
 import inspect
 import re
@@ -18,7 +18,10 @@ from understudy.skills.tools import catalogue, use
 from understudy.tools import bodies, files, search, shell, text_files, web
 from understudy.tools.base import Tool
 
-PAGE = (Path(__file__).parents[2] / "docs" / "concepts" / "tools.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "\n".join(
+    (DOCS / name).read_text() for name in ("concepts/tools.md", "reference/built-in-tools.md")
+)
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (\w+) \|", re.MULTILINE)
 MIB = 1024 * 1024
 

@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """The constants of the scorer; `docs/concepts/retrieval.md` has what each of them gains."""
+    """Constants of the scorer; `docs/reference/retrieval-measurements.md` has what each gains."""
 
     # BM25: how soon more of the same stops counting, how much a long text is held back.
     saturation: float = 0.9
