@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from understudy.core.text import short_pieces
-from understudy.guard.words import word_lists
+from understudy.patterns.word_lists import WordLists
 
 # Zero-width characters and the soft hyphen, where they stand between ASCII signs: a joiner in an
 # emoji, in Persian or in Arabic is left as it is.
@@ -61,5 +61,5 @@ def _decoded(entity: re.Match[str]) -> str:
 
 @cache
 def _to_latin() -> Mapping[int, str]:
-    lookalikes = word_lists()["lookalikes"]
-    return {ord(sign): latin for latin, signs in lookalikes.items() for sign in signs}
+    pairs = WordLists("understudy.guard").pairs("lookalikes")
+    return {ord(sign): latin for latin, signs in pairs.items() for sign in signs}

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from understudy.core.linear import has
 from understudy.guard.book import rule_book
 from understudy.guard.detectors import CHECKS, File, OfFile, OfText
 from understudy.guard.file_kinds import MANIFEST_NAME
@@ -13,6 +12,7 @@ from understudy.guard.joins import SignalReading, joined_findings
 from understudy.guard.rule import Category, Finding, Rule
 from understudy.guard.search import Matcher, compiled
 from understudy.guard.source import Said, Source, source_of_names, source_of_values, sources_of
+from understudy.patterns.linear import has
 
 # All texts of a skill together, but for SKILL.md, which is always read: more takes too long.
 MAX_TEXT_CHARS: Final = 2 * 1024 * 1024

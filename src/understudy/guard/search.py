@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import re2
 
-from understudy.core.linear import Spans, has, options, spans_of
 from understudy.guard.rule import Pattern
+from understudy.patterns.linear import Spans, has, options, spans_of
 
 _MEMORY: Final = 64 << 20
 # So many matches that are all excused are no accident, and to weigh each would take long.

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from understudy.core.linear import spans_of
 from understudy.guard.search import compiled
 from understudy.guard.view import View
-from understudy.guard.words import word_lists
+from understudy.patterns.linear import spans_of
+from understudy.patterns.word_lists import WordLists
 
+WORDS: Final = WordLists("understudy.guard")
 _INSTALLERS: Final = r"\b(?:pip|uv|poetry|pdm|npm|pnpm|yarn|bun|npx)"
 # What installs packages of which kind, and the part that names them.
 _INSTALLS: Final = (
@@ -95,7 +96,7 @@ def _near(kind: str) -> Mapping[str, Collection[str]]:
 
 @cache
 def _packages(kind: str) -> frozenset[str]:
-    return frozenset(word_lists()["packages"][kind].split())
+    return WORDS.set(f"packages.{kind}")
 
 
 def _is_one_slip(name: str, right: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import re2
 
-from understudy.core.linear import options, spans_of
+from understudy.patterns.linear import options, spans_of
 from understudy.redaction.rule import Match, Rule, Span
 
 # The sets are run over windows: over a long text they would lose their speed.

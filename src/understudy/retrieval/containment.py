@@ -6,7 +6,7 @@ from typing import Final
 
 from understudy.retrieval.documents import Document, Field, Scored
 from understudy.retrieval.points import DIGITS
-from understudy.retrieval.stop_words import STOP_WORDS
+from understudy.retrieval.vocabulary import stop_words
 
 # Enough to be found, and too little to come before a text that holds the word itself.
 PART_POINTS: Final = 0.1
@@ -45,4 +45,4 @@ def needle(query: str) -> Needle:
 
 def _is_telling(word: str) -> bool:
     """Whether a word is worth looking for; other scripts than ours say much in few letters."""
-    return word not in STOP_WORDS and (len(word) >= LEAST_CHARS or not word.isascii())
+    return word not in stop_words() and (len(word) >= LEAST_CHARS or not word.isascii())

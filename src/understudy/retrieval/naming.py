@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from understudy.retrieval.terms import terms_of
-from understudy.retrieval.usage import general_weight
+from understudy.retrieval.vocabulary import general_weight
 
 # So many must begin with it: a name that is everywhere says little by itself, and more by its place.
 LEAST_SHARED: Final = 8

@@ -12,7 +12,7 @@ from understudy.retrieval.normalise import flatten
 from understudy.retrieval.prepare import Prepared, grams_of
 from understudy.retrieval.terms import Kind, Term, asked_terms
 from understudy.retrieval.tuning import Tuning
-from understudy.retrieval.usage import RARE, general_weight
+from understudy.retrieval.vocabulary import RARE, general_weight
 
 # No question is read beyond this.
 MOST_CHARS: Final = 100_000

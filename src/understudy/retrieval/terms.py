@@ -9,11 +9,14 @@ from typing import Final
 
 from understudy.core.text import UNSPACED
 from understudy.retrieval.normalise import fold, unify
-from understudy.retrieval.spelling import american
-from understudy.retrieval.stemming import stem
-from understudy.retrieval.stop_words import ACCENTED_STOP_WORDS, BETWEEN_CHINESE, STOP_WORDS
-from understudy.retrieval.usage import general_weight
-from understudy.retrieval.word_forms import IRREGULAR, NUMBERS, SHORT
+from understudy.retrieval.vocabulary import (
+    accented_stop_words,
+    between_chinese,
+    forms,
+    general_weight,
+    stem_of,
+    stop_words,
+)
 
 # A question looks for no more than this many terms: its rarest.
 MOST_QUERY_TERMS: Final = 64
@@ -77,12 +80,13 @@ def read_terms(text: str) -> Iterator[Term]:
 
 
 def _without_stop_words(text: str) -> Iterator[Term]:
+    stops = stop_words()
     for piece in _PIECE.finditer(unify(text)):
         if _is_unspaced(piece[0]):
-            for part in BETWEEN_CHINESE.split(piece[0]):
+            for part in between_chinese().split(piece[0]):
                 yield from _characters(part)
         else:
-            yield from (term for term in _cut(piece[0]) if term.written not in STOP_WORDS)
+            yield from (term for term in _cut(piece[0]) if term.written not in stops)
 
 
 def _cut(piece: str) -> tuple[Term, ...]:
@@ -122,7 +126,7 @@ def _words(piece: str) -> tuple[Term, ...]:
     for part in parts:
         lower = part.casefold()
         plain = fold(lower)
-        if lower in ACCENTED_STOP_WORDS:
+        if lower in accented_stop_words():
             continue
         found.append(Term(base_form(plain)[:_LONGEST_TERM], Kind.WORD, plain))
         if plain != lower:
@@ -140,13 +144,11 @@ def base_form(word: str) -> str:
     """The form that stands for all forms of a lower-case word without accents."""
     if not word.isascii():
         return word
-    if word in NUMBERS:
-        return NUMBERS[word]
+    numbers = forms("numbers")
+    if word in numbers:
+        return numbers[word]
     if ordinal := _ORDINAL.fullmatch(word):
         word = ordinal[1]
     if word.isdigit():
         return word.lstrip("0") or "0"
-    if not word.isalpha():
-        return word
-    word = IRREGULAR.get(word, word)
-    return stem(american(SHORT.get(word, word)))
+    return stem_of(word) if word.isalpha() else word

@@ -3,20 +3,13 @@
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from understudy.learnings.sentences import sentences
-from understudy.review.doubt_words import (
-    DENIALS,
-    DOUBT_SIGNS,
-    DOUBTS,
-    POINTS_BACK,
-    POINTS_FAR_ON,
-    POINTS_ON,
-    REMINDERS,
-    RUNS_ON,
-)
+from understudy.patterns.word_lists import WordLists
 
+WORDS: Final = WordLists("understudy.review")
 # So much of a sentence without an end is looked at to both sides.
 SENTENCE_CHARS: Final = 400
 # A line that is as long and has no end goes on in the next.
@@ -31,6 +24,40 @@ WORD: Final = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['’]\w+)*")
 _ENDED: Final = re.compile(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
 
 
+# Doubts of several words, or joined by a hyphen.
+_DOUBT_PHRASES: Final = (
+    r"\bused to\b|\bno-one\b|\bpeut-être\b|\bsoi-disant\b|\bcho rằng\b|\bnói rằng\b|\bphủ nhận\b|\bnghe nói\b"
+    r"|\bcó lẽ\b|\bhình như\b|\btrước đây\b|\bcó thể\b|\btheo lời\b"
+)  # fmt: skip
+# As keyboards write it, and full width.
+_QUESTION_MARKS: Final = ("\\?", "\uff1f")
+# Ways to ask for something to be kept in mind or to say it again, and no doubts.
+_REMINDERS: Final = re.compile(
+    r"\bi(?:['’]ve| have)? (?:just )?(?:said|mentioned|told you|wrote)\b|\bje (?:l['’]ai )?dit\b|\btôi (?:đã )?nói\b|我[刚剛]?[说說]|"
+    r"\b(?:do not|don['’]t|never) forget\b|\bn['’]oublie[rz]? pas\b|\bđừng quên\b|别忘了?|別忘了?|不要忘记?"
+)
+
+# A sentence with one of these is about what comes next ...
+_POINTS_ON: Final = re.compile(
+    r"\b(?:following|follows?|below|next|this|these|here|suivante?s?|ci-dessous|ceci|voici|sau đây|dưới đây|điều này)\b"
+    r"|以下|下面|如下|下列|[:\uff1a,\uff0c]\W*$|\b(?:that|que|rằng|dass)\W*$"
+)  # fmt: skip
+# ... and of these, about all that comes after.
+_POINTS_FAR_ON: Final = re.compile(
+    r"\b(?:following|follows|below|suivante?s?|ci-dessous|sau đây|dưới đây)\b|以下|下面|如下|下列"
+)
+# A sentence that begins so is about what was said before it.
+_POINTS_BACK: Final = re.compile(
+    r"\W*(?:(?:but|and|no|well|actually|sorry|mais|nhưng)\W+)*"
+    r"(?:(?:all of )?(?:that|this|it|these|those|everything|none)\b|which\b|c['’]est\b|ce\b|cela\b|ça\b"
+    r"|đó\b|điều (?:đó|này)\b|但?[这那這此以上])"
+)
+# A line that ends so goes on in the next.
+_RUNS_ON: Final = re.compile(
+    r"\b(?:a|an|the|that|of|to|and|or|is|are|if|when|while|because|le|la|les|de|que|et|là|rằng|của|và)\s*$"
+)
+
+
 def words(text: str) -> list[str]:
     """The words of a text in order."""
     return WORD.findall(text)
@@ -38,8 +65,8 @@ def words(text: str) -> list[str]:
 
 def doubts(text: str) -> int:
     """How often a text denies, asks, supposes or reports."""
-    plain = REMINDERS.sub(" ", text)
-    return sum(map(_is_doubt, words(plain))) + len(DOUBT_SIGNS.findall(plain))
+    plain = _REMINDERS.sub(" ", text)
+    return sum(map(_is_doubt, words(plain))) + len(_doubt_signs().findall(plain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +103,7 @@ class Passages:
         for back in range(index - 1, max(-1, index - 1 - MAX_LINES_BACK), -1):
             start, end = self.spans[back]
             said = self.text[max(start, end - SENTENCE_CHARS) : end]
-            if POINTS_ON.search(said) or _denies(said, FEW_BEFORE):
+            if _POINTS_ON.search(said) or _denies(said, FEW_BEFORE):
                 return found + doubts(said)
             if not _runs_on(said):
                 break
@@ -89,27 +116,39 @@ class Passages:
             return 0
         start, end = self.spans[index + 1]
         said = self.text[start : min(end, start + SENTENCE_CHARS)]
-        is_about = POINTS_BACK.match(said) or _denies(said, FEW_AFTER)
+        is_about = _POINTS_BACK.match(said) or _denies(said, FEW_AFTER)
         return doubts(said) if is_about else 0
 
 
 def _doubts_what_follows(said: str) -> bool:
     # Only what points on is looked at word by word.
-    return POINTS_FAR_ON.search(said) is not None and doubts(said[:SENTENCE_CHARS]) > 0
+    return _POINTS_FAR_ON.search(said) is not None and doubts(said[:SENTENCE_CHARS]) > 0
 
 
 def _denies(said: str, most: int) -> bool:
     found = words(said)
-    return 0 < len(found) <= most and not DENIALS.isdisjoint(found)
+    return 0 < len(found) <= most and not WORDS.set("doubts.denials").isdisjoint(found)
 
 
 def _runs_on(said: str) -> bool:
     """Whether a line goes on in the next."""
     if _ENDED.search(said):
         return False
-    return len(said) >= WRAPPED_CHARS or RUNS_ON.search(said) is not None
+    return len(said) >= WRAPPED_CHARS or _RUNS_ON.search(said) is not None
+
+
+@cache
+def _doubts() -> frozenset[str]:
+    return frozenset().union(
+        *(WORDS(f"doubts.{language}") for language in ("english", "french", "vietnamese"))
+    )
+
+
+@cache
+def _doubt_signs() -> re.Pattern[str]:
+    return re.compile("|".join((_DOUBT_PHRASES, *WORDS("doubts.chinese"), *_QUESTION_MARKS)))
 
 
 def _is_doubt(word: str) -> bool:
     bare = word.replace("’", "'")
-    return bare in DOUBTS or bare.endswith("n't") or bare.startswith("n'")
+    return bare in _doubts() or bare.endswith("n't") or bare.startswith("n'")

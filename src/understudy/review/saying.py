@@ -11,21 +11,10 @@ from typing import Final
 
 from understudy.learnings.labels import COLONS, LABELS, TURN_ORDERS
 from understudy.learnings.sentences import sentences
-from understudy.review.passages import WORD, Passages, doubts, words
+from understudy.review.passages import WORD, WORDS, Passages, doubts, words
 
-_PLAIN: Final = "a an and are de des du est et is la le les of the to un une là của và"
-# Words that say nothing by themselves.
-STOP_WORDS: Final = frozenset(_PLAIN.split())
 MIN_TERMS: Final = 2
-# What may stand between telling words: what ties them, and a few words that change nothing.
-_TYING: Final = "a an are est is la le les sont the un une là"
-TIES: Final = frozenset(_TYING.split())
-_ADVERBS: Final = """
-again already always also both clearly currently definitely generally indeed just my now nowadays our
-personal personally really simply still today too usual usually very actuellement aujourd'hui encore
-maintenant mon notre toujours nos hiện nay vẫn luôn
-"""
-HARMLESS: Final = frozenset(_ADVERBS.split())
+# Other words that may stand between telling words.
 MAX_OTHERS: Final = 2
 # A text that repeats itself is not looked through for ever.
 MAX_OCCURRENCES: Final = 100
@@ -67,10 +56,11 @@ def _has_exactly(wanted: str, where: str, passages: Passages) -> bool:
 
 def _has_terms(wanted: str, where: str, passages: Passages) -> bool:
     asked = words(wanted)
-    terms = [word for word in asked if word not in STOP_WORDS]
+    stops = WORDS.set("fillers.stop_words")
+    terms = [word for word in asked if word not in stops]
     if len(set(terms)) < MIN_TERMS:
         return False
-    own, between = doubts(wanted), TIES.union(STOP_WORDS.intersection(asked))
+    own, between = doubts(wanted), WORDS.set("fillers.ties").union(stops.intersection(asked))
     return any(
         _in_order(terms, where[start:end], between) and passages.doubts_around(start, end) <= own
         for start, end in sentences(where)
@@ -129,7 +119,7 @@ def _reached(
         while at < len(said) and said[at] != term:
             if said[at] not in between:
                 others += 1
-                if others > MAX_OTHERS or said[at] not in HARMLESS:
+                if others > MAX_OTHERS or said[at] not in WORDS.set("fillers.adverbs"):
                     return None
             at += 1
         if at == len(said):

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import re2
 
-from understudy.core.linear import options
+from understudy.patterns.linear import options
 from understudy.tools.base import ToolError
 
 # Bounds the program a pattern becomes, and so the work per byte.

@@ -6,13 +6,13 @@ import pytest
 
 from tests.support.effort import effort
 from tests.unit.guard.examples import found_in
-from understudy.core.linear import spans_of
 from understudy.guard.book import book_of, rule_book, rules
 from understudy.guard.detectors import CHECKS
 from understudy.guard.rule import Category, Detector, Rule
 from understudy.guard.scan import scan_text
 from understudy.guard.search import compiled
 from understudy.guard.table import rule_table
+from understudy.patterns.linear import spans_of
 
 EACH_RULE = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 PUBLIC = {
