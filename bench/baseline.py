@@ -22,11 +22,11 @@ from understudy.permissions.model import Decision, Level, Verdict
 from understudy.providers.registry import Routes
 from understudy.runs.execute import Execution
 from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
-from understudy.runs.ports import RunUnit
 from understudy.runs.steps import Steps
 from understudy.runs.stops import StopSignal
 from understudy.sessions.journal import JournalEvent, NewEvent
 from understudy.settings import Flags, Settings, load_settings
+from understudy.storage.unit import Unit
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.base import Tool
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
@@ -48,7 +48,7 @@ class NoRules(Gatekeeper):
     """Lets every call pass without a look at the database."""
 
     def judge(
-        self, unit: RunUnit, run: Run, calls: Sequence[tuple[Tool, Mapping[str, Any]]]
+        self, unit: Unit, run: Run, calls: Sequence[tuple[Tool, Mapping[str, Any]]]
     ) -> tuple[Verdict, ...]:
         """Yes to all."""
         return tuple(

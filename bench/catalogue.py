@@ -19,7 +19,7 @@ from understudy.skills.model import AgentGrant, Skill, SkillOrigin, Visibility
 from understudy.skills.prompt import skills_section
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 # How many skills there are, and how many of them the agent may use.
 SIZES: Final = ((1_000, 5), (10_000, 5), (1_000, 1_000), (10_000, 1_000))
@@ -73,7 +73,7 @@ def _measure(url: str, count: int, on_offer: int, clock: Callable[[], float]) ->
     engine = open_engine(url)
     try:
         migrate(engine)
-        units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())
+        units = Units(engine, enqueue=lambda *_: None, bell=Bell())
         _fill(units, count, on_offer)
         known, fresh = _catalogue(units), lambda: _section(units, _catalogue(units))
         spent = percentile(_spent(lambda: _section(units, known), clock), 50)
@@ -89,12 +89,12 @@ def _measure(url: str, count: int, on_offer: int, clock: Callable[[], float]) ->
         engine.dispose()
 
 
-def _catalogue(units: SqlUnits) -> Catalogue:
+def _catalogue(units: Units) -> Catalogue:
     """One that remembers nothing yet."""
     return Catalogue(units, LocalSkills(roots=(), guard=lambda _: (), clock=SystemClock()))
 
 
-def _section(units: SqlUnits, catalogue: Catalogue) -> str:
+def _section(units: Units, catalogue: Catalogue) -> str:
     """The very thing that happens when a run starts."""
     with units.write() as unit:
         offered: tuple[CatalogueEntry, ...] = catalogue.offered(
@@ -103,7 +103,7 @@ def _section(units: SqlUnits, catalogue: Catalogue) -> str:
     return skills_section(offered, can_search=True, can_use=True)
 
 
-def _fill(units: SqlUnits, count: int, on_offer: int) -> None:
+def _fill(units: Units, count: int, on_offer: int) -> None:
     """Skills of many owners; every so many-th is granted to the agent."""
     made = _skills(count)
     step = count // on_offer

@@ -12,7 +12,7 @@ from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 NOW_MS: Final = 1_750_000_000_000
 BATCH: Final = 2_000
@@ -26,7 +26,7 @@ class LearnedStore:
     def __init__(self, url: str) -> None:
         self._engine = open_engine(url)
         migrate(self._engine)
-        self._units = SqlUnits(self._engine, enqueue=lambda *_: None, bell=Bell())
+        self._units = Units(self._engine, enqueue=lambda *_: None, bell=Bell())
 
     def fill(self, learnings: Iterable[Learning]) -> None:
         """Store and index some learnings."""

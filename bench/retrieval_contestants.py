@@ -15,7 +15,7 @@ from understudy.retrieval.score import Document, Field, rank
 from understudy.retrieval.terms import query_terms, terms_of
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 TOP: Final = 10
 KIND: Final = "run"
@@ -118,7 +118,7 @@ class Ours:
     def __init__(self, url: str, texts: "PlainScan") -> None:
         self._engine = open_engine(url)
         migrate(self._engine)
-        self._units = SqlUnits(self._engine, enqueue=lambda *_: None, bell=Bell())
+        self._units = Units(self._engine, enqueue=lambda *_: None, bell=Bell())
         # Where the records themselves are read.
         self._texts = texts
 

@@ -23,7 +23,7 @@ from understudy.core.clock import SystemClock
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 
 TOOL_CALLS = 10
@@ -135,7 +135,7 @@ def _journal(kind: str, url: str | None, scale: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = open_engine(url or f"sqlite:///{folder}/journal.db")
         migrate(engine)
-        units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())
+        units = Units(engine, enqueue=lambda *_: None, bell=Bell())
         make_session(units)
         _fill(units, 1_000)
         small = _append_cost(units, count=100 * scale)
@@ -147,7 +147,7 @@ def _journal(kind: str, url: str | None, scale: int) -> None:
     figure("growth", large / small, "x", at_most=1.2)
 
 
-def make_session(units: SqlUnits) -> None:
+def make_session(units: Units) -> None:
     """A session to write to."""
     from understudy.agents.service import AgentService
     from understudy.core.principal import DAEMON
@@ -158,7 +158,7 @@ def make_session(units: SqlUnits) -> None:
     SessionService(units, SystemClock(), lambda _: True).create(DAEMON, NewSession(session_id="s"))
 
 
-def _fill(units: SqlUnits, length: int) -> None:
+def _fill(units: Units, length: int) -> None:
     with units.read() as unit:
         session = unit.sessions.get("s")
     missing = length - (session.journal_length if session else 0)
@@ -169,7 +169,7 @@ def _fill(units: SqlUnits, length: int) -> None:
         missing -= batch
 
 
-def _append_cost(units: SqlUnits, *, count: int) -> float:
+def _append_cost(units: Units, *, count: int) -> float:
     """Seconds of CPU per event, each in a transaction of its own; the best of nine rounds."""
     rounds = []
     for _ in range(9):

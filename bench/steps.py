@@ -13,7 +13,7 @@ from understudy.core.bell import Bell
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 def main(*, quick: bool = False) -> None:
@@ -30,7 +30,7 @@ def main(*, quick: bool = False) -> None:
 async def _journal_steps(folder: Path, steps: int) -> float:
     engine = open_engine(f"sqlite:///{folder}/journal.db")
     migrate(engine)
-    units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())
+    units = Units(engine, enqueue=lambda *_: None, bell=Bell())
     make_session(units)
 
     def write(number: int) -> None:

@@ -8,8 +8,7 @@ from tests.support.factories import make_session
 from understudy.core.principal import DAEMON
 from understudy.daemon.wiring import Daemon
 from understudy.learnings.deciding import by_policy
-from understudy.learnings.model import Action, AutomationReview, Mode, Tier
-from understudy.learnings.ports import Use
+from understudy.learnings.model import Action, AutomationReview, LearningUse, Mode, Tier
 from understudy.learnings.publishing import publish as publish_in
 from understudy.learnings.wanted import Wanted
 
@@ -195,7 +194,9 @@ def test_the_chain_is_shown_both_ways(daemon: Daemon, api: TestClient) -> None:
     )["learning_id"]
     with daemon.ground.units.write() as unit:
         unit.learning_uses.add(
-            Use(learning_id=first, learning_version=1, run_id=f"run_{n}", session_id="s1", at_ms=n)
+            LearningUse(
+                learning_id=first, learning_version=1, run_id=f"run_{n}", session_id="s1", at_ms=n
+            )
             for n in range(3)
         )
 

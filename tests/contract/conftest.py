@@ -21,7 +21,7 @@ from understudy.settings import Settings
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
 from understudy.storage.schema import metadata
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval, Effect
 
@@ -30,7 +30,7 @@ from understudy.tools.base import Approval, Effect
 class House:
     """Units of work with everything around them that a test may look at."""
 
-    units: SqlUnits
+    units: Units
     engine: sa.Engine
     url: str
     bell: Bell
@@ -108,7 +108,7 @@ def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -
     def enqueue(_: sa.Connection, run: Run) -> None:
         queued.append((run.run_id, run.session_id))
 
-    units = SqlUnits(
+    units = Units(
         migrated_engine,
         enqueue=enqueue,
         bell=bell,
@@ -129,7 +129,7 @@ def house(empty_house: House) -> House:
 
 
 @pytest.fixture
-def units(house: House) -> SqlUnits:
+def units(house: House) -> Units:
     """Units of work on a database with the built-in agent and the sessions s1 and s2."""
     return house.units
 

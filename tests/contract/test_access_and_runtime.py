@@ -9,27 +9,27 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.runtime.model import MAX_REVISIONS
 from understudy.runtime.service import RuntimeService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 
 def service(
-    units: SqlUnits, *, admin_token: str | None = None, is_loopback: bool = True
+    units: Units, *, admin_token: str | None = None, is_loopback: bool = True
 ) -> TokenService:
     return TokenService(units, FrozenClock(), admin_token=admin_token, is_loopback=is_loopback)
 
 
 @pytest.fixture
-def tokens(units: SqlUnits) -> TokenService:
+def tokens(units: Units) -> TokenService:
     return service(units)
 
 
 @pytest.fixture
-def runtime(units: SqlUnits) -> RuntimeService:
+def runtime(units: Units) -> RuntimeService:
     return RuntimeService(units, FrozenClock())
 
 
-def test_a_token_is_shown_once_and_stored_as_a_hash(units: SqlUnits, tokens: TokenService) -> None:
+def test_a_token_is_shown_once_and_stored_as_a_hash(units: Units, tokens: TokenService) -> None:
     token, secret = tokens.create(ADMIN, "bob", Role.OPERATOR)
 
     assert secret.startswith(TOKEN_PREFIX)
@@ -72,12 +72,12 @@ def test_until_there_is_a_token_a_local_caller_is_admin(tokens: TokenService) ->
         tokens.authenticate(None)
 
 
-def test_beyond_loopback_a_token_is_always_needed(units: SqlUnits) -> None:
+def test_beyond_loopback_a_token_is_always_needed(units: Units) -> None:
     with pytest.raises(Unauthenticated):
         service(units, is_loopback=False).authenticate(None)
 
 
-def test_the_admin_token_of_the_environment_is_one(units: SqlUnits) -> None:
+def test_the_admin_token_of_the_environment_is_one(units: Units) -> None:
     tokens = service(units, admin_token="s3cret-ключ")
 
     assert tokens.authenticate("s3cret-ключ") == Principal(user_id="admin", role=Role.ADMIN)
@@ -202,7 +202,7 @@ def test_a_bounded_number_of_revisions_is_kept(runtime: RuntimeService) -> None:
     ],
 )
 def test_a_run_acts_as_an_operator_unless_its_user_runs_the_daemon(
-    units: SqlUnits, user_id: str, admin_token: str | None, role: Role
+    units: Units, user_id: str, admin_token: str | None, role: Role
 ) -> None:
     tokens = service(units, admin_token=admin_token)
     with units.read() as unit:
@@ -210,7 +210,7 @@ def test_a_run_acts_as_an_operator_unless_its_user_runs_the_daemon(
 
 
 def test_a_run_acts_as_an_admin_while_its_user_has_such_a_token(
-    units: SqlUnits, tokens: TokenService
+    units: Units, tokens: TokenService
 ) -> None:
     token, _ = tokens.create(ADMIN, "root", Role.ADMIN)
     with units.read() as unit:

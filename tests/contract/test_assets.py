@@ -21,7 +21,7 @@ from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.storage.blobs import FileBlobs, SqlBlobs
 from understudy.storage.schema import asset_blobs
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 
@@ -34,7 +34,7 @@ class Cellar:
         self.engine = house.engine
         files = FileBlobs(directory)
         self.in_files = house.engine.dialect.name == "sqlite"
-        self.units = SqlUnits(
+        self.units = Units(
             house.engine,
             enqueue=lambda *_: None,
             bell=house.bell,

@@ -20,13 +20,13 @@ from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import Guard
 from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, CandidateState, Kind, LearningStatus, Tier
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 PUBLISH, REJECT = BulkAction.PUBLISH, BulkAction.REJECT
 
 
 @pytest.fixture
-def plane(units: SqlUnits) -> Plane:
+def plane(units: Units) -> Plane:
     return Plane(units)
 
 

@@ -15,7 +15,7 @@ from understudy.rollout.canary_secret import SECRET_BYTES, make_secret
 from understudy.rollout.sharing import is_in_share
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 SESSIONS = [make_session(f"s{number}") for number in range(40)]
@@ -35,7 +35,7 @@ def secret_of(canaries: Canaries) -> str:
 
 
 @pytest.fixture
-def canaries(units: SqlUnits, tmp_path: Path) -> Canaries:
+def canaries(units: Units, tmp_path: Path) -> Canaries:
     canaries = Canaries(units, tmp_path / "home")
     canaries.hand.learn()
     canaries.hand.bring_to(Stage.CANARY)
@@ -110,7 +110,7 @@ def test_all_daemons_draw_by_the_secret_that_the_first_one_made(
     assert offered(other, 30) == some
 
 
-def test_daemons_that_start_together_make_one_secret(units: SqlUnits) -> None:
+def test_daemons_that_start_together_make_one_secret(units: Units) -> None:
     together([partial(make_secret, units, FrozenClock())] * 4)
 
     with units.read() as unit:

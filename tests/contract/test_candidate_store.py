@@ -26,11 +26,11 @@ from understudy.learnings.model import (
     Origin,
     Sensitivity,
     Source,
+    Tally,
 )
-from understudy.learnings.ports import Tally
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 from understudy.storage.schema import learning_candidates
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 HERE = session_scope("s1")
 FULL = make_candidate(
@@ -64,16 +64,16 @@ FULL = make_candidate(
 
 
 @pytest.fixture
-def units(empty_house: House) -> SqlUnits:
+def units(empty_house: House) -> Units:
     return empty_house.units
 
 
-def add(units: SqlUnits, *candidates: Candidate) -> list[bool]:
+def add(units: Units, *candidates: Candidate) -> list[bool]:
     with units.write() as unit:
         return [unit.candidates.add(candidate) for candidate in candidates]
 
 
-def listed(units: SqlUnits, *, now_ms: int = NOW, **narrowed: Any) -> list[str]:
+def listed(units: Units, *, now_ms: int = NOW, **narrowed: Any) -> list[str]:
     with units.read() as unit:
         page = unit.candidates.page(
             PageRequest(), narrowed=CandidateFilter(**narrowed), now_ms=now_ms
@@ -89,7 +89,7 @@ def damage(house: House, candidate: Candidate, body: str) -> None:
         connection.execute(torn.values(body=sa.literal_column(body)))
 
 
-def test_a_candidate_comes_back_as_it_was_put(units: SqlUnits) -> None:
+def test_a_candidate_comes_back_as_it_was_put(units: Units) -> None:
     bare = make_candidate()
     assert add(units, FULL, bare) == [True, True]
 
@@ -100,7 +100,7 @@ def test_a_candidate_comes_back_as_it_was_put(units: SqlUnits) -> None:
         assert unit.candidates.get("cand_none") is None
 
 
-def test_odd_texts_come_back_as_they_were(units: SqlUnits) -> None:
+def test_odd_texts_come_back_as_they_were(units: Units) -> None:
     candidates = {
         odd: make_candidate(odd, evidence_refs=(EvidenceRef(note=odd),), decision_reason=odd)
         for odd in ODD_TEXTS.values()
@@ -113,7 +113,7 @@ def test_odd_texts_come_back_as_they_were(units: SqlUnits) -> None:
         assert listed(units, query=odd) == [candidate.candidate_id]
 
 
-def test_a_change_stands_only_if_nobody_else_made_one(units: SqlUnits) -> None:
+def test_a_change_stands_only_if_nobody_else_made_one(units: Units) -> None:
     candidate = make_candidate()
     add(units, candidate)
     changed = replace(
@@ -128,7 +128,7 @@ def test_a_change_stands_only_if_nobody_else_made_one(units: SqlUnits) -> None:
             unit.candidates.update(changed, expected_version=1)
 
 
-def test_a_run_proposes_the_same_thing_only_once(units: SqlUnits) -> None:
+def test_a_run_proposes_the_same_thing_only_once(units: Units) -> None:
     first = make_candidate("The sky is blue.", run_id="run_1")
     others = (
         make_candidate("The sky is blue.", run_id="run_2"),
@@ -144,7 +144,7 @@ def test_a_run_proposes_the_same_thing_only_once(units: SqlUnits) -> None:
     assert add(units, *others) == [True] * len(others)
 
 
-def test_a_run_has_one_summary_whatever_it_says(units: SqlUnits) -> None:
+def test_a_run_has_one_summary_whatever_it_says(units: Units) -> None:
     def summary(content: str, run_id: str) -> Candidate:
         return make_candidate(content, run_id=run_id, kind=Kind.RUN_SUMMARY, scope=HERE)
 
@@ -154,7 +154,7 @@ def test_a_run_has_one_summary_whatever_it_says(units: SqlUnits) -> None:
     assert listed(units) == [first.candidate_id, other.candidate_id]
 
 
-def test_candidates_are_listed_by_id_in_pages(units: SqlUnits) -> None:
+def test_candidates_are_listed_by_id_in_pages(units: Units) -> None:
     candidates = [make_candidate(f"Number {n} is here") for n in range(5)]
     add(units, *reversed(candidates))
     request, found = PageRequest(limit=2), []
@@ -170,13 +170,13 @@ def test_candidates_are_listed_by_id_in_pages(units: SqlUnits) -> None:
     assert found == [ids[:2], ids[2:4], ids[4:]]
 
 
-def test_a_cursor_of_another_list_is_refused(units: SqlUnits) -> None:
+def test_a_cursor_of_another_list_is_refused(units: Units) -> None:
     request = PageRequest(after=(3, "cand_1"))
     with units.read() as unit, pytest.raises(Invalid):
         unit.candidates.page(request, narrowed=CandidateFilter(), now_ms=NOW)
 
 
-def test_a_list_is_narrowed_by_scope_kind_and_state(units: SqlUnits) -> None:
+def test_a_list_is_narrowed_by_scope_kind_and_state(units: Units) -> None:
     plain = make_candidate()
     here = make_candidate(scope=HERE)
     decision = make_candidate(kind=Kind.DECISION)
@@ -204,7 +204,7 @@ FOUND = (
 NOT_FOUND = ("100_", "fact\nthe", "fact\x1fthe", "factthe", "elsewhere", "x" * 60_000)
 
 
-def test_a_query_is_looked_for_whatever_its_case(units: SqlUnits) -> None:
+def test_a_query_is_looked_for_whatever_its_case(units: Units) -> None:
     add(
         units,
         make_candidate(
@@ -219,7 +219,7 @@ def test_a_query_is_looked_for_whatever_its_case(units: SqlUnits) -> None:
     assert [query for query in NOT_FOUND if listed(units, query=query)] == []
 
 
-def test_an_open_candidate_past_its_time_is_not_listed(units: SqlUnits) -> None:
+def test_an_open_candidate_past_its_time_is_not_listed(units: Units) -> None:
     candidates = [make_candidate(state=state, expires_at_ms=NOW) for state in CandidateState]
     add(units, *candidates)
     closed = [each.candidate_id for each in candidates if each.state not in OPEN]
@@ -228,7 +228,7 @@ def test_an_open_candidate_past_its_time_is_not_listed(units: SqlUnits) -> None:
     assert listed(units) == closed
 
 
-def test_the_open_ones_come_in_order_and_without_those_past_their_time(units: SqlUnits) -> None:
+def test_the_open_ones_come_in_order_and_without_those_past_their_time(units: Units) -> None:
     pending, escalated, late = (
         make_candidate("One is here"),
         make_candidate(state=CandidateState.ESCALATED),
@@ -250,7 +250,7 @@ def test_the_open_ones_come_in_order_and_without_those_past_their_time(units: Sq
         assert store.expired(now_ms=NOW - 1, limit=9) == ()
 
 
-def test_those_whose_time_was_over_first_are_found_first(units: SqlUnits) -> None:
+def test_those_whose_time_was_over_first_are_found_first(units: Units) -> None:
     times = {"cand_1": NOW - 1, "cand_2": NOW - 3, "cand_3": NOW - 2, "cand_4": NOW - 2}
     add(units, *(make_candidate(candidate_id=key, expires_at_ms=ms) for key, ms in times.items()))
     add(units, make_candidate(expires_at_ms=NOW - 9, state=CandidateState.PUBLISHED))
@@ -263,7 +263,7 @@ def test_those_whose_time_was_over_first_are_found_first(units: SqlUnits) -> Non
     assert rest == ((NOW - 2, "cand_4"), (NOW - 1, "cand_1"))
 
 
-def test_what_the_daemon_proposed_from_a_run_is_found_in_order(units: SqlUnits) -> None:
+def test_what_the_daemon_proposed_from_a_run_is_found_in_order(units: Units) -> None:
     first = make_candidate("One is here", run_id="run_1", state=CandidateState.REJECTED)
     second = make_candidate("Two is here", run_id="run_1")
     add(units, second, first, make_candidate(run_id="run_2"))
@@ -280,7 +280,7 @@ def rejected(by: str, at_ms: int, **fields: Any) -> Candidate:
     )
 
 
-def test_what_people_rejected_is_remembered_by_scope_kind_and_key(units: SqlUnits) -> None:
+def test_what_people_rejected_is_remembered_by_scope_kind_and_key(units: Units) -> None:
     older, newer = rejected("alice", NOW), rejected("bob", NOW + 1)
     add(units, newer, older, rejected("daemon", NOW), rejected("alice", NOW, scope=HERE))
     add(units, rejected("alice", NOW, kind=Kind.DECISION), make_candidate())
@@ -291,7 +291,7 @@ def test_what_people_rejected_is_remembered_by_scope_kind_and_key(units: SqlUnit
     assert found == (newer, older)
 
 
-def test_no_more_than_fifty_rejections_are_remembered(units: SqlUnits) -> None:
+def test_no_more_than_fifty_rejections_are_remembered(units: Units) -> None:
     add(units, *(rejected("alice", NOW + number) for number in range(52)))
 
     with units.read() as unit:
@@ -301,7 +301,7 @@ def test_no_more_than_fifty_rejections_are_remembered(units: SqlUnits) -> None:
     assert [candidate.decided_at_ms for candidate in found] == [NOW + n for n in range(51, 1, -1)]
 
 
-def test_the_oldest_open_one_that_the_daemon_proposed_with_a_key_is_found(units: SqlUnits) -> None:
+def test_the_oldest_open_one_that_the_daemon_proposed_with_a_key_is_found(units: Units) -> None:
     escalated = make_candidate(state=CandidateState.ESCALATED, created_at_ms=NOW + 1)
     late, oldest = make_candidate(expires_at_ms=NOW), make_candidate()
     by_somebody = make_candidate(origin=Origin.API, created_at_ms=NOW - 1)
@@ -318,7 +318,7 @@ def test_the_oldest_open_one_that_the_daemon_proposed_with_a_key_is_found(units:
     assert found(Kind.PREFERENCE) is None
 
 
-def test_what_was_decided_since_a_time_comes_newest_first(units: SqlUnits) -> None:
+def test_what_was_decided_since_a_time_comes_newest_first(units: Units) -> None:
     decided = [rejected("alice", NOW + number, content=f"{number} is it") for number in range(4)]
     add(units, *decided, make_candidate())
 
@@ -327,7 +327,7 @@ def test_what_was_decided_since_a_time_comes_newest_first(units: SqlUnits) -> No
         assert unit.candidates.decided_since(0, limit=1) == (decided[3],)
 
 
-def test_candidates_are_counted_by_path_rule_state_and_who_decided(units: SqlUnits) -> None:
+def test_candidates_are_counted_by_path_rule_state_and_who_decided(units: Units) -> None:
     review = make_review("Facts")
     add(units, make_candidate("1 is it"), make_candidate("2 is it"))
     add(units, rejected("alice", NOW, automation_review=review))
@@ -349,7 +349,7 @@ def test_candidates_are_counted_by_path_rule_state_and_who_decided(units: SqlUni
         }
 
 
-def test_the_name_of_a_rule_may_be_as_long_as_it_likes(units: SqlUnits) -> None:
+def test_the_name_of_a_rule_may_be_as_long_as_it_likes(units: Units) -> None:
     named = make_candidate(automation_review=make_review("\U0001f9ff" * 5_000))
     add(units, named)
 
@@ -381,7 +381,7 @@ def test_a_damaged_candidate_hides_no_other(empty_house: House) -> None:
         assert all(torn.candidate_id in entry["detail"] for entry in logged)
 
 
-def test_every_pending_candidate_is_queued_anew_and_claims_are_lost(units: SqlUnits) -> None:
+def test_every_pending_candidate_is_queued_anew_and_claims_are_lost(units: Units) -> None:
     held, waiting = make_candidate("1 is it"), make_candidate("2 is it")
     new, escalated = make_candidate("3 is it"), make_candidate(state=CandidateState.ESCALATED)
     add(units, held, waiting, new, escalated)
@@ -400,7 +400,7 @@ def test_every_pending_candidate_is_queued_anew_and_claims_are_lost(units: SqlUn
     ]
 
 
-def test_those_that_a_policy_has_reviewed_are_not_queued_again(units: SqlUnits) -> None:
+def test_those_that_a_policy_has_reviewed_are_not_queued_again(units: Units) -> None:
     reviewed, held, new = (make_candidate(f"{number} is it") for number in range(3))
     add(units, reviewed, held, new)
     with units.write() as unit:

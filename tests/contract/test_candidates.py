@@ -34,7 +34,7 @@ from understudy.learnings.model import (
 from understudy.runs.model import RunRequest, Usage
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 from understudy.storage.schema import learning_candidates
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 ATLAS = "Project codename is Atlas."
 BOREALIS = "Project codename is Borealis."
@@ -42,7 +42,7 @@ SECRET = "api-key: abc" + "123456789"
 
 
 @pytest.fixture
-def plane(units: SqlUnits) -> Plane:
+def plane(units: Units) -> Plane:
     return Plane(units)
 
 
@@ -182,12 +182,12 @@ NO_CONFLICT: list[dict[str, Any]] = [
 ]
 
 
-def test_what_no_prompt_would_show_beside_it_is_no_conflict(plane: Plane, units: SqlUnits) -> None:
+def test_what_no_prompt_would_show_beside_it_is_no_conflict(plane: Plane, units: Units) -> None:
     keep(units, *(make_learning(ATLAS, **fields) for fields in NO_CONFLICT))
     assert plane.publish(plane.propose(BOREALIS)).is_new
 
 
-def test_one_that_a_live_learning_replaces_is_no_conflict(plane: Plane, units: SqlUnits) -> None:
+def test_one_that_a_live_learning_replaces_is_no_conflict(plane: Plane, units: Units) -> None:
     old = make_learning(ATLAS)
     keep(units, old, make_learning("Names are overrated", supersedes=old.learning_id))
     assert plane.publish(plane.propose(BOREALIS)).is_new
@@ -258,7 +258,7 @@ def test_deciding_twice_is_deciding_once(plane: Plane) -> None:
 
 
 def test_a_candidate_that_says_it_was_published_as_what_is_gone_is_not_published_again(
-    plane: Plane, units: SqlUnits
+    plane: Plane, units: Units
 ) -> None:
     candidate = plane.propose("X is blue")
     gone = replace(
@@ -269,7 +269,7 @@ def test_a_candidate_that_says_it_was_published_as_what_is_gone_is_not_published
     assert refused(Conflict, lambda: plane.publish(candidate)) == "candidate_published"
 
 
-def test_a_publication_that_lost_its_links_is_repaired(plane: Plane, units: SqlUnits) -> None:
+def test_a_publication_that_lost_its_links_is_repaired(plane: Plane, units: Units) -> None:
     target = plane.learn(ATLAS)
     candidate = plane.propose(BOREALIS)
     made = make_learning(

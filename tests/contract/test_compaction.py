@@ -24,7 +24,7 @@ from understudy.core.tokens import estimate_tokens
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.storage.schema import journal
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
@@ -73,7 +73,7 @@ async def small(house: House, tmp_path: Path, fake: FakeModel) -> AsyncIterator[
     await shop.providers.close()
 
 
-def checkpoints(units: SqlUnits, session_id: str = "s1") -> tuple[JournalEvent, ...]:
+def checkpoints(units: Units, session_id: str = "s1") -> tuple[JournalEvent, ...]:
     with units.read() as unit:
         return unit.journal.checkpoints(session_id, before_offset=2**31 - 1, limit=100)
 
@@ -394,7 +394,7 @@ async def test_a_stop_during_the_summary_ends_the_run(small: Workshop, model: Mo
     assert small.stored(run_id).status is RunStatus.CANCELLED
 
 
-def test_checkpoints_come_newest_first_and_page_by_offset(units: SqlUnits) -> None:
+def test_checkpoints_come_newest_first_and_page_by_offset(units: Units) -> None:
     with units.write() as unit:
         for number in range(5):
             unit.journal.append("s1", (make_new_event(),), at_ms=NOW)

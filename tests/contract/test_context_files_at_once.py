@@ -6,13 +6,13 @@ from tests.support.factories import make_agent
 from understudy.agents.keeping import NewVersion, keep_version
 from understudy.core.clock import SystemClock
 from understudy.core.principal import Principal, Role
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 WRITERS = 8
 ROOT = Principal(user_id="root", role=Role.ADMIN)
 
 
-def write(units: SqlUnits, number: int, user_id: str | None) -> int:
+def write(units: Units, number: int, user_id: str | None) -> int:
     wanted = NewVersion(
         agent_id="shared", name="SOUL.md", content=f"Be kind, take {number}.", user_id=user_id
     )
@@ -20,7 +20,7 @@ def write(units: SqlUnits, number: int, user_id: str | None) -> int:
         return keep_version(unit, SystemClock(), ROOT, wanted).version
 
 
-def test_who_names_no_version_is_in_conflict_with_nobody(units: SqlUnits) -> None:
+def test_who_names_no_version_is_in_conflict_with_nobody(units: Units) -> None:
     with units.write() as unit:
         unit.agents.add(make_agent("shared"))
 

@@ -21,7 +21,7 @@ from tests.support.learning_plane import Plane
 from understudy.learnings.conflicts import MAX_CONTRADICTIONS
 from understudy.learnings.model import Kind, Learning, Sensitivity
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind, session_scope
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 VIM = "Preferred editor is Vim."
 HELIX = "Preferred editor is Helix."
@@ -52,7 +52,7 @@ TOGETHER: list[tuple[LearningScope, LearningScope, bool]] = [
 
 
 @pytest.fixture
-def plane(units: SqlUnits) -> Plane:
+def plane(units: Units) -> Plane:
     with units.write() as unit:
         unit.personas.add(make_persona("helper"))
         unit.sessions.add(make_session("s3", **bound(make_persona("helper"))))
@@ -89,7 +89,7 @@ NOT_SHOWN: list[dict[str, Any]] = [
 ]
 
 
-def test_only_what_prompts_would_show_contradicts(plane: Plane, units: SqlUnits) -> None:
+def test_only_what_prompts_would_show_contradicts(plane: Plane, units: Units) -> None:
     keep(units, *(make_learning(VIM, **fields) for fields in NOT_SHOWN))
     assert plane.publish(plane.propose(HELIX, scope=SESSION)).contradicts == ()
 
@@ -111,14 +111,14 @@ def test_a_replacement_is_told_of_contradictions_too(plane: Plane) -> None:
     assert plane.supersede(narrow, HELIX).contradicts == (wide,)
 
 
-def test_only_so_many_contradictions_are_told(plane: Plane, units: SqlUnits) -> None:
+def test_only_so_many_contradictions_are_told(plane: Plane, units: Units) -> None:
     keep(units, *(elsewhere(number) for number in range(MAX_CONTRADICTIONS + 2)))
     published = plane.publish(plane.propose(HELIX))
     assert len(published.contradicts) == MAX_CONTRADICTIONS
 
 
 def test_many_scopes_that_nobody_shares_do_not_hide_the_one_that_is(
-    plane: Plane, units: SqlUnits
+    plane: Plane, units: Units
 ) -> None:
     wide = plane.learn(VIM)
     keep(units, *(elsewhere(number) for number in range(50)))

@@ -30,7 +30,7 @@ from understudy.runs.model import Delivery, DeliveryStatus, Run, RunStatus
 from understudy.runs.waiting import fail_unread
 from understudy.sessions.model import ReplyTarget
 from understudy.storage.schema import deliveries, runs
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
 
@@ -51,7 +51,7 @@ def clock() -> FrozenClock:
     return FrozenClock(NOW)
 
 
-def worker_on(units: SqlUnits, clock: FrozenClock, **parts: object) -> DeliveryWorker:
+def worker_on(units: Units, clock: FrozenClock, **parts: object) -> DeliveryWorker:
     known = {
         "units": units,
         "clock": clock,
@@ -64,7 +64,7 @@ def worker_on(units: SqlUnits, clock: FrozenClock, **parts: object) -> DeliveryW
 
 
 def end_run(
-    units: SqlUnits, *addresses: str, status: RunStatus = RunStatus.COMPLETED, **fields: Any
+    units: Units, *addresses: str, status: RunStatus = RunStatus.COMPLETED, **fields: Any
 ) -> Run:
     """A run with webhooks that has just ended, its deliveries in the outbox."""
     run = make_run(
@@ -80,7 +80,7 @@ def end_run(
     return run
 
 
-def sent(units: SqlUnits, run: Run) -> list[Delivery]:
+def sent(units: Units, run: Run) -> list[Delivery]:
     with units.read() as unit:
         return list(unit.deliveries.of_runs([run.run_id]).get(run.run_id, {}).values())
 
@@ -94,7 +94,7 @@ async def work(worker: DeliveryWorker, limit: int = 100) -> int:
 
 
 async def test_the_end_of_a_run_is_posted_and_signed(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     run = end_run(units, receiver.url)
     worker = worker_on(units, clock)
@@ -123,7 +123,7 @@ async def test_the_end_of_a_run_is_posted_and_signed(
 
 @pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.INTERRUPTED, RunStatus.CANCELLED])
 async def test_whatever_way_a_run_ended_is_told(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver, status: RunStatus
+    units: Units, clock: FrozenClock, receiver: Receiver, status: RunStatus
 ) -> None:
     end_run(units, receiver.url, status=status, error="it broke")
 
@@ -133,21 +133,21 @@ async def test_whatever_way_a_run_ended_is_told(
     assert (told["status"], told["error"]) == (str(status), "it broke")
 
 
-def test_a_run_cancelled_in_the_queue_sends_nothing_and_says_so(units: SqlUnits) -> None:
+def test_a_run_cancelled_in_the_queue_sends_nothing_and_says_so(units: Units) -> None:
     run = end_run(units, ADDRESS, status=RunStatus.CANCELLED, started_at_ms=None)
 
     assert sent(units, run) == []
     assert [delivery.status for delivery in shown_deliveries(run, {})] == ["skipped"]
 
 
-def test_before_its_end_a_delivery_is_pending(units: SqlUnits) -> None:
+def test_before_its_end_a_delivery_is_pending(units: Units) -> None:
     run = end_run(units, ADDRESS, status=RunStatus.RUNNING, finished_at_ms=None)
 
     assert sent(units, run) == []
     assert [delivery.status for delivery in shown_deliveries(run, {})] == ["pending"]
 
 
-def test_a_run_that_could_not_begin_tells_its_webhook(units: SqlUnits) -> None:
+def test_a_run_that_could_not_begin_tells_its_webhook(units: Units) -> None:
     run = make_run(reply_targets=(ReplyTarget(plugin="http", address=ADDRESS),))
     with units.write() as unit:
         unit.runs.add(run)
@@ -175,7 +175,7 @@ def test_a_run_that_cannot_be_read_ends_all_the_same(house: House) -> None:
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     for _ in range(6):
         end_run(units, receiver.url, receiver.url)
@@ -199,7 +199,7 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
 
 
 async def test_a_target_that_fails_is_tried_again_after_a_wait(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     receiver.statuses.extend([503, 429])
     run = end_run(units, receiver.url)
@@ -223,7 +223,7 @@ async def test_a_target_that_fails_is_tried_again_after_a_wait(
 
 
 async def test_after_eight_attempts_a_delivery_is_dead_and_can_be_revived(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     receiver.statuses.extend([500] * MAX_ATTEMPTS)
     run = end_run(units, receiver.url)
@@ -250,7 +250,7 @@ async def test_after_eight_attempts_a_delivery_is_dead_and_can_be_revived(
 
 
 async def test_a_revived_delivery_has_as_many_attempts_as_a_new_one(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     receiver.statuses.extend([500] * 16)
     run = end_run(units, receiver.url)
@@ -268,7 +268,7 @@ async def test_a_revived_delivery_has_as_many_attempts_as_a_new_one(
 
 @pytest.mark.parametrize("status", [301, 400, 410])
 async def test_a_refusal_is_final(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver, status: int
+    units: Units, clock: FrozenClock, receiver: Receiver, status: int
 ) -> None:
     receiver.statuses.append(status)
     run = end_run(units, receiver.url)
@@ -279,7 +279,7 @@ async def test_a_refusal_is_final(
     assert (delivery.status, delivery.attempts) == ("dead", 1)
 
 
-async def test_only_the_dead_are_revived(units: SqlUnits, clock: FrozenClock) -> None:
+async def test_only_the_dead_are_revived(units: Units, clock: FrozenClock) -> None:
     run, other = end_run(units, ADDRESS), end_run(units, ADDRESS)
     service = DeliveryService(units, clock)
     [delivery] = sent(units, run)
@@ -296,7 +296,7 @@ async def test_only_the_dead_are_revived(units: SqlUnits, clock: FrozenClock) ->
 
 
 async def test_a_crash_between_the_post_and_the_writing_repeats_it_under_the_same_id(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     run = end_run(units, receiver.url)
     worker = worker_on(units, clock)
@@ -320,7 +320,7 @@ async def test_a_crash_between_the_post_and_the_writing_repeats_it_under_the_sam
 
 
 async def test_a_worker_that_comes_back_late_changes_nothing(
-    units: SqlUnits, clock: FrozenClock, receiver: Receiver
+    units: Units, clock: FrozenClock, receiver: Receiver
 ) -> None:
     run = end_run(units, receiver.url)
     worker = worker_on(units, clock)
@@ -336,7 +336,7 @@ async def test_a_worker_that_comes_back_late_changes_nothing(
     assert [delivery.status for delivery in sent(units, run)] == ["delivered"]
 
 
-async def test_crashes_use_up_the_attempts_as_well(units: SqlUnits, clock: FrozenClock) -> None:
+async def test_crashes_use_up_the_attempts_as_well(units: Units, clock: FrozenClock) -> None:
     run = end_run(units, ADDRESS)
     worker = worker_on(units, clock)
     for _ in range(MAX_ATTEMPTS):
@@ -374,9 +374,7 @@ async def test_an_address_that_can_no_longer_be_read_ends_its_delivery(
     assert (delivery.address, delivery.status) == ("", "dead")
 
 
-async def test_a_slow_target_does_not_hold_up_the_others(
-    units: SqlUnits, clock: FrozenClock
-) -> None:
+async def test_a_slow_target_does_not_hold_up_the_others(units: Units, clock: FrozenClock) -> None:
     with ExitStack() as stack:
         slow, quick = (stack.enter_context(Receiver()) for _ in range(2))
         slow.hold()
@@ -392,14 +390,14 @@ async def test_a_slow_target_does_not_hold_up_the_others(
         slow.release()
 
 
-def test_a_secret_is_made_at_its_first_use_and_stays(units: SqlUnits, clock: FrozenClock) -> None:
+def test_a_secret_is_made_at_its_first_use_and_stays(units: Units, clock: FrozenClock) -> None:
     first = WebhookSecret(units=units, clock=clock).current()
 
     assert len(first) > 32
     assert WebhookSecret(units=units, clock=clock).current() == first
 
 
-def test_a_rotated_secret_replaces_the_old_one(units: SqlUnits, clock: FrozenClock) -> None:
+def test_a_rotated_secret_replaces_the_old_one(units: Units, clock: FrozenClock) -> None:
     secret = WebhookSecret(units=units, clock=clock)
     first, made = secret.current(), secret.rotate(ADMIN)
 
@@ -411,9 +409,7 @@ def test_a_rotated_secret_replaces_the_old_one(units: SqlUnits, clock: FrozenClo
     assert entry.action == "webhooks.rotate_secret"
 
 
-def test_a_configured_secret_is_used_and_not_rotated_here(
-    units: SqlUnits, clock: FrozenClock
-) -> None:
+def test_a_configured_secret_is_used_and_not_rotated_here(units: Units, clock: FrozenClock) -> None:
     secret = WebhookSecret(units=units, clock=clock, configured="from-the-settings")
 
     assert secret.current() == "from-the-settings"
@@ -423,7 +419,7 @@ def test_a_configured_secret_is_used_and_not_rotated_here(
     assert refused.value.code == "webhook_secret_configured"
 
 
-def test_what_is_shown_joins_the_outbox_with_the_run(units: SqlUnits) -> None:
+def test_what_is_shown_joins_the_outbox_with_the_run(units: Units) -> None:
     local = ReplyTarget(plugin="local", address="here")
     web = ReplyTarget(plugin="http", address=ADDRESS)
     run = make_run(

@@ -11,7 +11,7 @@ from tests.contract.conftest import House
 from tests.support.factories import NOW
 from understudy.core.page import PageRequest
 from understudy.evolution.record import EntryKind
-from understudy.storage.unit import SqlUnit
+from understudy.storage.unit import Unit
 
 # Each kind of entry, and the index that has those of one agent in the order of time.
 INDEXES = {
@@ -76,7 +76,7 @@ PAST: dict[str, dict[str, str]] = {
     },
 }
 # What else is asked again and again, and the indexes that answer it.
-LOOKS: dict[str, tuple[set[str], Callable[[SqlUnit], object]]] = {
+LOOKS: dict[str, tuple[set[str], Callable[[Unit], object]]] = {
     "runs with tools": (
         {"ix_runs_agent", "ix_journal_run", "ix_skill_uses_run", "pk_sessions"},
         lambda unit: unit.suggestions.tool_runs(since_ms=NOW, per_agent=9),
@@ -129,7 +129,7 @@ def assert_reads_no_whole_table(plan: str) -> None:
     assert not [each for each in scans if each in plan], plan
 
 
-def planned(house: House, look: Callable[[SqlUnit], object]) -> str:
+def planned(house: House, look: Callable[[Unit], object]) -> str:
     """How a database answers everything that a look asks, with what it has indexes for."""
     asked: list[tuple[str, Any]] = []
 

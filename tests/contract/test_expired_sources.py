@@ -18,7 +18,7 @@ from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Candidate, CapturePath
 from understudy.rollout.expiring import REASON, ExpiredSources
 from understudy.rollout.stages import Stage
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 ENDS = NOW + 60_000
 SESSION = make_session("s1")
@@ -27,7 +27,7 @@ SESSION = make_session("s1")
 class Lasting(Scenery):
     """A daemon whose promoted skill comes from a learning that ends."""
 
-    def __init__(self, units: SqlUnits, home: Path) -> None:
+    def __init__(self, units: Units, home: Path) -> None:
         super().__init__(units, home)
         self.rung: list[str] = []
         listeners = Listeners(review=lambda: self.rung.append("review"))
@@ -49,7 +49,7 @@ class Lasting(Scenery):
 
 
 @pytest.fixture
-def lasting(units: SqlUnits, tmp_path: Path) -> Lasting:
+def lasting(units: Units, tmp_path: Path) -> Lasting:
     lasting = Lasting(units, tmp_path / "home")
     lasting.hand.learn(expires_at_ms=ENDS)
     return lasting

@@ -7,46 +7,47 @@ from contextlib import contextmanager
 import pytest
 
 from tests.contract.conftest import House
-from understudy.learnings.ports import Job, JobQueue
-from understudy.storage.unit import SqlUnit, SqlUnits
+from understudy.learnings.model import Job
+from understudy.storage.job_queue import JobQueue
+from understudy.storage.unit import Unit, Units
 
 LATER = 1_000
 
-QUEUES: dict[str, Callable[[SqlUnit], JobQueue]] = {
+QUEUES: dict[str, Callable[[Unit], JobQueue]] = {
     "reviews": lambda unit: unit.review_queue,
     "captures": lambda unit: unit.capture_queue,
 }
 
 
 @contextmanager
-def queue(units: SqlUnits) -> Iterator[JobQueue]:
+def queue(units: Units) -> Iterator[JobQueue]:
     with units.write() as unit:
         yield unit.review_queue
 
 
-def put(units: SqlUnits, *job_ids: str, due_at_ms: int = 1) -> None:
+def put(units: Units, *job_ids: str, due_at_ms: int = 1) -> None:
     with queue(units) as jobs:
         jobs.put(job_ids, due_at_ms=due_at_ms)
 
 
 def claim(
-    units: SqlUnits, *, now_ms: int = 10, until_ms: int = LATER, limit: int = 9
+    units: Units, *, now_ms: int = 10, until_ms: int = LATER, limit: int = 9
 ) -> tuple[Job, ...]:
     with queue(units) as jobs:
         return jobs.claim(now_ms=now_ms, until_ms=until_ms, limit=limit)
 
 
-def done(units: SqlUnits, job: Job) -> bool:
+def done(units: Units, job: Job) -> bool:
     with queue(units) as jobs:
         return jobs.done(job)
 
 
-def retry(units: SqlUnits, job: Job, *, due_at_ms: int = LATER) -> bool:
+def retry(units: Units, job: Job, *, due_at_ms: int = LATER) -> bool:
     with queue(units) as jobs:
         return jobs.retry(job, due_at_ms=due_at_ms, error="out\0 of \ud83d order")
 
 
-def next_due_ms(units: SqlUnits) -> int | None:
+def next_due_ms(units: Units) -> int | None:
     with queue(units) as jobs:
         return jobs.next_due_ms()
 
@@ -56,13 +57,13 @@ def tried(jobs: tuple[Job, ...]) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def units(empty_house: House) -> SqlUnits:
+def units(empty_house: House) -> Units:
     return empty_house.units
 
 
 @pytest.mark.parametrize("of", QUEUES.values(), ids=QUEUES)
 def test_what_is_put_is_claimed_when_due_and_gone_when_done(
-    units: SqlUnits, of: Callable[[SqlUnit], JobQueue]
+    units: Units, of: Callable[[Unit], JobQueue]
 ) -> None:
     with units.write() as unit:
         assert (of(unit).size(), of(unit).next_due_ms()) == (0, None)
@@ -77,14 +78,14 @@ def test_what_is_put_is_claimed_when_due_and_gone_when_done(
         assert (of(unit).size(), of(unit).next_due_ms()) == (1, 5)
 
 
-def test_the_queues_know_nothing_of_each_other(units: SqlUnits) -> None:
+def test_the_queues_know_nothing_of_each_other(units: Units) -> None:
     with units.write() as unit:
         unit.review_queue.put(["a"], due_at_ms=1)
         assert unit.capture_queue.size() == 0
         assert unit.capture_queue.claim(now_ms=9, until_ms=LATER, limit=9) == ()
 
 
-def test_what_is_held_is_given_to_nobody_else_until_the_claim_runs_out(units: SqlUnits) -> None:
+def test_what_is_held_is_given_to_nobody_else_until_the_claim_runs_out(units: Units) -> None:
     put(units, "a")
     [first] = claim(units, until_ms=20)
     assert claim(units, now_ms=19) == ()
@@ -101,7 +102,7 @@ def test_what_is_held_is_given_to_nobody_else_until_the_claim_runs_out(units: Sq
     assert done(units, second)
 
 
-def test_who_holds_a_job_may_keep_it_longer(units: SqlUnits) -> None:
+def test_who_holds_a_job_may_keep_it_longer(units: Units) -> None:
     put(units, "a")
     [job] = claim(units, until_ms=20)
     with queue(units) as jobs:
@@ -113,7 +114,7 @@ def test_who_holds_a_job_may_keep_it_longer(units: SqlUnits) -> None:
         assert not jobs.extend(job, until_ms=LATER)
 
 
-def test_a_claim_that_ran_out_stands_while_nobody_else_takes_it(units: SqlUnits) -> None:
+def test_a_claim_that_ran_out_stands_while_nobody_else_takes_it(units: Units) -> None:
     put(units, "a")
     [job] = claim(units, until_ms=11)
 
@@ -122,7 +123,7 @@ def test_a_claim_that_ran_out_stands_while_nobody_else_takes_it(units: SqlUnits)
     assert done(units, job)
 
 
-def test_what_failed_comes_back_later_with_one_more_attempt(units: SqlUnits) -> None:
+def test_what_failed_comes_back_later_with_one_more_attempt(units: Units) -> None:
     put(units, "a")
     for attempt in range(3):
         [job] = claim(units)
@@ -138,7 +139,7 @@ def test_what_failed_comes_back_later_with_one_more_attempt(units: SqlUnits) -> 
 
 @pytest.mark.parametrize(("before", "put_at", "due"), [(50, 20, 20), (20, 50, 20)])
 def test_what_waits_and_is_put_again_is_due_no_later_and_tried_anew(
-    units: SqlUnits, before: int, put_at: int, due: int
+    units: Units, before: int, put_at: int, due: int
 ) -> None:
     put(units, "a")
     [job] = claim(units)
@@ -151,7 +152,7 @@ def test_what_waits_and_is_put_again_is_due_no_later_and_tried_anew(
 
 @pytest.mark.parametrize("settle", [done, retry])
 def test_what_is_put_while_it_is_held_is_done_once_more(
-    units: SqlUnits, settle: Callable[[SqlUnits, Job], bool]
+    units: Units, settle: Callable[[Units, Job], bool]
 ) -> None:
     put(units, "a")
     [job] = claim(units)
@@ -172,7 +173,7 @@ def test_what_is_put_while_it_is_held_is_done_once_more(
 
 
 def test_what_is_put_while_it_is_held_is_done_once_more_even_if_the_holder_dies(
-    units: SqlUnits,
+    units: Units,
 ) -> None:
     put(units, "a")
     claim(units, until_ms=20)
@@ -185,7 +186,7 @@ def test_what_is_put_while_it_is_held_is_done_once_more_even_if_the_holder_dies(
     assert next_due_ms(units) is None
 
 
-def test_only_what_is_missing_is_put_where_nothing_may_change(units: SqlUnits) -> None:
+def test_only_what_is_missing_is_put_where_nothing_may_change(units: Units) -> None:
     put(units, "held", "waiting")
     [held, waiting] = claim(units)
     retry(units, waiting, due_at_ms=70)
@@ -200,7 +201,7 @@ def test_only_what_is_missing_is_put_where_nothing_may_change(units: SqlUnits) -
     assert tried(claim(units, now_ms=70)) == [("waiting", 1)]
 
 
-def test_many_are_put_and_claimed_at_once(units: SqlUnits) -> None:
+def test_many_are_put_and_claimed_at_once(units: Units) -> None:
     names = [f"job{number:04}" for number in range(1_500)]
     with queue(units) as jobs:
         assert jobs.put_missing(names[:1_200], due_at_ms=1) == 1_200
@@ -209,7 +210,7 @@ def test_many_are_put_and_claimed_at_once(units: SqlUnits) -> None:
         assert [job.job_id for job in jobs.claim(now_ms=1, until_ms=9, limit=2_000)] == names
 
 
-def test_workers_that_claim_at_once_share_the_work(units: SqlUnits) -> None:
+def test_workers_that_claim_at_once_share_the_work(units: Units) -> None:
     put(units, *(f"job{number:02}" for number in range(30)))
 
     def work(_: int) -> list[str]:
@@ -254,7 +255,7 @@ def test_a_job_that_is_being_settled_is_put_again_afterwards(empty_house: House)
     assert tried(claim(units)) == [("a", 0)]
 
 
-def test_what_needs_a_model_waits_in_a_lane_of_its_own(units: SqlUnits) -> None:
+def test_what_needs_a_model_waits_in_a_lane_of_its_own(units: Units) -> None:
     put(units, "plain", "slow")
     [plain, slow] = claim(units)
     with queue(units) as jobs:
@@ -271,7 +272,7 @@ def test_what_needs_a_model_waits_in_a_lane_of_its_own(units: SqlUnits) -> None:
         assert (jobs.next_due_ms(needs_model=True), jobs.next_due_ms()) == (None, 6)
 
 
-def test_what_is_given_back_was_never_taken(units: SqlUnits) -> None:
+def test_what_is_given_back_was_never_taken(units: Units) -> None:
     put(units, "a")
     retry(units, claim(units)[0], due_at_ms=2)
     [job] = claim(units)
@@ -283,7 +284,7 @@ def test_what_is_given_back_was_never_taken(units: SqlUnits) -> None:
     assert tried(claim(units)) == [("a", 1)]
 
 
-def test_what_is_put_while_it_is_held_and_then_given_back_is_due_as_put(units: SqlUnits) -> None:
+def test_what_is_put_while_it_is_held_and_then_given_back_is_due_as_put(units: Units) -> None:
     put(units, "a")
     retry(units, claim(units)[0], due_at_ms=2)
     [job] = claim(units)
@@ -295,7 +296,7 @@ def test_what_is_put_while_it_is_held_and_then_given_back_is_due_as_put(units: S
     assert tried(claim(units)) == [("a", 0)]
 
 
-def test_who_has_some_under_way_looks_past_them(units: SqlUnits) -> None:
+def test_who_has_some_under_way_looks_past_them(units: Units) -> None:
     put(units, "a")
     put(units, "b", due_at_ms=3)
     with queue(units) as jobs:
@@ -305,7 +306,7 @@ def test_who_has_some_under_way_looks_past_them(units: SqlUnits) -> None:
     assert tried(found) == [("b", 0)]
 
 
-def test_what_is_due_too_late_to_be_true_is_pulled_back(units: SqlUnits) -> None:
+def test_what_is_due_too_late_to_be_true_is_pulled_back(units: Units) -> None:
     put(units, "near", due_at_ms=20)
     put(units, "far", due_at_ms=21)
     put(units, "held", "lost")

@@ -12,10 +12,10 @@ from tests.support.factories import NOW, ODD_TEXTS, make_new_event
 from understudy.core.errors import NotFound
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.storage.schema import journal
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
-def append(units: SqlUnits, session_id: str, *events: NewEvent) -> tuple[JournalEvent, ...]:
+def append(units: Units, session_id: str, *events: NewEvent) -> tuple[JournalEvent, ...]:
     with units.write() as unit:
         return unit.journal.append(session_id, events, at_ms=NOW)
 
@@ -24,7 +24,7 @@ def numbered(count: int) -> list[NewEvent]:
     return [make_new_event(data={"n": n}) for n in range(count)]
 
 
-def test_offsets_count_from_one_without_gaps_in_each_session(units: SqlUnits) -> None:
+def test_offsets_count_from_one_without_gaps_in_each_session(units: Units) -> None:
     first = append(units, "s1", *numbered(3))
     other = append(units, "s2", *numbered(1))
     second = append(units, "s1", *numbered(2))
@@ -33,7 +33,7 @@ def test_offsets_count_from_one_without_gaps_in_each_session(units: SqlUnits) ->
     assert [event.offset for event in other] == [1]
 
 
-def test_what_append_answers_is_what_stands_in_the_journal(units: SqlUnits) -> None:
+def test_what_append_answers_is_what_stands_in_the_journal(units: Units) -> None:
     event = make_new_event(EventKind.MESSAGE, run_id="r1", key="r1:model:1", data={"a": [1, None]})
 
     written = append(units, "s1", event)
@@ -43,12 +43,12 @@ def test_what_append_answers_is_what_stands_in_the_journal(units: SqlUnits) -> N
     assert (written[0].kind, written[0].key, written[0].at_ms) == (event.kind, event.key, NOW)
 
 
-def test_nothing_is_appended_to_a_session_that_is_not_there(units: SqlUnits) -> None:
+def test_nothing_is_appended_to_a_session_that_is_not_there(units: Units) -> None:
     with pytest.raises(NotFound):
         append(units, "nobody", make_new_event())
 
 
-def test_a_key_is_written_once_per_session(units: SqlUnits) -> None:
+def test_a_key_is_written_once_per_session(units: Units) -> None:
     append(units, "s1", make_new_event(key="k"))
     append(units, "s2", make_new_event(key="k"))
     append(units, "s1", make_new_event(), make_new_event())
@@ -61,7 +61,7 @@ def test_a_key_is_written_once_per_session(units: SqlUnits) -> None:
     assert append(units, "s1", make_new_event())[0].offset == 4
 
 
-def test_events_are_read_by_session_run_and_kind(units: SqlUnits) -> None:
+def test_events_are_read_by_session_run_and_kind(units: Units) -> None:
     append(
         units,
         "s1",
@@ -82,7 +82,7 @@ def test_events_are_read_by_session_run_and_kind(units: SqlUnits) -> None:
         assert read(session_id="nobody") == ()
 
 
-def test_all_sessions_together_are_read_by_sequence(units: SqlUnits) -> None:
+def test_all_sessions_together_are_read_by_sequence(units: Units) -> None:
     for session_id in ("s1", "s2", "s1"):
         append(units, session_id, make_new_event())
 
@@ -96,7 +96,7 @@ def test_all_sessions_together_are_read_by_sequence(units: SqlUnits) -> None:
     assert last == every[-1].sequence
 
 
-def test_reading_back_starts_at_the_newest(units: SqlUnits) -> None:
+def test_reading_back_starts_at_the_newest(units: Units) -> None:
     append(units, "s1", *numbered(5), make_new_event(EventKind.RUN))
 
     with units.read() as unit:
@@ -105,7 +105,7 @@ def test_reading_back_starts_at_the_newest(units: SqlUnits) -> None:
     assert [event.offset for event in found] == [4, 3, 2]
 
 
-def test_the_outputs_of_several_runs_are_found_at_once(units: SqlUnits) -> None:
+def test_the_outputs_of_several_runs_are_found_at_once(units: Units) -> None:
     for run_id in ("r1", "r2", "r1"):
         append(units, "s1", make_new_event(run_id=run_id, data={"of": run_id}))
     append(units, "s1", make_new_event(EventKind.MESSAGE, run_id="r1"))
@@ -117,7 +117,7 @@ def test_the_outputs_of_several_runs_are_found_at_once(units: SqlUnits) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
-def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
+def test_odd_characters_survive(units: Units, odd: str) -> None:
     append(units, "s1", make_new_event(data={"text": odd, odd: [odd]}))
 
     with units.read() as unit:
@@ -137,7 +137,7 @@ def test_a_damaged_event_does_not_hide_the_others(house: House) -> None:
     assert events[1].kind is EventKind.DAMAGED
 
 
-def test_ten_thousand_events_are_read_in_order_page_by_page(units: SqlUnits) -> None:
+def test_ten_thousand_events_are_read_in_order_page_by_page(units: Units) -> None:
     rows = [
         {"session_id": "s1", "offset": n + 1, "kind": "output", "at_ms": NOW, "data": {"n": n}}
         for n in range(10_000)
@@ -156,7 +156,7 @@ def test_ten_thousand_events_are_read_in_order_page_by_page(units: SqlUnits) -> 
     assert seen == list(range(10_000))
 
 
-def test_writers_at_once_leave_no_gap_and_a_follower_misses_nothing(units: SqlUnits) -> None:
+def test_writers_at_once_leave_no_gap_and_a_follower_misses_nothing(units: Units) -> None:
     writers, each = 6, 25
     finished = threading.Event()
 

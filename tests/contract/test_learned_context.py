@@ -38,17 +38,17 @@ from understudy.retrieval.recollect import Recollector
 from understudy.retrieval.report import injection_report
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import session_scope
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
 from understudy.settings import RouteConfig
-from understudy.storage.learnings import SqlLearnings
+from understudy.storage.learnings import LearningStore
 from understudy.storage.schema import learnings as learnings_table
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
 
 @pytest.fixture
-def inspection(units: SqlUnits) -> MemoryInspection:
+def inspection(units: Units) -> MemoryInspection:
     clock = FrozenClock(NOW)
     return MemoryInspection(units, clock, Keeper(clock, Counters()))
 
@@ -85,7 +85,7 @@ def recollector(shop: Workshop) -> Recollector:
 
 
 def test_a_session_sees_its_own_its_personas_its_projects_and_the_workspace_in_this_order(
-    units: SqlUnits, inspection: MemoryInspection
+    units: Units, inspection: MemoryInspection
 ) -> None:
     with units.write() as unit:
         persona = make_persona("helper")
@@ -154,7 +154,7 @@ async def test_other_forms_of_a_word_are_found_and_words_of_questions_are_not(
 
 @pytest.mark.parametrize(("query", "found"), [("東京", True), ("大阪", False)])
 def test_other_scripts_are_found_too(
-    units: SqlUnits, inspection: MemoryInspection, query: str, found: bool
+    units: Units, inspection: MemoryInspection, query: str, found: bool
 ) -> None:
     keep(units, make_learning("東京 office color is vermilion.", learning_id="tokyo"), SNACK)
 
@@ -231,7 +231,7 @@ async def test_prompt_context_search_and_explanation_go_by_the_same_rules(
     assert found["verified"].verification_status == "verified"
 
 
-def test_the_narrower_scope_is_preferred(units: SqlUnits, inspection: MemoryInspection) -> None:
+def test_the_narrower_scope_is_preferred(units: Units, inspection: MemoryInspection) -> None:
     keep(
         units,
         make_learning("Preferred editor is Vim.", learning_id="wide"),
@@ -413,7 +413,7 @@ async def test_one_section_that_cannot_be_made_does_not_cost_the_other(
     def gone(*_: Any, **__: Any) -> Any:
         raise Unavailable("learnings_unavailable", detail="the disk is gone")
 
-    monkeypatch.setattr(SqlLearnings, "readable", gone)
+    monkeypatch.setattr(LearningStore, "readable", gone)
     run = (await shop.run("What color is Atlas?")).run
 
     assert run.status is RunStatus.COMPLETED
@@ -422,7 +422,7 @@ async def test_one_section_that_cannot_be_made_does_not_cost_the_other(
     assert report_of(shop, run.run_id)["problem"]["code"] == "learnings_unavailable"
 
 
-def test_a_damaged_learning_is_passed_over(units: SqlUnits, inspection: MemoryInspection) -> None:
+def test_a_damaged_learning_is_passed_over(units: Units, inspection: MemoryInspection) -> None:
     keep(units, ATLAS, SNACK)
     with units.write() as unit:
         unit.connection.execute(

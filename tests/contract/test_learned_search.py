@@ -15,13 +15,13 @@ from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.sessions.ports import require_session
-from understudy.storage.unit import SqlUnits
+from understudy.sessions.model import require_session
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 
 @pytest.fixture
-def inspection(units: SqlUnits) -> MemoryInspection:
+def inspection(units: Units) -> MemoryInspection:
     clock = FrozenClock(NOW)
     return MemoryInspection(units, clock, Keeper(clock, Counters()))
 
@@ -34,7 +34,7 @@ def context(inspection: MemoryInspection, query: str | None = None) -> list[str]
 
 
 def test_browsing_shows_learnings_and_runs_by_time(
-    units: SqlUnits, inspection: MemoryInspection
+    units: Units, inspection: MemoryInspection
 ) -> None:
     keep(
         units,
@@ -77,7 +77,7 @@ async def test_learnings_and_runs_are_ranked_together(
 
 
 def test_a_search_knows_kinds_and_scopes_and_a_prompt_does_not(
-    units: SqlUnits, inspection: MemoryInspection
+    units: Units, inspection: MemoryInspection
 ) -> None:
     keep(units, make_learning("Default editor is vim.", learning_id="vim"), SNACK)
 
@@ -95,7 +95,7 @@ def test_a_search_knows_kinds_and_scopes_and_a_prompt_does_not(
 
 
 def test_the_explanation_lists_every_record_with_all_that_keeps_it_out(
-    units: SqlUnits, inspection: MemoryInspection
+    units: Units, inspection: MemoryInspection
 ) -> None:
     secret = make_learning(
         "The vault color is green.",
@@ -143,7 +143,7 @@ async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings
 
 
 @pytest.fixture
-def crowd(units: SqlUnits) -> SqlUnits:
+def crowd(units: Units) -> Units:
     """More learnings than are read one by one: most of them provisional, and old ones that matter."""
     with units.write() as unit:
         unit.learnings.add(make_learning("Harbour crane is yellow.", learning_id="old"))
@@ -172,7 +172,7 @@ def crowd(units: SqlUnits) -> SqlUnits:
 
 
 def test_among_many_words_find_what_is_old_and_provisional_ones_do_not_hide_it(
-    crowd: SqlUnits,
+    crowd: Units,
 ) -> None:
     with crowd.read() as unit:
         session = require_session(unit, "s1")
@@ -195,7 +195,7 @@ def test_among_many_words_find_what_is_old_and_provisional_ones_do_not_hide_it(
     assert (asked.is_browsed, browsed.is_browsed) == (True, False)
 
 
-def test_among_many_what_was_said_together_with_the_best_is_looked_at_too(units: SqlUnits) -> None:
+def test_among_many_what_was_said_together_with_the_best_is_looked_at_too(units: Units) -> None:
     talk = Source(session_id="long-ago")
     keep(
         units,
@@ -216,7 +216,7 @@ def test_among_many_what_was_said_together_with_the_best_is_looked_at_too(units:
 
 
 def test_among_many_a_search_finds_by_words_and_browses_by_time(
-    crowd: SqlUnits, inspection: MemoryInspection
+    crowd: Units, inspection: MemoryInspection
 ) -> None:
     yellow = inspection.search("s1", "yellow", None).results
     newest = inspection.search("s1", None, 2).results

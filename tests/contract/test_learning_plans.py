@@ -12,10 +12,10 @@ from tests.support.learned import SESSION
 from understudy.core.page import PageRequest
 from understudy.learnings.model import Kind
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.storage.unit import SqlUnit
+from understudy.storage.unit import Unit
 
 # What is asked again and again, and the index that answers it.
-LOOKS: dict[str, tuple[str, Callable[[SqlUnit], object]]] = {
+LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
     "next open": (
         "ix_learning_candidates_open",
         lambda unit: unit.candidates.next_open(after="cand_1", now_ms=NOW),
@@ -104,7 +104,7 @@ def test_whether_a_session_heard_others_is_not_looked_for_event_by_event(
     assert indexes == {"ix_journal_tool_results", "ix_journal_run", "ix_runs_brings_others_in"}
 
 
-def read_by(house: House, look: Callable[[SqlUnit], object]) -> list[str]:
+def read_by(house: House, look: Callable[[Unit], object]) -> list[str]:
     """How SQLite reads the tables for a look at them."""
     asked: list[tuple[str, Any]] = []
 

@@ -18,6 +18,7 @@ from understudy.learnings.filters import LearningFilter
 from understudy.learnings.indexing import prompt_key
 from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.model import (
+    TERM_KIND,
     EvidenceRef,
     Kind,
     Learning,
@@ -28,10 +29,9 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.learnings.ports import TERM_KIND
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 from understudy.storage.schema import learnings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 FULL = make_learning(
     scope=LearningScope(kind=ScopeKind.PROJECT, id="with:colon"),
@@ -57,11 +57,11 @@ BARE = make_learning("Nothing", policy_decision=None, policy_actor=None)
 
 
 @pytest.fixture
-def units(empty_house: House) -> SqlUnits:
+def units(empty_house: House) -> Units:
     return empty_house.units
 
 
-def listed(units: SqlUnits, **narrowed: Any) -> list[str]:
+def listed(units: Units, **narrowed: Any) -> list[str]:
     wanted = LearningFilter(**narrowed)
     with units.read() as unit:
         page = unit.learnings.page(PageRequest(), narrowed=wanted)
@@ -69,20 +69,20 @@ def listed(units: SqlUnits, **narrowed: Any) -> list[str]:
     return [learning.learning_id for learning in page.items]
 
 
-def found(units: SqlUnits, term: str, key: str = WORKSPACE.key) -> list[str]:
+def found(units: Units, term: str, key: str = WORKSPACE.key) -> list[str]:
     with units.read() as unit:
         candidates = unit.term_index.candidates(TERM_KIND, scopes=[key], terms=[term], limit=9)
     return [candidate.source_id for candidate in candidates]
 
 
-def update(units: SqlUnits, learning: Learning, **fields: Any) -> Learning:
+def update(units: Units, learning: Learning, **fields: Any) -> Learning:
     changed = replace(learning, version=learning.version + 1, **fields)
     with units.write() as unit:
         unit.learnings.update(changed, expected_version=learning.version)
     return changed
 
 
-def test_a_learning_comes_back_as_it_was_put(units: SqlUnits) -> None:
+def test_a_learning_comes_back_as_it_was_put(units: Units) -> None:
     keep(units, FULL, BARE)
 
     with units.write() as unit:
@@ -94,7 +94,7 @@ def test_a_learning_comes_back_as_it_was_put(units: SqlUnits) -> None:
         assert unit.learnings.get("lrn_none") is None
 
 
-def test_odd_texts_come_back_as_they_were(units: SqlUnits) -> None:
+def test_odd_texts_come_back_as_they_were(units: Units) -> None:
     learnt = {
         odd: make_learning(odd, policy_actor=odd.strip(), revoked_reason=odd)
         for odd in ODD_TEXTS.values()
@@ -107,7 +107,7 @@ def test_odd_texts_come_back_as_they_were(units: SqlUnits) -> None:
         assert listed(units, query=odd, policy_actor=odd) == [learning.learning_id]
 
 
-def test_a_change_stands_only_if_nobody_else_made_one(units: SqlUnits) -> None:
+def test_a_change_stands_only_if_nobody_else_made_one(units: Units) -> None:
     learning = make_learning()
     keep(units, learning)
     changed = update(units, learning, status=LearningStatus.REVOKED, revoked_at_ms=NOW)
@@ -118,7 +118,7 @@ def test_a_change_stands_only_if_nobody_else_made_one(units: SqlUnits) -> None:
         update(units, learning, status=LearningStatus.SUPERSEDED)
 
 
-def test_a_candidate_becomes_one_learning(units: SqlUnits) -> None:
+def test_a_candidate_becomes_one_learning(units: Units) -> None:
     made, other = make_learning(source_candidate_id="cand_1"), make_learning()
     keep(units, made, other, make_learning())
 
@@ -129,7 +129,7 @@ def test_a_candidate_becomes_one_learning(units: SqlUnits) -> None:
         keep(units, make_learning(source_candidate_id="cand_1"))
 
 
-def test_only_what_is_live_is_found_by_its_words(units: SqlUnits) -> None:
+def test_only_what_is_live_is_found_by_its_words(units: Units) -> None:
     learning = make_learning("The heron is grey.")
     keep(units, learning)
     assert found(units, "heron") == [learning.learning_id]
@@ -145,14 +145,14 @@ def test_only_what_is_live_is_found_by_its_words(units: SqlUnits) -> None:
         assert bool(in_prompt) is (status is LearningStatus.ACTIVE)
 
 
-def test_what_is_not_live_from_the_first_is_not_indexed(units: SqlUnits) -> None:
+def test_what_is_not_live_from_the_first_is_not_indexed(units: Units) -> None:
     keep(units, make_learning("The heron is grey.", status=LearningStatus.REVOKED))
     keep(units, make_learning("The heron is old.", sensitivity=Sensitivity.SENSITIVE))
 
     assert found(units, "heron") == []
 
 
-def test_a_learning_is_found_by_what_it_says_now_and_when_it_was_published(units: SqlUnits) -> None:
+def test_a_learning_is_found_by_what_it_says_now_and_when_it_was_published(units: Units) -> None:
     learning = make_learning("The heron is grey.", published_at_ms=NOW + 5)
     keep(units, learning)
     update(units, learning, content="The stork is white.", scope=SESSION)
@@ -165,7 +165,7 @@ def test_a_learning_is_found_by_what_it_says_now_and_when_it_was_published(units
     assert (candidate.source_id, candidate.at_ms) == (learning.learning_id, NOW + 5)
 
 
-def test_learnings_are_listed_by_id_in_pages(units: SqlUnits) -> None:
+def test_learnings_are_listed_by_id_in_pages(units: Units) -> None:
     learnt = [make_learning(f"Number {n} is here") for n in range(5)]
     keep(units, *reversed(learnt))
     ids = [learning.learning_id for learning in learnt]
@@ -198,7 +198,7 @@ FILTERS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_a_list_shows_what_meets_every_part_of_its_filter(units: SqlUnits) -> None:
+def test_a_list_shows_what_meets_every_part_of_its_filter(units: Units) -> None:
     candidate = make_candidate(automation_review=make_review("Tên quy tắc"))
     other = make_candidate("Two is it", automation_review=make_review("Tên quy"))
     with units.write() as unit:
@@ -224,7 +224,7 @@ def test_a_list_shows_what_meets_every_part_of_its_filter(units: SqlUnits) -> No
     assert len(listed(units)) == 4
 
 
-def test_a_live_learning_is_found_by_scope_kind_and_key(units: SqlUnits) -> None:
+def test_a_live_learning_is_found_by_scope_kind_and_key(units: Units) -> None:
     older, newer = make_learning(), make_learning(published_at_ms=NOW + 1)
     provisional = make_learning(
         status=LearningStatus.PROVISIONAL, publish_tier=Tier.PROVISIONAL, published_at_ms=NOW - 1
@@ -242,7 +242,7 @@ def about(content: str, at_ms: int, **fields: Any) -> Learning:
     return make_learning(f"The sky is {content}.", published_at_ms=NOW + at_ms, **fields)
 
 
-def test_active_learnings_about_a_subject_come_newest_first(units: SqlUnits) -> None:
+def test_active_learnings_about_a_subject_come_newest_first(units: Units) -> None:
     blue, green, red = about("blue", 1), about("green", 3, scope=SESSION), about("red", 2)
     provisional = about("grey", 9, status=LearningStatus.PROVISIONAL, publish_tier=Tier.PROVISIONAL)
     keep(units, blue, green, red, provisional, about("black", 5, kind=Kind.DECISION), BARE)
@@ -258,7 +258,7 @@ def test_active_learnings_about_a_subject_come_newest_first(units: SqlUnits) -> 
         assert store.about(Kind.FACT, "sea", limit=9) == ()
 
 
-def test_subjects_are_looked_up_in_any_number_of_scopes(units: SqlUnits) -> None:
+def test_subjects_are_looked_up_in_any_number_of_scopes(units: Units) -> None:
     sky = about("blue", 2)
     sea = make_learning(
         "The sea is deep.",
@@ -281,7 +281,7 @@ def test_subjects_are_looked_up_in_any_number_of_scopes(units: SqlUnits) -> None
         assert on([], subjects, limit=9) == on([WORKSPACE], [], limit=9) == ()
 
 
-def test_the_newest_live_replacement_is_found(units: SqlUnits) -> None:
+def test_the_newest_live_replacement_is_found(units: Units) -> None:
     old, other = make_learning(), make_learning("Other is it")
     first = make_learning("1 is it", supersedes=old.learning_id, published_at_ms=NOW + 2)
     second = make_learning("2 is it", supersedes=old.learning_id, published_at_ms=NOW + 1)
@@ -299,7 +299,7 @@ def test_the_newest_live_replacement_is_found(units: SqlUnits) -> None:
         assert unit.learnings.replacing([]) == {}
 
 
-def test_the_newest_of_each_scope_come_last_published_first(units: SqlUnits) -> None:
+def test_the_newest_of_each_scope_come_last_published_first(units: Units) -> None:
     learnt = [about(f"{n}", n, scope=scope) for n, scope in enumerate([WORKSPACE, SESSION] * 3)]
     keep(units, *learnt, about("elsewhere", 9, scope=PERSONA))
     keep(units, about("gone", 8, status=LearningStatus.REVOKED))
@@ -310,7 +310,7 @@ def test_the_newest_of_each_scope_come_last_published_first(units: SqlUnits) -> 
     assert newest == tuple(reversed(learnt[2:]))
 
 
-def test_learnings_are_counted_by_status(units: SqlUnits) -> None:
+def test_learnings_are_counted_by_status(units: Units) -> None:
     keep(units, make_learning(), BARE, FULL)
 
     with units.read() as unit:

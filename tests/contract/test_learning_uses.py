@@ -8,19 +8,18 @@ from tests.contract.conftest import House
 from tests.support.factories import NOW
 from tests.support.proposed import make_review
 from understudy.core.page import PageRequest, decode_cursor
-from understudy.learnings.model import Action, JudgeVerdict
-from understudy.learnings.ports import Use
+from understudy.learnings.model import Action, JudgeVerdict, LearningUse
 from understudy.storage.schema import learning_reviews
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def units(empty_house: House) -> SqlUnits:
+def units(empty_house: House) -> Units:
     return empty_house.units
 
 
-def use(learning_id: str, run_id: str, at_ms: int = 0, version: int = 1) -> Use:
-    return Use(
+def use(learning_id: str, run_id: str, at_ms: int = 0, version: int = 1) -> LearningUse:
+    return LearningUse(
         learning_id=learning_id,
         learning_version=version,
         run_id=run_id,
@@ -29,7 +28,7 @@ def use(learning_id: str, run_id: str, at_ms: int = 0, version: int = 1) -> Use:
     )
 
 
-def test_uses_are_noted_once_and_told_newest_first(units: SqlUnits) -> None:
+def test_uses_are_noted_once_and_told_newest_first(units: Units) -> None:
     noted = [use("lrn_1", f"run_{n}", at_ms=n) for n in range(3)]
     with units.write() as unit:
         unit.learning_uses.add([*noted, use("lrn_2", "run_1", at_ms=5)])
@@ -49,7 +48,7 @@ def test_uses_are_noted_once_and_told_newest_first(units: SqlUnits) -> None:
         assert (rest.items, rest.next_cursor) == ((noted[1], noted[0]), None)
 
 
-def test_reviews_are_kept_by_candidate_and_policy(units: SqlUnits) -> None:
+def test_reviews_are_kept_by_candidate_and_policy(units: Units) -> None:
     verdict = JudgeVerdict(action=Action.REJECT, judged_at_ms=NOW, reason="odd \0 \ud83d")
     first = make_review("Facts", judge=verdict)
     second = make_review(reviewed_at_ms=NOW + 1, reason="another")

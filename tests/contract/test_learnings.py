@@ -25,20 +25,20 @@ from understudy.learnings.model import (
     Kind,
     Learning,
     LearningStatus,
+    LearningUse,
     Mode,
     PolicyDecision,
     Sensitivity,
     Source,
     Verification,
 )
-from understudy.learnings.ports import LearningUnit, Use
 from understudy.learnings.publishing import publish
 from understudy.learnings.rejecting import reject
 from understudy.learnings.service import LearningService
 from understudy.learnings.status import status_of
 from understudy.learnings.superseding import Replacement
 from understudy.learnings.wanted import Wanted
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 
 ATLAS = "Project codename is Atlas."
 BOREALIS = "Project codename is Borealis."
@@ -47,7 +47,7 @@ SECRET = "api-key: sk-" + "proj-x1"
 
 
 @pytest.fixture
-def plane(units: SqlUnits) -> Plane:
+def plane(units: Units) -> Plane:
     return Plane(units)
 
 
@@ -222,9 +222,7 @@ def test_a_replacement_may_not_contradict_or_repeat_a_third_learning(plane: Plan
     assert plane.supersede(codename, "Project codename: ATLAS").is_new
 
 
-def test_a_replacement_that_nobody_linked_is_found_and_linked(
-    plane: Plane, units: SqlUnits
-) -> None:
+def test_a_replacement_that_nobody_linked_is_found_and_linked(plane: Plane, units: Units) -> None:
     first = plane.learn(ATLAS)
     half_done = make_learning(BOREALIS, supersedes=first.learning_id)
     keep(units, half_done)
@@ -234,8 +232,8 @@ def test_a_replacement_that_nobody_linked_is_found_and_linked(
     assert ended.superseded_by == half_done.learning_id
 
 
-def test_a_hook_that_refuses_keeps_the_learning_as_it_was(plane: Plane, units: SqlUnits) -> None:
-    def refuse(_unit: LearningUnit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
+def test_a_hook_that_refuses_keeps_the_learning_as_it_was(plane: Plane, units: Units) -> None:
+    def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
         raise Conflict("skill_busy", domain="skills")
 
     learning = plane.learn(ATLAS)
@@ -294,9 +292,7 @@ def test_what_is_too_much_for_one_transaction_is_refused_as_a_whole(plane: Plane
     assert len(service.revoke_matching(ALICE, narrowed)) == 1
 
 
-def test_a_lineage_leads_to_the_candidate_its_judge_and_its_run(
-    plane: Plane, units: SqlUnits
-) -> None:
+def test_a_lineage_leads_to_the_candidate_its_judge_and_its_run(plane: Plane, units: Units) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1", run_id="run_1"))
     candidate = plane.propose(ATLAS, source=Source(run_id="run_1", session_id="s1"))
@@ -334,7 +330,7 @@ def test_a_lineage_leads_through_every_replacement_both_ways(plane: Plane) -> No
     }
 
 
-def test_a_lineage_that_goes_round_in_circles_ends(plane: Plane, units: SqlUnits) -> None:
+def test_a_lineage_that_goes_round_in_circles_ends(plane: Plane, units: Units) -> None:
     one, two = make_learning("X is blue"), make_learning("Y is red")
     keep(
         units,
@@ -346,7 +342,7 @@ def test_a_lineage_that_goes_round_in_circles_ends(plane: Plane, units: SqlUnits
     assert [it.learning_id for it in lineage.replaced_by] == [two.learning_id]
 
 
-def test_a_lineage_names_what_is_gone_as_gone(plane: Plane, units: SqlUnits) -> None:
+def test_a_lineage_names_what_is_gone_as_gone(plane: Plane, units: Units) -> None:
     lost = make_learning(
         supersedes="lrn_gone",
         source_candidate_id="cand_gone",
@@ -360,14 +356,14 @@ def test_a_lineage_names_what_is_gone_as_gone(plane: Plane, units: SqlUnits) -> 
     )
 
 
-def test_a_lineage_lists_the_runs_that_were_told(plane: Plane, units: SqlUnits) -> None:
+def test_a_lineage_lists_the_runs_that_were_told(plane: Plane, units: Units) -> None:
     learning = plane.learn(ATLAS)
     runs = [make_run("s1", run_id=f"run_{number}") for number in range(3)]
     with units.write() as unit:
         for run in runs:
             unit.runs.add(run)
         unit.learning_uses.add(
-            Use(
+            LearningUse(
                 learning_id=learning.learning_id,
                 learning_version=learning.version,
                 run_id=run.run_id,

@@ -11,9 +11,10 @@ from understudy.core.errors import DatabaseUnavailable
 from understudy.runs.model import RunStatus
 from understudy.runs.steps import Steps
 from understudy.sessions.journal import EventKind, NewEvent
+from understudy.storage.unit import Units
 
 
-class DeafUnits:
+class DeafUnits(Units):
     """Units whose first commit is made, but reported as failed."""
 
     def __init__(self, units: Any) -> None:

@@ -10,11 +10,11 @@ from understudy.mailboxes.sending import RunMail, hops_of
 from understudy.runs.model import RunInput, RunKind, RunStatus
 from understudy.runs.requests import Audience, Request, RequestKind
 from understudy.sessions.sidechains import Spawn
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def almanac(units: SqlUnits) -> Almanac:
+def almanac(units: Units) -> Almanac:
     return Almanac(units)
 
 

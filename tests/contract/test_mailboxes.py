@@ -27,7 +27,7 @@ from understudy.mailboxes.service import Mailbox, MailboxService
 from understudy.mailboxes.tool import SendMail
 from understudy.runs.model import RunKind, RunStatus
 from understudy.sessions.service import SessionService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
@@ -35,7 +35,7 @@ S1 = Mailbox(session_id="s1")
 
 
 @pytest.fixture
-def almanac(units: SqlUnits) -> Almanac:
+def almanac(units: Units) -> Almanac:
     return Almanac(units)
 
 
@@ -221,7 +221,7 @@ def test_a_run_that_ended_while_no_daemon_was_there_is_noticed(almanac: Almanac)
     assert almanac.message(message).status is MessageStatus.ACKED
 
 
-def test_a_daemon_that_dies_while_it_delivers_leaves_nothing_behind(units: SqlUnits) -> None:
+def test_a_daemon_that_dies_while_it_delivers_leaves_nothing_behind(units: Units) -> None:
     def die() -> None:
         raise Died
 

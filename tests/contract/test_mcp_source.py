@@ -26,7 +26,7 @@ from understudy.mcp_client.session_servers import SessionServerService
 from understudy.mcp_client.source import MAX_TOOLS, McpToolSource
 from understudy.mcp_client.tool import McpTool
 from understudy.sessions.model import Session
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.tools.base import Approval, Effect
 from understudy.tools.destinations import Destinations
@@ -41,7 +41,7 @@ def named(name: str, way: str = "plain", **fields: Any) -> Server:
 
 
 @pytest.fixture
-async def make_source(units: SqlUnits) -> AsyncIterator[MakeSource]:
+async def make_source(units: Units) -> AsyncIterator[MakeSource]:
     made: list[McpServers] = []
 
     def make(*servers: Server, disabled: frozenset[str] = frozenset()) -> McpToolSource:

@@ -24,11 +24,11 @@ from understudy.retrieval.recovered import Reason
 from understudy.retrieval.search import SearchAnswer
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def archive(units: SqlUnits, tmp_path: Path) -> Archive:
+def archive(units: Units, tmp_path: Path) -> Archive:
     return archive_of(units, tmp_path)
 
 

@@ -61,7 +61,7 @@ from understudy.storage.engine import open_engine
 from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
 from understudy.storage.schema import learning_candidates, metadata, skills
 from understudy.storage.skill_rows import skill_row
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
@@ -255,7 +255,7 @@ def test_what_the_first_release_wrote_can_be_read_after_every_migration(engine: 
 
     migrate(engine)
 
-    with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).read() as unit:
+    with Units(engine, enqueue=lambda *_: None, bell=Bell()).read() as unit:
         run = unit.runs.get("run_1")
         session = unit.sessions.get("s1")
         assert run is not None
@@ -295,7 +295,7 @@ def test_runs_of_earlier_releases_are_marked_by_whose_words_they_brought_in(
 
     migrate(engine)
 
-    with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).read() as unit:
+    with Units(engine, enqueue=lambda *_: None, bell=Bell()).read() as unit:
         found = {run_id: unit.runs.get(run_id) for run_id in ASKED}
         query = sa.text("SELECT run_id FROM runs WHERE brings_others_in")
         marked = set(unit.connection.execute(query).scalars())
@@ -329,7 +329,7 @@ def test_candidates_of_earlier_releases_are_kept_and_still_stand_only_once(
 
     migrate(engine)
 
-    with SqlUnits(engine, enqueue=lambda *_: None, bell=Bell()).write() as unit:
+    with Units(engine, enqueue=lambda *_: None, bell=Bell()).write() as unit:
         assert unit.candidates.get(candidate.candidate_id) == candidate
         assert not unit.candidates.add(replace(candidate, candidate_id="cand_again"))
         for path in (CapturePath.USAGE, CapturePath.ROLLOUT):

@@ -21,10 +21,10 @@ from understudy.core.audit import Outcome
 from understudy.core.errors import StaleVersion
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
-from understudy.runs.ports import DebugRequest, Receipt
+from understudy.runs.model import DebugRequest, Receipt
 from understudy.runtime.model import Revision
 from understudy.sessions.model import MemberKind, ProjectStatus
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 odd_texts = pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
 
@@ -32,7 +32,7 @@ odd_texts = pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.key
 # Agents and their files
 
 
-def test_an_agent_comes_back_as_it_was_stored(units: SqlUnits) -> None:
+def test_an_agent_comes_back_as_it_was_stored(units: Units) -> None:
     agent = make_agent(
         "scout",
         agent_type=AgentType.OPEN,
@@ -50,12 +50,12 @@ def test_an_agent_comes_back_as_it_was_stored(units: SqlUnits) -> None:
         assert [a.agent_id for a in unit.agents.page(PageRequest()).items] == ["default", "scout"]
 
 
-def test_an_agent_changed_meanwhile_is_not_overwritten(units: SqlUnits) -> None:
+def test_an_agent_changed_meanwhile_is_not_overwritten(units: Units) -> None:
     with pytest.raises(StaleVersion), units.write() as unit:
         unit.agents.update(make_agent(version=2), expected_version=9)
 
 
-def test_an_agent_with_a_session_is_in_use(units: SqlUnits) -> None:
+def test_an_agent_with_a_session_is_in_use(units: Units) -> None:
     with units.write() as unit:
         unit.agents.add(make_agent("scout"))
 
@@ -63,7 +63,7 @@ def test_an_agent_with_a_session_is_in_use(units: SqlUnits) -> None:
         assert not unit.agents.in_use("scout")
 
 
-def test_every_version_of_a_file_is_kept_and_the_newest_is_in_force(units: SqlUnits) -> None:
+def test_every_version_of_a_file_is_kept_and_the_newest_is_in_force(units: Units) -> None:
     versions = [make_file(content=f"v{n}", version=n, run_id=f"r{n}") for n in (1, 2, 3)]
     with units.write() as unit:
         for file in versions:
@@ -84,7 +84,7 @@ def test_every_version_of_a_file_is_kept_and_the_newest_is_in_force(units: SqlUn
         ]
 
 
-def test_deleting_an_agent_takes_its_files_along(units: SqlUnits) -> None:
+def test_deleting_an_agent_takes_its_files_along(units: Units) -> None:
     with units.write() as unit:
         unit.agents.add(make_agent("scout"))
         unit.agents.add_file(make_file(agent_id="scout"))
@@ -95,7 +95,7 @@ def test_deleting_an_agent_takes_its_files_along(units: SqlUnits) -> None:
 
 
 @odd_texts
-def test_odd_characters_in_files_and_settings_survive(units: SqlUnits, odd: str) -> None:
+def test_odd_characters_in_files_and_settings_survive(units: Units, odd: str) -> None:
     with units.write() as unit:
         unit.agents.add_file(make_file(content=odd))
         unit.agents.update(make_agent(other_config={odd: odd}, version=2), expected_version=1)
@@ -111,7 +111,7 @@ def test_odd_characters_in_files_and_settings_survive(units: SqlUnits, odd: str)
 # Personas
 
 
-def test_a_persona_comes_back_changes_and_goes(units: SqlUnits) -> None:
+def test_a_persona_comes_back_changes_and_goes(units: Units) -> None:
     persona = make_persona(
         capability_scope={"skill_allow": ["a"]},
         default_skills=({"name": "greet"},),
@@ -129,7 +129,7 @@ def test_a_persona_comes_back_changes_and_goes(units: SqlUnits) -> None:
         assert unit.personas.get("helper") is None
 
 
-def test_a_stale_persona_is_not_written(units: SqlUnits) -> None:
+def test_a_stale_persona_is_not_written(units: Units) -> None:
     with units.write() as unit:
         unit.personas.add(make_persona())
     with pytest.raises(StaleVersion), units.write() as unit:
@@ -151,7 +151,7 @@ def test_a_stale_persona_is_not_written(units: SqlUnits) -> None:
     ],
 )
 def test_a_query_is_looked_for_as_it_is_written(
-    units: SqlUnits, query: str | None, found: list[str]
+    units: Units, query: str | None, found: list[str]
 ) -> None:
     with units.write() as unit:
         for persona_id in ("a_b", "100%", "back\\slash"):
@@ -166,7 +166,7 @@ def test_a_query_is_looked_for_as_it_is_written(
 # Projects
 
 
-def test_a_project_comes_back_and_its_sessions_find_it(units: SqlUnits) -> None:
+def test_a_project_comes_back_and_its_sessions_find_it(units: Units) -> None:
     person = make_member(
         "bob", member_kind=MemberKind.HUMAN_ACTOR, session_id=None, expertise_tags=("soil",)
     )
@@ -195,7 +195,7 @@ def test_a_project_comes_back_and_its_sessions_find_it(units: SqlUnits) -> None:
 # Tokens
 
 
-def test_tokens_are_found_by_hash_listed_and_deleted(units: SqlUnits) -> None:
+def test_tokens_are_found_by_hash_listed_and_deleted(units: Units) -> None:
     first = make_token("tok_1")
     second = make_token("tok_2", role=Role.ADMIN, created_at_ms=NOW + 1)
     with units.write() as unit:
@@ -215,7 +215,7 @@ def test_tokens_are_found_by_hash_listed_and_deleted(units: SqlUnits) -> None:
 # Audit
 
 
-def test_the_audit_is_read_newest_first_by_resource_and_actor(units: SqlUnits) -> None:
+def test_the_audit_is_read_newest_first_by_resource_and_actor(units: Units) -> None:
     entries = [
         make_entry(),
         make_entry(actor="bob", resource="runs", version=3, request_id="req"),
@@ -239,7 +239,7 @@ def test_the_audit_is_read_newest_first_by_resource_and_actor(units: SqlUnits) -
 # Receipts and responses
 
 
-def test_a_receipt_is_kept_once(units: SqlUnits) -> None:
+def test_a_receipt_is_kept_once(units: Units) -> None:
     receipt = Receipt(key_hash="k", fingerprint="f", resource_id="r1", created_at_ms=NOW)
     with units.write() as unit:
         assert unit.receipts.get("k") is None
@@ -249,7 +249,7 @@ def test_a_receipt_is_kept_once(units: SqlUnits) -> None:
 
 
 @odd_texts
-def test_a_response_is_claimed_finished_and_found(units: SqlUnits, odd: str) -> None:
+def test_a_response_is_claimed_finished_and_found(units: Units, odd: str) -> None:
     with units.write() as unit:
         assert unit.responses.claim("k", "f", NOW) is None
         under_way = unit.responses.claim("k", "g", NOW + 1)
@@ -262,7 +262,7 @@ def test_a_response_is_claimed_finished_and_found(units: SqlUnits, odd: str) -> 
     assert (done.status, done.body, done.created_at_ms) == (201, {"text": odd}, NOW)
 
 
-def test_an_abandoned_key_is_free_and_a_finished_one_stays(units: SqlUnits) -> None:
+def test_an_abandoned_key_is_free_and_a_finished_one_stays(units: Units) -> None:
     with units.write() as unit:
         unit.responses.claim("k", "f", NOW)
         unit.responses.abandon("k")
@@ -272,7 +272,7 @@ def test_an_abandoned_key_is_free_and_a_finished_one_stays(units: SqlUnits) -> N
         assert unit.responses.claim("k", "f", NOW) is not None
 
 
-def test_old_answers_and_cut_off_requests_are_forgotten(units: SqlUnits) -> None:
+def test_old_answers_and_cut_off_requests_are_forgotten(units: Units) -> None:
     with units.write() as unit:
         for key, at_ms, is_finished in (
             ("old", NOW - 100, True),
@@ -298,7 +298,7 @@ def test_old_answers_and_cut_off_requests_are_forgotten(units: SqlUnits) -> None
 # Runtime revisions
 
 
-def test_revisions_are_numbered_once_and_the_oldest_fall_away(units: SqlUnits) -> None:
+def test_revisions_are_numbered_once_and_the_oldest_fall_away(units: Units) -> None:
     def revision(number: int) -> Revision:
         return Revision(
             revision=number,
@@ -324,7 +324,7 @@ def test_revisions_are_numbered_once_and_the_oldest_fall_away(units: SqlUnits) -
 # Tool switches and captured requests
 
 
-def test_a_tool_is_on_until_somebody_switches_it_off(units: SqlUnits) -> None:
+def test_a_tool_is_on_until_somebody_switches_it_off(units: Units) -> None:
     with units.write() as unit:
         assert unit.tool_switches.disabled() == frozenset()
         unit.tool_switches.set("shell", enabled=False)
@@ -335,9 +335,7 @@ def test_a_tool_is_on_until_somebody_switches_it_off(units: SqlUnits) -> None:
 
 
 @odd_texts
-def test_captured_requests_are_listed_in_order_with_their_answers(
-    units: SqlUnits, odd: str
-) -> None:
+def test_captured_requests_are_listed_in_order_with_their_answers(units: Units, odd: str) -> None:
     run = make_run()
     captures = [
         DebugRequest(run_id=run.run_id, step=step, attempt=1, at_ms=NOW, request={"text": odd})

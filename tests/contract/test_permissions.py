@@ -29,7 +29,7 @@ from understudy.runtime.service import RuntimeService
 from understudy.sessions.creation import NewSession
 from understudy.sessions.journal import EventKind
 from understudy.sessions.service import SessionService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import call
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
@@ -48,27 +48,27 @@ class Careful(Probe):
 
 
 @pytest.fixture
-def sessions(units: SqlUnits) -> SessionService:
+def sessions(units: Units) -> SessionService:
     return SessionService(units, FrozenClock(), lambda _: True)
 
 
 @pytest.fixture
-def agents(units: SqlUnits) -> AgentService:
+def agents(units: Units) -> AgentService:
     return AgentService(units, FrozenClock())
 
 
 @pytest.fixture
-def daemon_rules(units: SqlUnits) -> DaemonRules:
+def daemon_rules(units: Units) -> DaemonRules:
     return DaemonRules(RuntimeService(units, FrozenClock()))
 
 
 @pytest.fixture
-def offers(units: SqlUnits) -> ToolOffers:
+def offers(units: Units) -> ToolOffers:
     tools = (Probe(), Careful("careful"), Probe("files/read"))
     return ToolOffers(units, FrozenClock(), Gatekeeper(), lambda _: tools)
 
 
-def judged(units: SqlUnits, label: str = "", *, session_id: str = "s1") -> Verdict:
+def judged(units: Units, label: str = "", *, session_id: str = "s1") -> Verdict:
     """The verdict on one call of the probe."""
     with units.read() as unit:
         [verdict] = Gatekeeper().judge(unit, make_run(session_id), [(Probe(), {"label": label})])
@@ -83,7 +83,7 @@ def damage(house: House, statement: str, value: str) -> None:
 # Judging
 
 
-def test_without_rules_a_tool_keeps_its_own_default(units: SqlUnits) -> None:
+def test_without_rules_a_tool_keeps_its_own_default(units: Units) -> None:
     calls: list[tuple[Any, Any]] = [(Probe(), {}), (Careful("careful"), {})]
     with units.read() as unit:
         verdicts = Gatekeeper().judge(unit, make_run("s1"), calls)
@@ -93,7 +93,7 @@ def test_without_rules_a_tool_keeps_its_own_default(units: SqlUnits) -> None:
 
 
 def test_rules_of_all_levels_are_read_and_a_deny_wins(
-    units: SqlUnits, sessions: SessionService, agents: AgentService, daemon_rules: DaemonRules
+    units: Units, sessions: SessionService, agents: AgentService, daemon_rules: DaemonRules
 ) -> None:
     daemon_rules.replace(ADMIN, (DENY,))
     agents.update(
@@ -108,7 +108,7 @@ def test_rules_of_all_levels_are_read_and_a_deny_wins(
     assert [line.placed.level for line in judged(units).trace] == ["daemon", "agent", "session"]
 
 
-def test_a_change_is_seen_by_the_next_call(units: SqlUnits, sessions: SessionService) -> None:
+def test_a_change_is_seen_by_the_next_call(units: Units, sessions: SessionService) -> None:
     assert judged(units, "a").decision is Decision.ALLOW
 
     sessions.set_permissions(ALICE, "s1", (ASK,))
@@ -155,7 +155,7 @@ def test_rules_of_the_daemon_that_cannot_be_read_are_told_as_such(
 
 
 def test_a_decision_is_audited_without_what_the_call_was_about(
-    units: SqlUnits, sessions: SessionService
+    units: Units, sessions: SessionService
 ) -> None:
     sessions.set_permissions(ALICE, "s1", (DENY,))
     run = make_run("s1")
@@ -199,7 +199,7 @@ async def test_a_run_that_has_started_loses_a_tool_that_is_switched_off(
 
 
 def test_rules_of_the_daemon_are_a_revision_that_can_be_rolled_back(
-    units: SqlUnits, daemon_rules: DaemonRules
+    units: Units, daemon_rules: DaemonRules
 ) -> None:
     daemon_rules.runtime.change(ADMIN, {"debug_level": "full"})
     revision, rules = daemon_rules.replace(ADMIN, (DENY, ALLOW), expected_revision=2)
@@ -254,7 +254,7 @@ def test_an_agent_whose_rules_cannot_be_read_can_be_changed(
 
 
 def test_a_busy_session_takes_rules_and_its_journal_and_the_audit_tell(
-    units: SqlUnits, sessions: SessionService
+    units: Units, sessions: SessionService
 ) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1", status=RunStatus.RUNNING))
@@ -286,7 +286,7 @@ def test_an_ended_or_unknown_session_takes_no_rules(sessions: SessionService) ->
 
 
 def test_a_sidechain_begins_with_its_parents_rules_and_keeps_them(
-    units: SqlUnits, sessions: SessionService
+    units: Units, sessions: SessionService
 ) -> None:
     sessions.set_permissions(ALICE, "s1", (DENY, ALLOW))
     sessions.create(ALICE, NewSession(session_id="child", parent_session_id="s1"))
@@ -306,7 +306,7 @@ def test_a_sidechain_begins_with_its_parents_rules_and_keeps_them(
 
 
 def test_another_agent_in_a_sidechain_is_bound_by_what_bound_the_first(
-    units: SqlUnits, sessions: SessionService, agents: AgentService
+    units: Units, sessions: SessionService, agents: AgentService
 ) -> None:
     agents.update(ADMIN, "default", AgentFields(permissions=AGENT_DENY))
     agents.create(ADMIN, "scout", AgentFields())
@@ -322,7 +322,7 @@ def test_another_agent_in_a_sidechain_is_bound_by_what_bound_the_first(
 
 
 def test_a_parents_agent_whose_rules_cannot_be_read_leaves_the_sidechain_nothing(
-    units: SqlUnits, sessions: SessionService
+    units: Units, sessions: SessionService
 ) -> None:
     with units.write() as unit:
         unit.agents.add(make_agent("scout"))
@@ -360,7 +360,7 @@ def test_a_session_shows_what_is_gated_and_why(
 
 
 def test_a_check_explains_what_the_call_would_get(
-    units: SqlUnits, offers: ToolOffers, sessions: SessionService
+    units: Units, offers: ToolOffers, sessions: SessionService
 ) -> None:
     sessions.set_permissions(ALICE, "s1", (ASK, DENY))
 

@@ -17,7 +17,7 @@ from understudy.learnings.model import Learning, LearningStatus
 from understudy.learnings.visibility import prompt_blockers
 from understudy.providers.registry import Routes
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
@@ -33,7 +33,7 @@ one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True
 
 
 @pytest.fixture
-async def desk(units: SqlUnits, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewDesk(units, routes)
     await routes.close()

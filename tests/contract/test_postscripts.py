@@ -30,9 +30,9 @@ from understudy.evolution.offer_book import Offers
 from understudy.evolution.postscript import postscript
 from understudy.i18n.catalogue import phrases
 from understudy.runs.model import Run, RunKind, RunStatus
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request, RequestState
 from understudy.settings import Settings
+from understudy.storage.unit import Unit
 from understudy.testing.answers import Answer, FakeCall
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
@@ -52,10 +52,10 @@ class Book:
     declined_by: str = ""
     is_damaged: bool = False
 
-    def open(self, unit: RunUnit, run: Run) -> None:
+    def open(self, unit: Unit, run: Run) -> None:
         self.opened.append(run.run_id)
 
-    def was_declined(self, unit: RunUnit, run: Run) -> bool:
+    def was_declined(self, unit: Unit, run: Run) -> bool:
         if self.is_damaged:
             raise DamagedRecord("record_damaged", domain="storage", detail="torn")
         return run.user_id == self.declined_by

@@ -26,13 +26,13 @@ from understudy.skills.catalogue_entry import listing
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import SkillOrigin
 from understudy.skills.uses import Use
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 PAGE = PageRequest(limit=200)
 
 
 @pytest.fixture
-def scenery(units: SqlUnits, tmp_path: Path) -> Scenery:
+def scenery(units: Units, tmp_path: Path) -> Scenery:
     return Scenery(units, tmp_path / "home")
 
 

@@ -20,8 +20,8 @@ from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ports import SkillUnit
 from understudy.skills.runtime_settings import RUNTIME_FILE
+from understudy.storage.unit import Unit
 from understudy.testing.answers import Answer, FakeCall, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.place import WORKTREES
@@ -35,7 +35,7 @@ RUNTIME = f"context: fork\nagent_profile: {VERIFICATION_AGENT_ID}\n"
 class Promoted(Catalogue):
     """Takes every skill for one that was promoted."""
 
-    def load(self, unit: SkillUnit, one: CatalogueEntry) -> Loaded:
+    def load(self, unit: Unit, one: CatalogueEntry) -> Loaded:
         """As it is, with a fingerprint."""
         return replace(super().load(unit, one), fingerprint=FINGERPRINT)
 

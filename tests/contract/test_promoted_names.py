@@ -25,7 +25,7 @@ from understudy.skills.model import Visibility
 from understudy.skills.seeding import seed
 from understudy.skills.service import SkillService
 from understudy.skills.updating import Changes
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 NAME = "Tide-Tables"
 
@@ -74,7 +74,7 @@ def test_two_live_rollouts_never_differ_in_capitals_alone(
         refused("skill_already_exists", lambda: hand.rollouts.rollback(ANN.principal, NAME))
 
 
-def test_the_database_itself_keeps_two_live_names_apart(units: SqlUnits) -> None:
+def test_the_database_itself_keeps_two_live_names_apart(units: Units) -> None:
     hand = Stagehand(units)
     hand.learn("lrn_1")
     first = hand.promote("lrn_1", skill_name="sched").record

@@ -12,13 +12,13 @@ from understudy.core.errors import Conflict
 from understudy.learnings.bulk import BulkAction, BulkRequest
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import CandidateState, LearningStatus
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 MANY = 6
 
 
 @pytest.fixture
-def plane(units: SqlUnits) -> Plane:
+def plane(units: Units) -> Plane:
     return Plane(units)
 
 

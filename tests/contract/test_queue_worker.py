@@ -21,7 +21,7 @@ from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ DAY_MS = 24 * 3600 * 1000
 
 
 @pytest.fixture
-async def desk(units: SqlUnits, settings: Settings) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, settings: Settings) -> AsyncIterator[ReviewDesk]:
     routes = Routes(settings)
     desk = ReviewDesk(units, routes)
     desk.bell.attach(asyncio.get_running_loop())

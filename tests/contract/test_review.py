@@ -29,7 +29,7 @@ from understudy.providers.registry import Routes
 from understudy.review.policy_in_force import capture_in, in_force
 from understudy.runs.artifacts import new_artifact
 from understudy.runtime.service import INITIAL
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ HELIX = "Preferred editor is Helix"
 
 
 @pytest.fixture
-async def desk(units: SqlUnits, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewDesk(units, routes)
     await routes.close()

@@ -14,7 +14,7 @@ from understudy.core.errors import Invalid
 from understudy.learnings.model import Action, CandidateState, Kind, Tier
 from understudy.providers.registry import Routes
 from understudy.review.dry_run import DryRun, dry_run, look
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ REJECT = {"name": "no", "action": "reject"}
 
 
 @pytest.fixture
-async def desk(units: SqlUnits, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewDesk(units, routes)
     await routes.close()

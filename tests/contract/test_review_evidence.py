@@ -16,17 +16,17 @@ from understudy.review.verify import Support, support_for
 from understudy.runs.artifacts import new_artifact
 from understudy.runs.model import RunStatus
 from understudy.storage.schema import artifacts
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 HELIX = "Preferred editor is Helix"
 
 
-def supported(units: SqlUnits, **fields: object) -> Support | None:
+def supported(units: Units, **fields: object) -> Support | None:
     with units.read() as unit:
         return support_for(unit, found(HELIX, **fields), now_ms=NOW)
 
 
-def keep(units: SqlUnits, record: RunMemoryRecord, evidence: Evidence | None = None) -> None:
+def keep(units: Units, record: RunMemoryRecord, evidence: Evidence | None = None) -> None:
     with units.write() as unit:
         unit.runs.add(make_run(run_id=record.run_id, status=RunStatus.COMPLETED))
         unit.run_memory_index.add(record, stamp=unit.run_memories.put(record))
@@ -43,16 +43,14 @@ FIELDS = {
 
 
 @pytest.mark.parametrize(("where", "fields"), FIELDS.items(), ids=FIELDS)
-def test_each_part_of_a_run_memory_counts(
-    units: SqlUnits, where: str, fields: dict[str, Any]
-) -> None:
+def test_each_part_of_a_run_memory_counts(units: Units, where: str, fields: dict[str, Any]) -> None:
     keep(units, make_record("run_1", **fields))
 
     assert supported(units) == Support(run_id="run_1", where=where)
 
 
 @pytest.mark.parametrize("where", ["request", "outcome"])
-def test_the_longer_copies_count(units: SqlUnits, where: str) -> None:
+def test_the_longer_copies_count(units: Units, where: str) -> None:
     long = "Some words. " * 60 + f"Fact: {HELIX}."
     texts = {"request": "hello", "outcome": "hi", where: long}
     keep(units, make_record("run_1"), Evidence(run_id="run_1", **texts))
@@ -60,7 +58,7 @@ def test_the_longer_copies_count(units: SqlUnits, where: str) -> None:
     assert supported(units) == Support(run_id="run_1", where=where)
 
 
-def test_a_run_without_previews_says_nothing(units: SqlUnits) -> None:
+def test_a_run_without_previews_says_nothing(units: Units) -> None:
     keep(units, make_record("run_1", request_preview=None, outcome_preview=None, summary=""))
 
     assert supported(units) is None
@@ -78,20 +76,20 @@ WITHOUT = {
 
 @pytest.mark.parametrize("fields", WITHOUT.values(), ids=WITHOUT)
 def test_what_does_not_come_from_the_run_is_not_supported_by_it(
-    units: SqlUnits, fields: dict[str, object]
+    units: Units, fields: dict[str, object]
 ) -> None:
     keep(units, make_record("run_1", request_preview=HELIX))
 
     assert supported(units, **fields) is None
 
 
-def damaged(units: SqlUnits, record: RunMemoryRecord) -> None:
+def damaged(units: Units, record: RunMemoryRecord) -> None:
     keep(units, record)
     with units.write() as unit:
         unit.run_memories.put(replace(record, session_id="s2"))
 
 
-def missing(units: SqlUnits, record: RunMemoryRecord) -> None:
+def missing(units: Units, record: RunMemoryRecord) -> None:
     keep(units, record)
     with units.write() as unit:
         unit.run_memories.delete(["run_1"])
@@ -99,14 +97,14 @@ def missing(units: SqlUnits, record: RunMemoryRecord) -> None:
 
 @pytest.mark.parametrize("spoil", [damaged, missing])
 def test_a_record_that_cannot_be_believed_supports_nothing(
-    units: SqlUnits, spoil: Callable[[SqlUnits, RunMemoryRecord], None]
+    units: Units, spoil: Callable[[Units, RunMemoryRecord], None]
 ) -> None:
     spoil(units, make_record("run_1", request_preview=HELIX))
 
     assert supported(units) is None
 
 
-def test_only_artifacts_of_the_run_that_can_be_read_count(units: SqlUnits) -> None:
+def test_only_artifacts_of_the_run_that_can_be_read_count(units: Units) -> None:
     run, other = make_run(run_id="run_1"), make_run(run_id="run_2")
     told = [
         new_artifact(HELIX, run_id=run_id, call_key=key, tool_name="shell", at_ms=NOW)

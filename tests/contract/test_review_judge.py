@@ -24,7 +24,7 @@ from understudy.learnings.model import (
 from understudy.providers.registry import Routes
 from understudy.review.policy_in_force import in_force
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
@@ -37,7 +37,7 @@ REJECT = {"name": "r1", "kind": "fact", "action": "reject"}
 
 
 @pytest.fixture
-async def desk(units: SqlUnits, settings: Settings) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, settings: Settings) -> AsyncIterator[ReviewDesk]:
     routes = Routes(settings)
     yield ReviewDesk(units, routes)
     await routes.close()

@@ -18,13 +18,12 @@ from tests.support.reviewed import found
 from tests.support.workshop import make_settings, until
 from understudy.core.errors import Invalid, Unavailable
 from understudy.learnings.claims import LEASE_MS, ClaimLost
-from understudy.learnings.model import Action, CandidateState, Kind, Mode
-from understudy.learnings.ports import Job
+from understudy.learnings.model import Action, CandidateState, Job, Kind, Mode
 from understudy.learnings.queue_worker import AT_ONCE
 from understudy.providers.registry import Routes
 from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS, give_up
 from understudy.storage.schema import learning_candidates
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +31,7 @@ PROVISIONAL = {"kind": "fact", "action": "publish_provisional"}
 
 
 @pytest.fixture
-async def desk(units: SqlUnits, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewDesk(units, routes)
     await routes.close()

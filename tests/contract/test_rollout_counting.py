@@ -15,14 +15,14 @@ from understudy.rollout.service import SHOWN, SHOWN_IN_LIST
 from understudy.rollout.stages import Stage
 from understudy.storage.rollout_rows import event_row, evidence_row
 from understudy.storage.schema import rollout_events, rollout_evidence
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 ROLLOUT = make_rollout()
 shown = partial(make_evidence, ROLLOUT)
 canary = partial(shown, kind=EvidenceKind.CANARY)
 
 
-def sums(units: SqlUnits, *evidence: Evidence) -> Sums:
+def sums(units: Units, *evidence: Evidence) -> Sums:
     with units.write() as unit:
         unit.rollouts.add(ROLLOUT)
         for each in evidence:
@@ -31,23 +31,23 @@ def sums(units: SqlUnits, *evidence: Evidence) -> Sums:
         return unit.rollouts.sums_of([ROLLOUT])[ROLLOUT.skill_name]
 
 
-def test_nothing_amounts_to_nothing(units: SqlUnits) -> None:
+def test_nothing_amounts_to_nothing(units: Units) -> None:
     assert sums(units) == NOTHING
     with units.read() as unit:
         assert unit.rollouts.sums_of([]) == {}
 
 
-def test_verifying_runs_and_their_sessions_are_counted(units: SqlUnits) -> None:
+def test_verifying_runs_and_their_sessions_are_counted(units: Units) -> None:
     found = sums(units, shown("a"), shown("b"), shown("c", session_id="s2"))
     assert found == Sums(every=Counts(successful_run_count=3, distinct_session_count=2))
 
 
-def test_canary_runs_count_for_themselves(units: SqlUnits) -> None:
+def test_canary_runs_count_for_themselves(units: Units) -> None:
     found = sums(units, canary("a"), canary("b"), canary("c", success=False))
     assert found.every == Counts(canary_success_count=2, canary_failure_count=1)
 
 
-def test_what_is_about_another_definition_or_attempt_counts_for_nothing(units: SqlUnits) -> None:
+def test_what_is_about_another_definition_or_attempt_counts_for_nothing(units: Units) -> None:
     other = (
         shown("a", fingerprint="f"),
         canary("b", fingerprint="f", success=False),
@@ -56,7 +56,7 @@ def test_what_is_about_another_definition_or_attempt_counts_for_nothing(units: S
     assert sums(units, *other) == NOTHING
 
 
-def test_what_was_executed_is_counted_once_more_by_itself(units: SqlUnits) -> None:
+def test_what_was_executed_is_counted_once_more_by_itself(units: Units) -> None:
     executed = {"proof": Proof.EXECUTED}
     found = sums(
         units,
@@ -81,7 +81,7 @@ def test_what_was_executed_is_counted_once_more_by_itself(units: SqlUnits) -> No
     )
 
 
-def test_each_of_several_is_counted_by_itself(units: SqlUnits) -> None:
+def test_each_of_several_is_counted_by_itself(units: Units) -> None:
     other = make_rollout("other")
     with units.write() as unit:
         for rollout in (ROLLOUT, other):
@@ -97,7 +97,7 @@ def test_each_of_several_is_counted_by_itself(units: SqlUnits) -> None:
     }
 
 
-def test_of_much_evidence_the_newest_of_each_kind_is_read(units: SqlUnits) -> None:
+def test_of_much_evidence_the_newest_of_each_kind_is_read(units: Units) -> None:
     rows = [
         *(shown(f"v{at}", recorded_at_ms=NOW + at) for at in range(5)),
         *(canary(f"c{at}", recorded_at_ms=NOW + 100 + at) for at in range(5)),
@@ -112,7 +112,7 @@ def test_of_much_evidence_the_newest_of_each_kind_is_read(units: SqlUnits) -> No
 FEW, MANY = 300, 6_000
 
 
-def crowd(units: SqlUnits, rollout: Rollout, numbers: range) -> None:
+def crowd(units: Units, rollout: Rollout, numbers: range) -> None:
     """So many more canary runs that speak for a rollout, each with its event."""
     evidence, events = [], []
     for at in numbers:
@@ -127,7 +127,7 @@ def crowd(units: SqlUnits, rollout: Rollout, numbers: range) -> None:
         unit.connection.execute(sa.insert(rollout_events), events)
 
 
-def test_what_a_rollout_costs_does_not_grow_with_what_speaks_for_it(units: SqlUnits) -> None:
+def test_what_a_rollout_costs_does_not_grow_with_what_speaks_for_it(units: Units) -> None:
     hand = Stagehand(units)
     hand.learn()
     rollout = hand.bring_to(Stage.CANARY).record
@@ -151,7 +151,7 @@ def test_what_a_rollout_costs_does_not_grow_with_what_speaks_for_it(units: SqlUn
     assert listed.verifier_run_ids == detail.verifier_run_ids
 
 
-def test_a_list_names_every_run_that_verified_a_skill_however_many(units: SqlUnits) -> None:
+def test_a_list_names_every_run_that_verified_a_skill_however_many(units: Units) -> None:
     hand = Stagehand(units)
     hand.learn()
     hand.learn("lrn_2")

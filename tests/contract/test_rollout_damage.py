@@ -12,13 +12,13 @@ from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Kind, LearningStatus
 from understudy.rollout.expiring import ExpiredSources
 from understudy.rollout.stages import Stage
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 PAGE = PageRequest(limit=10)
 
 
 @pytest.fixture
-def hand(units: SqlUnits) -> Stagehand:
+def hand(units: Units) -> Stagehand:
     stagehand = Stagehand(units)
     stagehand.learn(expires_at_ms=stagehand.clock.now_ms() + 1_000_000)
     return stagehand

@@ -9,11 +9,11 @@ from tests.support.mounted import Scenery
 from tests.support.rolled_out import NAME
 from understudy.daemon.rollout_status import DEMOTED_SHOWN_MS, ENDING_SHOWN_MS, RolloutStatus
 from understudy.rollout.stages import Stage
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def scenery(units: SqlUnits, tmp_path: Path) -> Scenery:
+def scenery(units: Units, tmp_path: Path) -> Scenery:
     return Scenery(units, tmp_path / "home", looks_around=False)
 
 

@@ -14,13 +14,13 @@ from understudy.core.errors import Invalid, Unsafe
 from understudy.rollout.stages import Stage
 from understudy.skills.bundles.manifest import parse
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext, parse_settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 BOTH = ["lrn_1/SKILL.md", "lrn_1/agents/understudy.yaml"]
 
 
 @pytest.fixture
-def scenery(units: SqlUnits, tmp_path: Path) -> Scenery:
+def scenery(units: Units, tmp_path: Path) -> Scenery:
     return Scenery(units, tmp_path / "home")
 
 
@@ -292,7 +292,7 @@ class TestLooks:
         check()
 
 
-def damage(units: SqlUnits) -> None:
+def damage(units: Units) -> None:
     """Change a definition behind the record's back."""
     with units.write() as unit:
         unit.connection.exec_driver_sql("UPDATE rollouts SET fingerprint = 'another'")

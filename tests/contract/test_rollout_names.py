@@ -13,7 +13,7 @@ from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.model import SkillStatus
 from understudy.skills.runtime_settings import RuntimeSettings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 WORKSPACE = Path("/workspace")
 
@@ -32,7 +32,7 @@ def local(name: str, *, scope: RootScope = RootScope.REPO, root: str = "/skills"
     )
 
 
-def is_taken(units: SqlUnits, name: str, skills: Iterable[LocalSkill] = ()) -> bool:
+def is_taken(units: Units, name: str, skills: Iterable[LocalSkill] = ()) -> bool:
     with units.read() as unit:
         known = {skill.slug: skill for skill in skills}
         return CatalogueNames(Shadows(lambda: known, WORKSPACE))(unit, name)
@@ -51,14 +51,14 @@ def is_taken(units: SqlUnits, name: str, skills: Iterable[LocalSkill] = ()) -> b
         ("learning:sched", False),
     ],
 )
-def test_a_kept_skill_has_its_slug_and_its_name(units: SqlUnits, name: str, taken: bool) -> None:
+def test_a_kept_skill_has_its_slug_and_its_name(units: Units, name: str, taken: bool) -> None:
     with units.write() as unit:
         unit.skills.add(make_skill("weekly-report", name="Weekly:Report"))
         unit.skills.add(make_skill("old-one", status=SkillStatus.DELETED))
     assert is_taken(units, name) is taken
 
 
-def test_a_name_is_found_however_many_contain_it(units: SqlUnits) -> None:
+def test_a_name_is_found_however_many_contain_it(units: Units) -> None:
     with units.write() as unit:
         for number in range(201):
             unit.skills.add(make_skill(f"s-{number}", name=f"a deploy {number}"))
@@ -67,7 +67,7 @@ def test_a_name_is_found_however_many_contain_it(units: SqlUnits) -> None:
     assert not is_taken(units, "eploy")
 
 
-def test_a_skill_in_a_folder_has_its_name_as_well(units: SqlUnits) -> None:
+def test_a_skill_in_a_folder_has_its_name_as_well(units: Units) -> None:
     skills = [local("Tide:Tables")]
     assert is_taken(units, "tide:tables", skills)
     assert is_taken(units, "tide-tables", skills)
@@ -83,6 +83,6 @@ def test_a_skill_in_a_folder_has_its_name_as_well(units: SqlUnits) -> None:
     ],
 )
 def test_an_agent_that_writes_a_skill_into_the_workspace_takes_no_name(
-    units: SqlUnits, scope: RootScope, root: str, taken: bool
+    units: Units, scope: RootScope, root: str, taken: bool
 ) -> None:
     assert is_taken(units, "squat", [local("squat", scope=scope, root=root)]) is taken

@@ -21,7 +21,7 @@ from understudy.rollout.outcome_recorder import LOOK_BACK_MS
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import FIRST_USES, LEAST_USES, RECENT_USES
 from understudy.runs.model import TRIAL_SOURCE, RunRequest, RunStatus
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 GOOD, BAD, STOPPED = RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED
 START = [GOOD] * FIRST_USES
@@ -31,14 +31,14 @@ ONLY_TOLD = PromotionSettings(demote_when_worse=False)
 
 
 @pytest.fixture
-def canary(units: SqlUnits) -> Watched:
+def canary(units: Units) -> Watched:
     watched = Watched(units)
     watched.hand.bring_to(Stage.CANARY)
     return watched
 
 
 @pytest.fixture
-def active(units: SqlUnits) -> Watched:
+def active(units: Units) -> Watched:
     watched = Watched(units)
     watched.hand.bring_to(Stage.ACTIVE)
     return watched

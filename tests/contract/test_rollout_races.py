@@ -12,13 +12,13 @@ from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Kind
 from understudy.rollout.service import Detail
 from understudy.rollout.stages import Stage
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 MANY = 5
 
 
 @pytest.fixture
-def hand(units: SqlUnits) -> Stagehand:
+def hand(units: Units) -> Stagehand:
     return Stagehand(units)
 
 

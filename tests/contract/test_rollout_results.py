@@ -17,13 +17,13 @@ from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.sidechains import Spawn
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 EXECUTED_ONLY = PromotionSettings(require_executed_evidence=True)
 
 
 @pytest.fixture
-def hand(units: SqlUnits) -> Stagehand:
+def hand(units: Units) -> Stagehand:
     stagehand = Stagehand(units)
     stagehand.learn()
     return stagehand

@@ -33,7 +33,7 @@ from understudy.storage.schema import (
     rollout_trials,
     rollouts,
 )
-from understudy.storage.unit import SqlUnit, SqlUnits
+from understudy.storage.unit import Unit, Units
 
 FULL = RuntimeSettings(
     allowed_tools=("read_file", "list_files"),
@@ -47,17 +47,17 @@ FULL = RuntimeSettings(
 
 
 @pytest.fixture
-def units(empty_house: House) -> SqlUnits:
+def units(empty_house: House) -> Units:
     return empty_house.units
 
 
-def keep(units: SqlUnits, *kept: Rollout) -> None:
+def keep(units: Units, *kept: Rollout) -> None:
     with units.write() as unit:
         for rollout in kept:
             assert unit.rollouts.add(rollout)
 
 
-def page_by_page(units: SqlUnits, page: Callable[[SqlUnit, PageRequest], Page[Any]]) -> list[Any]:
+def page_by_page(units: Units, page: Callable[[Unit, PageRequest], Page[Any]]) -> list[Any]:
     """All items of a list, one at a time."""
     found, request = list[Any](), PageRequest(limit=1)
     while True:
@@ -69,7 +69,7 @@ def page_by_page(units: SqlUnits, page: Callable[[SqlUnit, PageRequest], Page[An
         request = PageRequest(limit=1, after=decode_cursor(part.next_cursor))
 
 
-def test_a_rollout_comes_back_as_it_was_kept(units: SqlUnits) -> None:
+def test_a_rollout_comes_back_as_it_was_kept(units: Units) -> None:
     rollout = make_rollout(
         "team:release_notes-2",
         status=Stage.REVOKED,
@@ -93,7 +93,7 @@ def test_a_rollout_comes_back_as_it_was_kept(units: SqlUnits) -> None:
             assert unit.rollouts.get(other) is None
 
 
-def test_whatever_a_rollout_says_is_kept(units: SqlUnits) -> None:
+def test_whatever_a_rollout_says_is_kept(units: Units) -> None:
     for at, text in enumerate(ODD_TEXTS.values()):
         name = f"skill-{at}"
         # Half a character is refused before it could be a part of a definition.
@@ -117,7 +117,7 @@ def test_whatever_a_rollout_says_is_kept(units: SqlUnits) -> None:
             assert unit.rollout_trials.get(trial.trial_id) == trial
 
 
-def test_a_name_is_taken_once_even_when_many_try(units: SqlUnits) -> None:
+def test_a_name_is_taken_once_even_when_many_try(units: Units) -> None:
     def add(at: int) -> bool:
         with units.write() as unit:
             return unit.rollouts.add(make_rollout(source_learning_id=f"lrn_{at}"))
@@ -126,7 +126,7 @@ def test_a_name_is_taken_once_even_when_many_try(units: SqlUnits) -> None:
         assert sorted(pool.map(add, range(8))) == [False] * 7 + [True]
 
 
-def test_a_learning_has_one_live_rollout_and_any_number_of_revoked_ones(units: SqlUnits) -> None:
+def test_a_learning_has_one_live_rollout_and_any_number_of_revoked_ones(units: Units) -> None:
     of_one = {"source_learning_id": "lrn_1"}
     keep(units, make_rollout("first", **of_one, status=Stage.REVOKED))
     with units.read() as unit:
@@ -141,7 +141,7 @@ def test_a_learning_has_one_live_rollout_and_any_number_of_revoked_ones(units: S
         assert unit.rollouts.live_of("lrn_2") is None
 
 
-def test_a_change_on_top_of_an_older_state_is_refused(units: SqlUnits) -> None:
+def test_a_change_on_top_of_an_older_state_is_refused(units: Units) -> None:
     rollout = make_rollout()
     keep(units, rollout)
     changed = replace(rollout, status=Stage.VERIFIED, revision=2)
@@ -156,7 +156,7 @@ def test_a_change_on_top_of_an_older_state_is_refused(units: SqlUnits) -> None:
         assert unit.rollouts.get(rollout.skill_name) == changed
 
 
-def test_rollouts_are_listed_by_name_and_narrowed(units: SqlUnits) -> None:
+def test_rollouts_are_listed_by_name_and_narrowed(units: Units) -> None:
     stages = {"b": Stage.ACTIVE, "a": Stage.ACTIVE, "C": Stage.DRAFT, "a:1": Stage.REVOKED}
     keep(units, *(make_rollout(name, status=stage) for name, stage in stages.items()))
 
@@ -183,7 +183,7 @@ def test_rollouts_are_listed_by_name_and_narrowed(units: SqlUnits) -> None:
             unit.rollouts.page(PageRequest(after=(1,)), narrowed=EVERYTHING)
 
 
-def test_events_are_told_in_the_order_in_which_they_were_noted(units: SqlUnits) -> None:
+def test_events_are_told_in_the_order_in_which_they_were_noted(units: Units) -> None:
     rollout, other = make_rollout(), make_rollout("other")
     events = [
         make_event(rollout),
@@ -218,7 +218,7 @@ def test_events_are_told_in_the_order_in_which_they_were_noted(units: SqlUnits) 
         }
 
 
-def test_a_run_speaks_once_in_an_attempt(units: SqlUnits) -> None:
+def test_a_run_speaks_once_in_an_attempt(units: Units) -> None:
     rollout = make_rollout()
     first = make_evidence(rollout)
     second = make_evidence(
@@ -248,7 +248,7 @@ def test_a_run_speaks_once_in_an_attempt(units: SqlUnits) -> None:
         assert store.newest_evidence([], limit=9) == {}
 
 
-def test_snapshots_are_kept_newest_first_and_never_twice(units: SqlUnits) -> None:
+def test_snapshots_are_kept_newest_first_and_never_twice(units: Units) -> None:
     rollout = make_rollout()
     stages = {1: Stage.DRAFT, 3: Stage.ACTIVE, 4: Stage.REVOKED, 7: Stage.ACTIVE}
     snapshots = [
@@ -278,7 +278,7 @@ def test_snapshots_are_kept_newest_first_and_never_twice(units: SqlUnits) -> Non
         unit.rollouts.add_snapshot(snapshots[0])
 
 
-def test_a_trial_ends_once(units: SqlUnits) -> None:
+def test_a_trial_ends_once(units: Units) -> None:
     rollout = make_rollout()
     trial = make_trial(rollout)
     keep(units, rollout)
@@ -303,7 +303,7 @@ def test_a_trial_ends_once(units: SqlUnits) -> None:
         assert unit.rollout_trials.with_report(rollout.skill_name, 2) == ()
 
 
-def test_trials_are_listed_newest_first(units: SqlUnits) -> None:
+def test_trials_are_listed_newest_first(units: Units) -> None:
     rollout, other = make_rollout(), make_rollout("other")
     keep(units, rollout, other)
     trials = [make_trial(rollout, f"trl_{at}") for at in range(3)]
@@ -319,7 +319,7 @@ def test_trials_are_listed_newest_first(units: SqlUnits) -> None:
         assert unit.rollout_trials.pending(limit=2) == tuple(trials[:2])
 
 
-def tear(unit: SqlUnit, table: sa.Table, **values: Any) -> None:
+def tear(unit: Unit, table: sa.Table, **values: Any) -> None:
     """Have the row of `bad-one` say something else."""
     unit.connection.execute(
         sa.update(table).where(table.c.skill_name == "bad-one").values(**values)
@@ -333,7 +333,7 @@ TORN: list[dict[str, Any]] = [
 ]
 
 
-def test_a_damaged_rollout_is_told_and_keeps_no_other_from_being_listed(units: SqlUnits) -> None:
+def test_a_damaged_rollout_is_told_and_keeps_no_other_from_being_listed(units: Units) -> None:
     bad, good = (make_rollout(name, status=Stage.ACTIVE) for name in ("bad-one", "good-one"))
     keep(units, bad, good)
 
@@ -349,7 +349,7 @@ def test_a_damaged_rollout_is_told_and_keeps_no_other_from_being_listed(units: S
 
 
 def test_a_definition_that_was_changed_behind_its_back_is_not_taken_for_the_kept_one(
-    units: SqlUnits,
+    units: Units,
 ) -> None:
     bad = make_rollout("bad-one")
     keep(units, bad)
@@ -366,7 +366,7 @@ def test_a_definition_that_was_changed_behind_its_back_is_not_taken_for_the_kept
         assert unit.rollouts.active_snapshots("bad-one", limit=9) == ()
 
 
-def test_what_was_expected_of_a_definition_last_is_found(units: SqlUnits) -> None:
+def test_what_was_expected_of_a_definition_last_is_found(units: Units) -> None:
     rollout = make_rollout()
     keep(units, rollout)
     about = rollout.skill_name, rollout.attempt, rollout.fingerprint
@@ -391,7 +391,7 @@ def test_what_was_expected_of_a_definition_last_is_found(units: SqlUnits) -> Non
         assert unit.rollout_trials.newest_marker("nobody", *about[1:]) == ""
 
 
-def test_damaged_evidence_never_counts_as_none(units: SqlUnits) -> None:
+def test_damaged_evidence_never_counts_as_none(units: Units) -> None:
     rollout = make_rollout("bad-one")
     keep(units, rollout)
     with units.write() as unit:
@@ -414,7 +414,7 @@ def test_damaged_evidence_never_counts_as_none(units: SqlUnits) -> None:
 
 
 # What is asked whenever a prompt is put together or a run ends, and the index that answers it.
-LOOKS: dict[str, tuple[str, Callable[[SqlUnit], object]]] = {
+LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
     "stamp": ("ix_rollouts_status", lambda unit: unit.rollouts.stamp({Stage.ACTIVE})),
     "live of": ("uq_rollouts_live", lambda unit: unit.rollouts.live_of("lrn_1")),
     "events": ("ix_rollout_events_skill", lambda unit: unit.rollouts.recent_events(["x"], limit=9)),
@@ -443,14 +443,14 @@ LOOKS: dict[str, tuple[str, Callable[[SqlUnit], object]]] = {
 }
 
 
-def test_what_is_asked_often_costs_no_more_when_there_is_more(units: SqlUnits) -> None:
+def test_what_is_asked_often_costs_no_more_when_there_is_more(units: Units) -> None:
     if units.engine.dialect.name != "sqlite":
         pytest.skip("SQLite tells its plan whatever there is in the tables")
     for name, (index, look) in LOOKS.items():
         assert index in plan_of(units, look), name
 
 
-def plan_of(units: SqlUnits, look: Callable[[SqlUnit], object]) -> str:
+def plan_of(units: Units, look: Callable[[Unit], object]) -> str:
     """How SQLite finds what is asked for."""
     asked = list[tuple[str, Any]]()
 

@@ -14,20 +14,19 @@ from understudy.learnings.events import Told
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Kind, Learning, LearningStatus
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.service import LearningService
 from understudy.learnings.superseding import Replacement
 from understudy.rollout.linked_rollouts import LinkedRollouts
 from understudy.rollout.stages import Stage
 from understudy.storage.schema import rollout_definitions, rollout_snapshots
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 
 SECRET = "clientSecret: " + "hunter2" * 2
 ANOTHER = "Check scheduler the other way round"
 
 
 @pytest.fixture
-def hand(units: SqlUnits) -> Stagehand:
+def hand(units: Units) -> Stagehand:
     stagehand = Stagehand(units)
     stagehand.learn()
     return stagehand
@@ -70,10 +69,8 @@ def test_a_learning_that_ends_takes_its_skill_along(
     assert told[-1] != "rollout_revoke"
 
 
-def test_if_the_learning_cannot_end_the_skill_stays_in_force(
-    hand: Stagehand, units: SqlUnits
-) -> None:
-    def refuse(_unit: LearningUnit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
+def test_if_the_learning_cannot_end_the_skill_stays_in_force(hand: Stagehand, units: Units) -> None:
+    def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
         raise Conflict("learning_busy", domain="learnings")
 
     before = hand.bring_to(Stage.ACTIVE)

@@ -20,7 +20,7 @@ from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, Verdic
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 UNFIT: dict[str, dict[str, Any]] = {
     "fact": {"kind": Kind.FACT},
@@ -31,7 +31,7 @@ UNFIT: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def hand(units: SqlUnits) -> Stagehand:
+def hand(units: Units) -> Stagehand:
     return Stagehand(units)
 
 

@@ -20,10 +20,10 @@ from understudy.memory.record import RunMemory, RunMemoryRecord, SemanticCapture
 from understudy.redaction.scrub import scrub_counted
 from understudy.runs.model import InputItem, RunKind, RunStatus
 from understudy.settings import Settings
-from understudy.storage.run_memory_index import SqlRunMemoryIndex
+from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.schema import runs, sessions
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
@@ -381,7 +381,7 @@ async def test_a_store_that_fails_postpones_the_record_and_the_run_ends(
     house: House, settings: Settings, fake: FakeModel
 ) -> None:
     disk = Disk(is_full=True)
-    units = SqlUnits(house.engine, enqueue=lambda *_: None, bell=house.bell, run_memories=disk)
+    units = Units(house.engine, enqueue=lambda *_: None, bell=house.bell, run_memories=disk)
     shop = Workshop(units, settings)
     fake.queue("done")
 
@@ -500,13 +500,13 @@ async def test_a_policy_that_is_set_while_a_run_ends_is_kept_to(
 
     monkeypatch.setattr("understudy.memory.capture.policy_in", counted_policy)
     held: list[int] = []
-    hold = SqlRunMemoryIndex.hold
+    hold = RunMemoryIndex.hold
 
-    def noted(self: SqlRunMemoryIndex) -> None:
+    def noted(self: RunMemoryIndex) -> None:
         held.append(looked)
         hold(self)
 
-    monkeypatch.setattr(SqlRunMemoryIndex, "hold", noted)
+    monkeypatch.setattr(RunMemoryIndex, "hold", noted)
     await shop.run("hello")
 
     # The policy is read once nobody can change what is kept any more.

@@ -30,14 +30,14 @@ from understudy.runs.model import RunStatus
 from understudy.storage.engine import open_engine
 from understudy.storage.files import read_file
 from understudy.storage.run_memory_files import FileRunMemories
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
 def archive(sqlite_template: Path, tmp_path: Path) -> Iterator[Archive]:
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
-    units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())
+    units = Units(engine, enqueue=lambda *_: None, bell=Bell())
     with units.write() as unit:
         unit.agents.add(make_agent())
         unit.sessions.add(make_session("s1"))
@@ -71,7 +71,7 @@ def make_undeletable(path: Path) -> None:
 
 def other_store(archive: Archive, files: FileRunMemories) -> Archive:
     """The same, with files that behave otherwise."""
-    units = SqlUnits(
+    units = Units(
         archive.units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
     )
     return Archive(units, archive.clock)
@@ -164,7 +164,7 @@ def test_a_full_disk_keeps_no_run_from_ending(archive: Archive, tmp_path: Path) 
 
     full = FullDisk(tmp_path / "run-memories")
     engine = archive.units.engine
-    units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: full)
+    units = Units(engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: full)
 
     Archive(units, archive.clock).keep("run-1")
 
@@ -306,7 +306,7 @@ def test_what_has_not_changed_is_not_read_again(archive: Archive, tmp_path: Path
             return super().readable(run_ids)
 
     watched = Watched(tmp_path / "run-memories")
-    units = SqlUnits(
+    units = Units(
         archive.units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: watched
     )
     Archive(units, archive.clock).start()

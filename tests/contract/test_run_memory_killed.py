@@ -18,7 +18,7 @@ from understudy.settings import Settings
 from understudy.storage.engine import open_engine
 from understudy.storage.files import LEFTOVER
 from understudy.storage.run_memory_files import FileRunMemories
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 
 
@@ -59,7 +59,7 @@ async def process(sqlite_template: Path, settings: Settings) -> AsyncIterator[Pr
         stack.callback(engine.dispose)
 
         def start(files: FileRunMemories) -> Workshop:
-            units = SqlUnits(
+            units = Units(
                 engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
             )
             shop = Workshop(units, settings)

@@ -19,7 +19,7 @@ from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.engine import open_engine
 from understudy.storage.schema import run_memory_bodies
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 ZEROS = {
     "enabled": False,
@@ -277,7 +277,7 @@ def test_a_roll_back_without_a_target_looks_past_other_changes(archive: Archive)
 def test_a_start_without_a_database_is_told_of(tmp_path: Path) -> None:
     engine = open_engine(f"sqlite:///{tmp_path / 'none' / 'understudy.db'}")
 
-    report = Archive(SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())).start()
+    report = Archive(Units(engine, enqueue=lambda *_: None, bell=Bell())).start()
 
     assert (report.source, report.index_rebuilt) == (Source.STARTUP, False)
     assert report.diagnostics[0].message == "the database cannot be used now"
@@ -285,7 +285,7 @@ def test_a_start_without_a_database_is_told_of(tmp_path: Path) -> None:
 
 
 def test_rows_that_belong_to_nothing_are_removed_as_well(house: House) -> None:
-    archive = Archive(SqlUnits(house.engine, enqueue=lambda *_: None, bell=house.bell))
+    archive = Archive(Units(house.engine, enqueue=lambda *_: None, bell=house.bell))
     archive.keep_some("run-1", "run-2")
     with archive.units.write() as unit:
         unit.run_memories.put(make_record("run-999"))

@@ -34,7 +34,7 @@ from understudy.sessions.journal import EventKind
 from understudy.settings import RouteConfig, Settings
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.schema import run_memory_bodies
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
@@ -135,7 +135,7 @@ async def test_what_is_told_and_left_out_is_counted_once(shop: Workshop, fake: F
 
 
 def test_in_a_long_session_words_still_find_what_is_far_back(house: House) -> None:
-    units = SqlUnits(house.engine, enqueue=lambda *_: None, bell=house.bell)
+    units = Units(house.engine, enqueue=lambda *_: None, bell=house.bell)
     policy = RunMemoryPolicy(max_tracked_per_session=1000)
     with units.write() as unit:
         for number in range(SCAN_LIMIT + 5):
@@ -192,7 +192,7 @@ async def test_with_a_floor_an_input_that_says_nothing_is_told_of_the_newest(
     assert told(fake) == [known[-1]]
 
 
-def spoil(units: SqlUnits, run_id: str, content: str | None, home: Any) -> None:
+def spoil(units: Units, run_id: str, content: str | None, home: Any) -> None:
     """Put something else where the record of a run is, or nothing."""
     path = home / "run-memories" / "__safe" / f"id-{run_id.encode().hex()}.json"
     if path.exists():
@@ -430,7 +430,7 @@ async def test_a_store_that_cannot_be_read_costs_the_section_and_not_the_run(
             raise Unavailable("run_memories_unavailable", detail="the disk is gone")
         return SqlRunMemories(connection)
 
-    units = SqlUnits(house.engine, enqueue=lambda *_: None, bell=house.bell, run_memories=opened)
+    units = Units(house.engine, enqueue=lambda *_: None, bell=house.bell, run_memories=opened)
     shop = Workshop(units, settings)
     await remember(shop, "one")
     broken.append(True)

@@ -23,7 +23,7 @@ from understudy.retrieval.recovered import Reason, recover
 from understudy.storage.engine import open_engine
 from understudy.storage.run_memory_files import FileRunMemories
 from understudy.storage.schema import run_memory_bodies
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def archive(house: House, tmp_path: Path) -> Archive:
 def files(sqlite_template: Path, tmp_path: Path) -> Iterator[Archive]:
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
-    units = SqlUnits(engine, enqueue=lambda *_: None, bell=Bell())
+    units = Units(engine, enqueue=lambda *_: None, bell=Bell())
     with units.write() as unit:
         unit.agents.add(make_agent())
         unit.sessions.add(make_session("s1"))
@@ -156,7 +156,7 @@ def test_what_breaks_the_look_is_named(files: Archive, tmp_path: Path) -> None:
     write_file(tmp_path / "run-memories" / "run-3.json", make_record("run-3"))
     files.end_run("run-3")
     broken = Broken(tmp_path / "run-memories")
-    units = SqlUnits(
+    units = Units(
         files.units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: broken
     )
 

@@ -23,7 +23,7 @@ from understudy.runs.model import (
     Usage,
 )
 from understudy.sessions.model import ReplyTarget
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 FULL = make_run(
     kind=RunKind.SCHEDULED_INPUT,
@@ -51,25 +51,25 @@ FULL = make_run(
 )
 
 
-def add(units: SqlUnits, *runs: Run) -> None:
+def add(units: Units, *runs: Run) -> None:
     with units.write() as unit:
         for run in runs:
             unit.runs.add(run)
 
 
-def get(units: SqlUnits, run_id: str) -> Run | None:
+def get(units: Units, run_id: str) -> Run | None:
     with units.read() as unit:
         return unit.runs.get(run_id)
 
 
 @pytest.mark.parametrize("run", [FULL, make_run()], ids=["full", "plain"])
-def test_a_run_comes_back_as_it_was_stored(units: SqlUnits, run: Run) -> None:
+def test_a_run_comes_back_as_it_was_stored(units: Units, run: Run) -> None:
     add(units, run)
 
     assert get(units, run.run_id) == run
 
 
-def test_a_run_can_change_but_what_was_asked_for_stays(units: SqlUnits) -> None:
+def test_a_run_can_change_but_what_was_asked_for_stays(units: Units) -> None:
     add(units, replace(FULL, status=RunStatus.RUNNING, finished_at_ms=None))
     with units.write() as unit:
         unit.runs.update(replace(FULL, route=Route(route_id="drifted", model="x")))
@@ -78,7 +78,7 @@ def test_a_run_can_change_but_what_was_asked_for_stays(units: SqlUnits) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
-def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
+def test_odd_characters_survive(units: Units, odd: str) -> None:
     run = make_run(
         input=RunInput(items=(InputItem(type="text", text=odd),), metadata={odd: odd}),
         request=RunRequest(text_preview=odd),
@@ -93,7 +93,7 @@ def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
         assert unit.runs.snapshot(run.run_id) == {"system": odd}
 
 
-def test_queued_runs_stand_in_line_by_the_order_of_their_acceptance(units: SqlUnits) -> None:
+def test_queued_runs_stand_in_line_by_the_order_of_their_acceptance(units: Units) -> None:
     runs = [make_run("s1", accepted_offset=offset) for offset in (5, 3, 9)]
     add(units, *runs, make_run("s1", accepted_offset=1, status=RunStatus.RUNNING))
     other = make_run("s2")
@@ -110,7 +110,7 @@ def test_queued_runs_stand_in_line_by_the_order_of_their_acceptance(units: SqlUn
     }
 
 
-def test_the_line_moves_up_when_somebody_leaves_it(units: SqlUnits) -> None:
+def test_the_line_moves_up_when_somebody_leaves_it(units: Units) -> None:
     first, second = make_run(accepted_offset=1), make_run(accepted_offset=2)
     add(units, first, second)
     with units.write() as unit:
@@ -119,7 +119,7 @@ def test_the_line_moves_up_when_somebody_leaves_it(units: SqlUnits) -> None:
         assert unit.runs.queued_positions(["s1"]) == {second.run_id: 1}
 
 
-def test_only_the_current_attempt_of_an_unfinished_run_owns_it(units: SqlUnits) -> None:
+def test_only_the_current_attempt_of_an_unfinished_run_owns_it(units: Units) -> None:
     run = make_run(status=RunStatus.RUNNING, attempt=2)
     add(units, run)
 
@@ -134,7 +134,7 @@ def test_only_the_current_attempt_of_an_unfinished_run_owns_it(units: SqlUnits) 
         assert not unit.runs.owns(run.run_id, 2)
 
 
-def test_the_current_run_of_a_session_is_the_one_that_runs_or_waits(units: SqlUnits) -> None:
+def test_the_current_run_of_a_session_is_the_one_that_runs_or_waits(units: Units) -> None:
     waiting = make_run("s1", status=RunStatus.WAITING_FOR_APPROVAL, accepted_offset=2)
     add(
         units,
@@ -150,7 +150,7 @@ def test_the_current_run_of_a_session_is_the_one_that_runs_or_waits(units: SqlUn
         assert unit.runs.unfinished_in("s1") == 2
 
 
-def test_stop_requests_are_found_for_the_runs_asked_about(units: SqlUnits) -> None:
+def test_stop_requests_are_found_for_the_runs_asked_about(units: Units) -> None:
     stopped = make_run(status=RunStatus.RUNNING, stop_request=StopRequest.INTERRUPT)
     other = make_run(stop_request=StopRequest.CANCEL)
     going = make_run()
@@ -162,7 +162,7 @@ def test_stop_requests_are_found_for_the_runs_asked_about(units: SqlUnits) -> No
     assert found == {stopped.run_id: StopRequest.INTERRUPT}
 
 
-def test_parking_marks_what_goes_on_and_leaves_the_rest_alone(units: SqlUnits) -> None:
+def test_parking_marks_what_goes_on_and_leaves_the_rest_alone(units: Units) -> None:
     going = make_run(status=RunStatus.RUNNING, crashes=2, error="kept")
     ended = make_run(status=RunStatus.COMPLETED, finished_at_ms=NOW)
     add(units, going, ended)
@@ -174,14 +174,14 @@ def test_parking_marks_what_goes_on_and_leaves_the_rest_alone(units: SqlUnits) -
     assert get(units, ended.run_id) == ended
 
 
-def test_runs_are_counted_by_status(units: SqlUnits) -> None:
+def test_runs_are_counted_by_status(units: Units) -> None:
     add(units, make_run(), make_run(), make_run(status=RunStatus.FAILED, finished_at_ms=NOW))
 
     with units.read() as unit:
         assert unit.runs.counts() == {RunStatus.QUEUED: 2, RunStatus.FAILED: 1}
 
 
-def test_runs_are_listed_newest_first_by_session_and_status(units: SqlUnits) -> None:
+def test_runs_are_listed_newest_first_by_session_and_status(units: Units) -> None:
     runs = [make_run("s1", submitted_at_ms=NOW + n // 2) for n in range(5)]
     add(units, *runs, make_run("s2", status=RunStatus.FAILED, finished_at_ms=NOW))
     seen: list[Run] = []

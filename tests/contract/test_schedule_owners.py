@@ -7,13 +7,13 @@ from tests.support.planned_times import HOUR, MINUTE, PAGE, Almanac
 from understudy.access.tokens import LOCAL_ADMIN, TOKEN_ADMIN, TokenService
 from understudy.core.principal import Principal, Role
 from understudy.schedules.model import Execution, OverlapPolicy, Schedule, ScheduleStatus
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 BOB_BY_ROOT = Principal(user_id="bob", role=Role.ADMIN, acting_admin="root")
 
 
 @pytest.fixture
-def almanac(units: SqlUnits) -> Almanac:
+def almanac(units: Units) -> Almanac:
     return Almanac(units)
 
 

@@ -28,11 +28,11 @@ from understudy.schedules.model import (
 from understudy.sessions.model import ReplyTarget
 from understudy.sessions.service import SessionService
 from understudy.storage.schema import schedules as table
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def almanac(units: SqlUnits) -> Almanac:
+def almanac(units: Units) -> Almanac:
     return Almanac(units)
 
 
@@ -235,7 +235,7 @@ def test_several_daemons_fire_each_time_once(almanac: Almanac) -> None:
     assert len(almanac.runs("s1")) + len(almanac.runs("s2")) == 24
 
 
-def test_a_daemon_that_dies_while_it_fires_leaves_nothing_behind(units: SqlUnits) -> None:
+def test_a_daemon_that_dies_while_it_fires_leaves_nothing_behind(units: Units) -> None:
     def die() -> None:
         raise Died
 
@@ -288,7 +288,7 @@ def test_a_fire_that_makes_no_run_is_tried_again_until_it_does(almanac: Almanac)
     assert (upcoming.next_fire_at_ms or 0) > almanac.clock.now_ms()
 
 
-def test_a_fire_is_given_up_after_its_attempts(units: SqlUnits) -> None:
+def test_a_fire_is_given_up_after_its_attempts(units: Units) -> None:
     almanac = Almanac(units, retry=RetryPolicy(attempts=2))
     schedule = almanac.create()
     almanac.catalogue.known.clear()
@@ -325,7 +325,7 @@ def test_a_schedule_whose_session_has_ended_is_canceled(almanac: Almanac) -> Non
         almanac.create()
 
 
-def test_a_schedule_that_crashes_does_not_hold_up_the_others(units: SqlUnits) -> None:
+def test_a_schedule_that_crashes_does_not_hold_up_the_others(units: Units) -> None:
     def crash() -> None:
         raise ZeroDivisionError
 
@@ -548,7 +548,7 @@ def test_a_file_in_the_request_becomes_an_asset_that_stays(almanac: Almanac) -> 
     assert {reference.ref_id for reference in references} == {schedule.schedule_id, run.run_id}
 
 
-def test_catalogues_of_routes_are_asked_when_it_fires(units: SqlUnits) -> None:
+def test_catalogues_of_routes_are_asked_when_it_fires(units: Units) -> None:
     almanac = Almanac(units, catalogue=Catalogue({"a", "b"}))
     almanac.create(request=Submission(content="x", provider="b"))
     almanac.pass_ms(MINUTE)

@@ -10,7 +10,7 @@ from tests.support.factories import ALICE
 from tests.support.planned_times import HOUR, MINUTE, Almanac
 from understudy.runs.model import RunStatus
 from understudy.schedules.model import Cron, Interval, Once, OverlapPolicy, Schedule
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 DAY = 24 * HOUR
 YEAR = 365 * DAY
@@ -19,7 +19,7 @@ DAILY = Cron(expression="0 0 9 * * *")
 
 
 @pytest.fixture
-def almanac(units: SqlUnits) -> Almanac:
+def almanac(units: Units) -> Almanac:
     return Almanac(units)
 
 

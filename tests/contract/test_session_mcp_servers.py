@@ -12,7 +12,7 @@ from understudy.mcp_client.model import Endpoint, Program, SessionServer
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.service import SessionService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.tools.addresses import Address
 from understudy.tools.destinations import Destinations
@@ -32,7 +32,7 @@ async def resolve(host: str, _: int) -> list[Address]:
 
 
 @pytest.fixture
-def service(units: SqlUnits) -> SessionServerService:
+def service(units: Units) -> SessionServerService:
     return SessionServerService(
         units=units,
         clock=FrozenClock(),
@@ -51,7 +51,7 @@ def program(name: str = "near", **fields: Any) -> SessionServer:
 
 
 async def test_servers_are_kept_per_session_and_replaced_as_a_whole(
-    service: SessionServerService, units: SqlUnits
+    service: SessionServerService, units: Units
 ) -> None:
     rich = program(args=("-v",), env={"A": "1"}, cwd="/srv", timeout_s=3.5, approval="never")
     assert await service.set(ADMIN, "s1", [rich, far(headers={"X": "y"})]) == (
@@ -70,7 +70,7 @@ async def test_servers_are_kept_per_session_and_replaced_as_a_whole(
 
 
 async def test_a_change_is_in_the_journal_and_the_audit_and_no_change_is_not(
-    service: SessionServerService, units: SqlUnits
+    service: SessionServerService, units: Units
 ) -> None:
     for _ in range(2):
         await service.set(ALICE, "s1", [far()])
@@ -171,7 +171,7 @@ async def test_a_credential_is_refused_with_its_place(service: SessionServerServ
 
 
 async def test_an_unknown_and_an_ended_session_take_none(
-    service: SessionServerService, units: SqlUnits
+    service: SessionServerService, units: Units
 ) -> None:
     with pytest.raises(NotFound):
         await service.set(ALICE, "nowhere", [far()])

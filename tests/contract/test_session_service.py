@@ -18,17 +18,17 @@ from understudy.sessions.persona import PersonaFields, PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.sessions.service import SessionService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 
 @pytest.fixture
-def sessions(units: SqlUnits) -> SessionService:
+def sessions(units: Units) -> SessionService:
     return SessionService(units, FrozenClock(), lambda route_id: route_id in ("a", "b"))
 
 
 @pytest.fixture
-def personas(units: SqlUnits) -> PersonaService:
+def personas(units: Units) -> PersonaService:
     service = PersonaService(units, FrozenClock())
     scope = {"skill_allow": ["x", "y"]}
     service.create(ALICE, "p1", PersonaFields(soul="A", capability_scope=scope))
@@ -37,12 +37,12 @@ def personas(units: SqlUnits) -> PersonaService:
 
 
 @pytest.fixture
-def projects(units: SqlUnits) -> ProjectService:
+def projects(units: Units) -> ProjectService:
     return ProjectService(units, FrozenClock())
 
 
 @pytest.fixture
-def agents(units: SqlUnits) -> AgentService:
+def agents(units: Units) -> AgentService:
     return AgentService(units, FrozenClock())
 
 
@@ -114,7 +114,7 @@ def test_a_failed_create_leaves_nothing_behind(sessions: SessionService, wanted:
 
 
 def test_many_who_create_one_session_at_once_all_get_it(
-    units: SqlUnits, sessions: SessionService
+    units: Units, sessions: SessionService
 ) -> None:
     with ThreadPoolExecutor(8) as pool:
         wanted = [NewSession(session_id="ours")] * 8
@@ -156,7 +156,7 @@ def test_a_taken_persona_id_is_a_conflict(personas: PersonaService) -> None:
 
 
 def test_a_busy_session_is_neither_bound_nor_narrowed_nor_ended(
-    units: SqlUnits, sessions: SessionService, personas: PersonaService
+    units: Units, sessions: SessionService, personas: PersonaService
 ) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1"))
@@ -177,7 +177,7 @@ def test_a_busy_session_is_neither_bound_nor_narrowed_nor_ended(
 
 
 def test_route_and_reply_targets_may_change_while_busy(
-    units: SqlUnits, sessions: SessionService
+    units: Units, sessions: SessionService
 ) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1"))
@@ -366,7 +366,7 @@ def test_a_file_has_a_limit_in_bytes(agents: AgentService) -> None:
         agents.write_file(ADMIN, "default", "SOUL.md", "é" * (MAX_CONTEXT_FILE_BYTES // 2 + 1))
 
 
-def test_what_was_done_is_in_the_audit(units: SqlUnits, agents: AgentService) -> None:
+def test_what_was_done_is_in_the_audit(units: Units, agents: AgentService) -> None:
     agents.write_file(ADMIN, "default", "SOUL.md", "x")
 
     with units.read() as unit:

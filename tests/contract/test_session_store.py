@@ -18,9 +18,14 @@ from tests.support.factories import (
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.runs.model import RunStatus
-from understudy.sessions.model import ReplyTarget, RoutePolicy, Session, SessionStatus
-from understudy.sessions.ports import SessionActivity
-from understudy.storage.unit import SqlUnits
+from understudy.sessions.model import (
+    ReplyTarget,
+    RoutePolicy,
+    Session,
+    SessionActivity,
+    SessionStatus,
+)
+from understudy.storage.unit import Units
 
 FULL = make_session(
     "full",
@@ -38,29 +43,29 @@ FULL = make_session(
 )
 
 
-def add(units: SqlUnits, *sessions: Session) -> None:
+def add(units: Units, *sessions: Session) -> None:
     with units.write() as unit:
         for session in sessions:
             assert unit.sessions.add(session)
 
 
-def get(units: SqlUnits, session_id: str) -> Session | None:
+def get(units: Units, session_id: str) -> Session | None:
     with units.read() as unit:
         return unit.sessions.get(session_id)
 
 
 @pytest.mark.parametrize("session", [FULL, make_session("plain")], ids=["full", "plain"])
-def test_a_session_comes_back_as_it_was_stored(units: SqlUnits, session: Session) -> None:
+def test_a_session_comes_back_as_it_was_stored(units: Units, session: Session) -> None:
     add(units, session)
 
     assert get(units, session.session_id) == session
 
 
-def test_an_unknown_session_is_none(units: SqlUnits) -> None:
+def test_an_unknown_session_is_none(units: Units) -> None:
     assert get(units, "nobody") is None
 
 
-def test_a_taken_id_is_not_overwritten(units: SqlUnits) -> None:
+def test_a_taken_id_is_not_overwritten(units: Units) -> None:
     with units.write() as unit:
         assert not unit.sessions.add(make_session("s1", owner_id="mallory"))
 
@@ -69,7 +74,7 @@ def test_a_taken_id_is_not_overwritten(units: SqlUnits) -> None:
     assert stored.owner_id == "alice"
 
 
-def test_a_change_of_an_older_copy_is_refused(units: SqlUnits) -> None:
+def test_a_change_of_an_older_copy_is_refused(units: Units) -> None:
     mine = replace(make_session("s1"), thread_id="mine", version=2)
     with units.write() as unit:
         unit.sessions.update(mine, expected_version=1)
@@ -80,7 +85,7 @@ def test_a_change_of_an_older_copy_is_refused(units: SqlUnits) -> None:
     assert get(units, "s1") == mine
 
 
-def test_a_change_of_the_session_leaves_the_length_of_its_journal_alone(units: SqlUnits) -> None:
+def test_a_change_of_the_session_leaves_the_length_of_its_journal_alone(units: Units) -> None:
     with units.write() as unit:
         unit.journal.append("s1", [make_new_event()] * 3, at_ms=NOW)
         unit.sessions.update(make_session("s1", version=2), expected_version=1)
@@ -90,7 +95,7 @@ def test_a_change_of_the_session_leaves_the_length_of_its_journal_alone(units: S
     assert stored.journal_length == 3
 
 
-def test_pages_go_through_all_sessions_newest_first_and_once(units: SqlUnits) -> None:
+def test_pages_go_through_all_sessions_newest_first_and_once(units: Units) -> None:
     # Several of one millisecond, as a busy daemon makes them.
     made = [make_session(f"p{n}", created_at_ms=NOW + 1 + n // 3) for n in range(10)]
     add(units, *made)
@@ -113,7 +118,7 @@ def _newest(session: Session) -> tuple[int, str]:
     return session.created_at_ms, session.session_id
 
 
-def test_a_cursor_stays_valid_while_sessions_are_added(units: SqlUnits) -> None:
+def test_a_cursor_stays_valid_while_sessions_are_added(units: Units) -> None:
     add(units, *(make_session(f"p{n}", created_at_ms=NOW + n) for n in range(1, 5)))
     with units.read() as unit:
         first = unit.sessions.page(PageRequest(limit=2))
@@ -131,13 +136,13 @@ def test_a_cursor_stays_valid_while_sessions_are_added(units: SqlUnits) -> None:
     [("s1",), (1,), (1, 2), ("a", "b"), (1, "s1", "x"), (2**63, "s1"), (-(2**63) - 1, "s1")],
 )
 def test_a_cursor_of_another_list_is_the_callers_mistake(
-    units: SqlUnits, after: tuple[int | str, ...]
+    units: Units, after: tuple[int | str, ...]
 ) -> None:
     with pytest.raises(Invalid), units.read() as unit:
         unit.sessions.page(PageRequest(after=after))
 
 
-def test_sessions_are_found_by_persona_and_status(units: SqlUnits) -> None:
+def test_sessions_are_found_by_persona_and_status(units: Units) -> None:
     add(units, make_session("p", **bound(make_persona("ada"))))
     add(units, make_session("e", status=SessionStatus.ENDED))
 
@@ -149,12 +154,12 @@ def test_sessions_are_found_by_persona_and_status(units: SqlUnits) -> None:
     assert [s.session_id for s in by_status.items] == ["e"]
 
 
-def test_sessions_are_counted(units: SqlUnits) -> None:
+def test_sessions_are_counted(units: Units) -> None:
     with units.read() as unit:
         assert unit.sessions.count() == 2
 
 
-def test_an_idle_session_has_no_blockers(units: SqlUnits) -> None:
+def test_an_idle_session_has_no_blockers(units: Units) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1", status=RunStatus.COMPLETED, finished_at_ms=NOW))
         unit.runs.add(make_run("s2"))
@@ -163,7 +168,7 @@ def test_an_idle_session_has_no_blockers(units: SqlUnits) -> None:
         assert unit.sessions.activity("s1").blockers == ()
 
 
-def test_what_keeps_a_session_busy_is_counted(units: SqlUnits) -> None:
+def test_what_keeps_a_session_busy_is_counted(units: Units) -> None:
     add(units, make_session("child", parent_session_id="s1"))
     with units.write() as unit:
         for status in (RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.QUEUED):
@@ -179,7 +184,7 @@ def test_what_keeps_a_session_busy_is_counted(units: SqlUnits) -> None:
     assert activity.blockers == ("active_runs", "queued_runs", "waiting_runs", "live_children")
 
 
-def test_a_live_grandchild_keeps_a_session_busy(units: SqlUnits) -> None:
+def test_a_live_grandchild_keeps_a_session_busy(units: Units) -> None:
     add(units, make_session("child", parent_session_id="s1"))
     add(units, make_session("grandchild", parent_session_id="child"))
     with units.write() as unit:
@@ -190,7 +195,7 @@ def test_a_live_grandchild_keeps_a_session_busy(units: SqlUnits) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
-def test_odd_characters_in_a_soul_and_in_settings_survive(units: SqlUnits, odd: str) -> None:
+def test_odd_characters_in_a_soul_and_in_settings_survive(units: Units, odd: str) -> None:
     session = make_session(
         "odd",
         route_policy=RoutePolicy(generation={odd: odd}),

@@ -17,7 +17,7 @@ from understudy.permissions.rules import write_document
 from understudy.runtime.service import RuntimeService
 from understudy.sessions.creation import NewSession
 from understudy.sessions.service import SessionService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.tools.base import Approval
 
@@ -35,7 +35,7 @@ class Careful(Probe):
 class Home:
     """Sessions and agents, and what becomes of a call of the probe in them."""
 
-    def __init__(self, units: SqlUnits) -> None:
+    def __init__(self, units: Units) -> None:
         clock = FrozenClock()
         self.units = units
         self.sessions = SessionService(units, clock, lambda _: True)
@@ -69,7 +69,7 @@ class Home:
 
 
 @pytest.fixture
-def home(units: SqlUnits) -> Home:
+def home(units: Units) -> Home:
     return Home(units)
 
 

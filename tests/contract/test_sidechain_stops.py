@@ -21,7 +21,7 @@ from understudy.runs.sidechain_tools import SpawnSidechain
 from understudy.runs.sidechains import SidechainService, Wish
 from understudy.sessions.journal import EventKind
 from understudy.sessions.sidechains import Spawn
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer as ModelAnswer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
@@ -183,7 +183,7 @@ async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
 
 
 @contextmanager
-def held_by_another(units: SqlUnits, run_id: str) -> Iterator[None]:
+def held_by_another(units: Units, run_id: str) -> Iterator[None]:
     with units.engine.connect() as connection, connection.begin():
         statement = sa.text("SELECT run_id FROM runs WHERE run_id = :run_id FOR UPDATE")
         connection.execute(statement, {"run_id": run_id})
@@ -191,7 +191,7 @@ def held_by_another(units: SqlUnits, run_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def session_held_by_another(units: SqlUnits, session_id: str) -> Iterator[sa.Connection]:
+def session_held_by_another(units: Units, session_id: str) -> Iterator[sa.Connection]:
     with units.engine.connect() as connection, connection.begin():
         statement = sa.text("SELECT 1 FROM sessions WHERE session_id = :session_id FOR UPDATE")
         connection.execute(statement, {"session_id": session_id})

@@ -24,10 +24,10 @@ from understudy.core.errors import (
 )
 from understudy.core.page import PageRequest
 from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES
-from understudy.skills.ports import Settled, SkillUnit, next_number, require_bundle
+from understudy.skills.ports import Settled, next_number, require_bundle
 from understudy.storage.engine import open_engine
 from understudy.storage.skill_bundle_files import FileSkillBundles
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 
 
 class Broken(Exception):
@@ -47,12 +47,12 @@ def engine(migrated_engine: sa.Engine) -> sa.Engine:
 
 
 @pytest.fixture
-def units(engine: sa.Engine, tmp_path: Path) -> SqlUnits:
+def units(engine: sa.Engine, tmp_path: Path) -> Units:
     return skill_units(engine, tmp_path)
 
 
 @pytest.fixture
-def alone(sqlite_template: Path, tmp_path: Path) -> Iterator[SqlUnits]:
+def alone(sqlite_template: Path, tmp_path: Path) -> Iterator[Units]:
     """Units whose bundles are files."""
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
@@ -65,7 +65,7 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "skills-store"
 
 
-def put_one(units: SqlUnits, text: str) -> int:
+def put_one(units: Units, text: str) -> int:
     with units.write() as unit:
         unit.skills.hold(SLUG)
         skill = unit.skills.by_slug(SLUG)
@@ -74,12 +74,12 @@ def put_one(units: SqlUnits, text: str) -> int:
 
 
 def come_to_nothing(
-    units: SqlUnits, change: Callable[[SkillUnit], None], problem: Exception | None = None
+    units: Units, change: Callable[[Unit], None], problem: Exception | None = None
 ) -> None:
     """Change something in a unit that fails after it."""
     expected = problem or Broken()
 
-    def fail(unit: SkillUnit) -> None:
+    def fail(unit: Unit) -> None:
         change(unit)
         raise expected
 
@@ -87,7 +87,7 @@ def come_to_nothing(
         fail(unit)
 
 
-def test_a_bundle_comes_back_as_it_was_put(units: SqlUnits) -> None:
+def test_a_bundle_comes_back_as_it_was_put(units: Units) -> None:
     begin(units, "one")
 
     with units.read() as unit:
@@ -103,7 +103,7 @@ STRANGE_PATHS = (
 )
 
 
-def test_only_the_paths_of_a_bundle_are_read(units: SqlUnits) -> None:
+def test_only_the_paths_of_a_bundle_are_read(units: Units) -> None:
     begin(units, "one")
 
     with units.read() as unit:
@@ -111,7 +111,7 @@ def test_only_the_paths_of_a_bundle_are_read(units: SqlUnits) -> None:
     assert read == dict.fromkeys(STRANGE_PATHS)
 
 
-def test_what_was_never_put_is_not_there(units: SqlUnits) -> None:
+def test_what_was_never_put_is_not_there(units: Units) -> None:
     for slug, number in ((SLUG, 1), ("..", 1), (".trash", 1), ("a/b", 1)):
         with units.read() as unit:
             bundles = unit.skill_bundles
@@ -121,7 +121,7 @@ def test_what_was_never_put_is_not_there(units: SqlUnits) -> None:
             assert bundles.numbers(slug) == frozenset()
 
 
-def test_nothing_is_put_under_a_name_that_is_no_slug(units: SqlUnits) -> None:
+def test_nothing_is_put_under_a_name_that_is_no_slug(units: Units) -> None:
     for slug in ("..", ".trash", "a/b", "A-b", "", "a--b"):
         with pytest.raises(Invalid), units.write() as unit:
             unit.skill_bundles.put(slug, 1, make_bundle())
@@ -129,7 +129,7 @@ def test_nothing_is_put_under_a_name_that_is_no_slug(units: SqlUnits) -> None:
             unit.skill_bundles.trash(slug, at_ms=NOW)
 
 
-def test_a_version_is_never_put_over_another(units: SqlUnits) -> None:
+def test_a_version_is_never_put_over_another(units: Units) -> None:
     begin(units, "one")
 
     with pytest.raises(Conflict, match="version 1"), units.write() as unit:
@@ -138,7 +138,7 @@ def test_a_version_is_never_put_over_another(units: SqlUnits) -> None:
     assert text_of(units, 1) == "one"
 
 
-def test_many_at_once_get_numbers_that_follow_each_other(units: SqlUnits) -> None:
+def test_many_at_once_get_numbers_that_follow_each_other(units: Units) -> None:
     begin(units)
 
     with ThreadPoolExecutor(20) as pool:
@@ -148,7 +148,7 @@ def test_many_at_once_get_numbers_that_follow_each_other(units: SqlUnits) -> Non
     assert [text_of(units, number) for number in numbers] == [f"text {at}" for at in range(20)]
 
 
-def test_a_version_of_a_unit_that_comes_to_nothing_is_not_there(units: SqlUnits) -> None:
+def test_a_version_of_a_unit_that_comes_to_nothing_is_not_there(units: Units) -> None:
     begin(units, "one")
 
     come_to_nothing(units, lambda unit: unit.skill_bundles.put(SLUG, 2, make_bundle("two")))
@@ -159,14 +159,14 @@ def test_a_version_of_a_unit_that_comes_to_nothing_is_not_there(units: SqlUnits)
 
 
 def test_the_first_version_that_comes_to_nothing_leaves_no_folder(
-    alone: SqlUnits, store: Path
+    alone: Units, store: Path
 ) -> None:
     come_to_nothing(alone, lambda unit: unit.skill_bundles.put(SLUG, 1, make_bundle("one", FILES)))
 
     assert below(store) == []
 
 
-def test_what_a_crash_left_is_skipped_and_swept(alone: SqlUnits, store: Path) -> None:
+def test_what_a_crash_left_is_skipped_and_swept(alone: Units, store: Path) -> None:
     begin(alone, "one")
     FileSkillBundles(store, Killed()).put(SLUG, 2, make_bundle("lost"))
     (store / SLUG / ".tmp-0123456789abcdef").mkdir()
@@ -183,7 +183,7 @@ def test_what_a_crash_left_is_skipped_and_swept(alone: SqlUnits, store: Path) ->
     assert settle(alone) == Settled()
 
 
-def test_sweeping_leaves_alone_what_is_not_ours(alone: SqlUnits, store: Path) -> None:
+def test_sweeping_leaves_alone_what_is_not_ours(alone: Units, store: Path) -> None:
     begin(alone, "one")
     for name in ("README", f"{SLUG}/notes", ".trash/old.stuff", ".git/config"):
         (store / name).parent.mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ def test_sweeping_leaves_alone_what_is_not_ours(alone: SqlUnits, store: Path) ->
     assert below(store) == before
 
 
-def test_a_deletion_moves_every_version_to_the_trash(units: SqlUnits, tmp_path: Path) -> None:
+def test_a_deletion_moves_every_version_to_the_trash(units: Units, tmp_path: Path) -> None:
     skill = begin(units, "one", "two")
     with units.write() as unit:
         name = delete(unit, skill)
@@ -209,7 +209,7 @@ def test_a_deletion_moves_every_version_to_the_trash(units: SqlUnits, tmp_path: 
         assert not (tmp_path / "skills-store" / SLUG).exists()
 
 
-def test_deleting_twice_within_a_second_gives_two_places(units: SqlUnits) -> None:
+def test_deleting_twice_within_a_second_gives_two_places(units: Units) -> None:
     first = begin(units, "one")
     with units.write() as unit:
         delete(unit, first)
@@ -225,7 +225,7 @@ def test_deleting_twice_within_a_second_gives_two_places(units: SqlUnits) -> Non
     assert settle(units) == Settled()
 
 
-def test_what_is_restored_is_back_in_its_place(units: SqlUnits, tmp_path: Path) -> None:
+def test_what_is_restored_is_back_in_its_place(units: Units, tmp_path: Path) -> None:
     skill = begin(units, "one", "two")
     with units.write() as unit:
         name = delete(unit, skill)
@@ -245,7 +245,7 @@ def test_what_is_restored_is_back_in_its_place(units: SqlUnits, tmp_path: Path) 
     assert put_one(units, "three") == 3
 
 
-def test_only_what_is_in_the_trash_of_that_slug_is_restored(units: SqlUnits) -> None:
+def test_only_what_is_in_the_trash_of_that_slug_is_restored(units: Units) -> None:
     begin(units, "one")
 
     for name in ("../../etc", "other.1", f"{SLUG}.1", f"{SLUG}.x", "", "."):
@@ -253,10 +253,10 @@ def test_only_what_is_in_the_trash_of_that_slug_is_restored(units: SqlUnits) -> 
             unit.skill_bundles.restore(SLUG, name)
 
 
-def test_a_deletion_that_comes_to_nothing_is_taken_back(units: SqlUnits) -> None:
+def test_a_deletion_that_comes_to_nothing_is_taken_back(units: Units) -> None:
     skill = begin(units, "one", "two")
 
-    def change(unit: SkillUnit) -> None:
+    def change(unit: Unit) -> None:
         keep_version(unit, skill, make_bundle("three"))
         delete(unit, skill)
 
@@ -271,13 +271,13 @@ def test_a_deletion_that_comes_to_nothing_is_taken_back(units: SqlUnits) -> None
     assert settle(units) == Settled()
 
 
-def test_a_restore_that_comes_to_nothing_is_taken_back(alone: SqlUnits, store: Path) -> None:
+def test_a_restore_that_comes_to_nothing_is_taken_back(alone: Units, store: Path) -> None:
     skill = begin(alone, "one", "two")
     with alone.write() as unit:
         name = delete(unit, skill)
     before = below(store)
 
-    def change(unit: SkillUnit) -> None:
+    def change(unit: Unit) -> None:
         unit.skill_bundles.restore(SLUG, name)
         keep_version(unit, skill, make_bundle("three"))
 
@@ -287,7 +287,7 @@ def test_a_restore_that_comes_to_nothing_is_taken_back(alone: SqlUnits, store: P
 
 
 def test_a_skill_is_read_and_put_right_after_a_crash_within_its_deletion(
-    alone: SqlUnits, store: Path
+    alone: Units, store: Path
 ) -> None:
     begin(alone, "one", "two")
     FileSkillBundles(store, Killed()).trash(SLUG, at_ms=NOW)
@@ -300,7 +300,7 @@ def test_a_skill_is_read_and_put_right_after_a_crash_within_its_deletion(
     assert list((store / ".trash").iterdir()) == []
 
 
-def test_a_crash_within_a_restore_is_put_right(alone: SqlUnits, store: Path) -> None:
+def test_a_crash_within_a_restore_is_put_right(alone: Units, store: Path) -> None:
     skill = begin(alone, "one", "two")
     with alone.write() as unit:
         name = delete(unit, skill)
@@ -313,13 +313,13 @@ def test_a_crash_within_a_restore_is_put_right(alone: SqlUnits, store: Path) -> 
 
 
 def test_a_database_that_cannot_commit_leaves_nothing_of_what_was_changed(
-    alone: SqlUnits, store: Path
+    alone: Units, store: Path
 ) -> None:
     skill = begin(alone, "one", "two")
     before = below(store)
     full = DatabaseUnavailable("database_unavailable", domain="storage")
 
-    def change(unit: SkillUnit) -> None:
+    def change(unit: Unit) -> None:
         keep_version(unit, skill, make_bundle("three"))
         delete(unit, skill)
 
@@ -333,7 +333,7 @@ def test_a_database_that_cannot_commit_leaves_nothing_of_what_was_changed(
 
 @pytest.mark.parametrize("how", ["link", "file"])
 def test_a_store_that_is_no_folder_is_named_with_what_to_do(
-    alone: SqlUnits, store: Path, tmp_path: Path, how: str
+    alone: Units, store: Path, tmp_path: Path, how: str
 ) -> None:
     (tmp_path / "disk").mkdir()
     store.symlink_to(tmp_path / "disk") if how == "link" else store.write_text("in the way")
@@ -345,7 +345,7 @@ def test_a_store_that_is_no_folder_is_named_with_what_to_do(
 
 
 def test_a_planted_link_is_neither_followed_nor_served(
-    alone: SqlUnits, store: Path, tmp_path: Path
+    alone: Units, store: Path, tmp_path: Path
 ) -> None:
     skill = begin(alone, "one")
     secret = tmp_path / "secret"
@@ -375,7 +375,7 @@ def test_a_planted_link_is_neither_followed_nor_served(
 
 @pytest.mark.parametrize("how", ["changed", "more", "less", "linked", "gone"])
 def test_a_bundle_that_somebody_changed_is_not_taken_for_the_one_that_was_kept(
-    alone: SqlUnits, store: Path, how: str
+    alone: Units, store: Path, how: str
 ) -> None:
     skill = begin(alone, "one")
     version = store / SLUG / "1"
@@ -401,7 +401,7 @@ def link_in(version: Path) -> Path:
     return link
 
 
-def test_everybody_may_read_and_only_the_owner_write(alone: SqlUnits, store: Path) -> None:
+def test_everybody_may_read_and_only_the_owner_write(alone: Units, store: Path) -> None:
     mask = os.umask(0o077)
     try:
         begin(alone, "one")
@@ -413,7 +413,7 @@ def test_everybody_may_read_and_only_the_owner_write(alone: SqlUnits, store: Pat
     assert {modes[name] for name in ("SKILL.md", "run.py", "raw.bin")} == {0o644}
 
 
-def test_a_store_that_fails_says_so_and_keeps_nothing(alone: SqlUnits, store: Path) -> None:
+def test_a_store_that_fails_says_so_and_keeps_nothing(alone: Units, store: Path) -> None:
     store.write_text("in the way")
 
     with pytest.raises(Unavailable), alone.write() as unit:
@@ -423,7 +423,7 @@ def test_a_store_that_fails_says_so_and_keeps_nothing(alone: SqlUnits, store: Pa
         unit.skill_bundles.numbers(SLUG)
 
 
-def test_the_largest_companions_are_kept(alone: SqlUnits) -> None:
+def test_the_largest_companions_are_kept(alone: Units) -> None:
     bundle = make_bundle("", {"big.bin": bytes(MAX_BUNDLE_BYTES)})
     with alone.write() as unit:
         unit.skill_bundles.put(SLUG, 1, bundle)
@@ -432,7 +432,7 @@ def test_the_largest_companions_are_kept(alone: SqlUnits) -> None:
         assert unit.skill_bundles.get(SLUG, 1) == bundle
 
 
-def test_the_files_of_a_version_can_be_opened_on_this_machine(units: SqlUnits) -> None:
+def test_the_files_of_a_version_can_be_opened_on_this_machine(units: Units) -> None:
     begin(units, "one")
 
     for _ in range(2):
@@ -463,7 +463,7 @@ def test_a_copy_that_somebody_changed_is_made_anew(postgres_shared: str, tmp_pat
     assert [path.name for path in folder.parent.iterdir()] == [make_bundle("one", FILES).digest]
 
 
-def test_the_next_number_is_one_that_no_version_ever_had(units: SqlUnits) -> None:
+def test_the_next_number_is_one_that_no_version_ever_had(units: Units) -> None:
     skill = begin(units, "one", "two")
     with units.write() as unit:
         assert next_number(unit, "other-skill") == 1

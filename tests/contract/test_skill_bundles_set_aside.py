@@ -13,11 +13,11 @@ from tests.support.skill_store import keep_version, make_bundle, make_skill, ski
 from understudy.core.errors import Rejected
 from understudy.skills.ports import Settled
 from understudy.storage.engine import open_engine
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def alone(sqlite_template: Path, tmp_path: Path) -> Iterator[SqlUnits]:
+def alone(sqlite_template: Path, tmp_path: Path) -> Iterator[Units]:
     """Units whose bundles are files."""
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def elsewhere(sqlite_template: Path, tmp_path: Path) -> Iterator[SqlUnits]:
+def elsewhere(sqlite_template: Path, tmp_path: Path) -> Iterator[Units]:
     """Units of another database on the same home."""
     shutil.copy(sqlite_template, tmp_path / "other.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'other.db'}")
@@ -40,7 +40,7 @@ def elsewhere(sqlite_template: Path, tmp_path: Path) -> Iterator[SqlUnits]:
 
 
 def test_a_start_with_another_database_loses_no_version(
-    alone: SqlUnits, elsewhere: SqlUnits, store: Path
+    alone: Units, elsewhere: Units, store: Path
 ) -> None:
     begin(alone, "one", "two")
     gone = make_skill("gone")
@@ -59,7 +59,7 @@ def test_a_start_with_another_database_loses_no_version(
 
 
 def test_what_the_other_database_put_in_the_place_of_a_version_gives_way_and_is_not_lost(
-    alone: SqlUnits, elsewhere: SqlUnits, store: Path
+    alone: Units, elsewhere: Units, store: Path
 ) -> None:
     begin(alone, "one")
     settle(elsewhere)
@@ -73,7 +73,7 @@ def test_what_the_other_database_put_in_the_place_of_a_version_gives_way_and_is_
 
 
 def test_nothing_comes_back_that_is_not_exactly_what_a_row_knows(
-    alone: SqlUnits, elsewhere: SqlUnits, store: Path
+    alone: Units, elsewhere: Units, store: Path
 ) -> None:
     begin(alone, "one")
     settle(elsewhere)
@@ -85,9 +85,7 @@ def test_nothing_comes_back_that_is_not_exactly_what_a_row_knows(
     assert text_of(alone, 1) == ""
 
 
-def test_a_large_bundle_is_written_before_the_unit_that_puts_it(
-    alone: SqlUnits, store: Path
-) -> None:
+def test_a_large_bundle_is_written_before_the_unit_that_puts_it(alone: Units, store: Path) -> None:
     skill = begin(alone)
     large = make_bundle("large", {f"data/{at}.txt": b"x" for at in range(20)})
     with alone.read() as unit:
@@ -102,7 +100,7 @@ def test_a_large_bundle_is_written_before_the_unit_that_puts_it(
         assert unit.skill_bundles.get(SLUG, 1) == large
 
 
-def test_what_was_staged_and_not_put_is_gone(alone: SqlUnits, store: Path) -> None:
+def test_what_was_staged_and_not_put_is_gone(alone: Units, store: Path) -> None:
     large = make_bundle("large", {f"data/{at}.txt": b"x" for at in range(20)})
     with alone.read() as unit:
         unit.skill_bundles.stage(make_bundle("small"))
@@ -118,7 +116,7 @@ def test_what_was_staged_and_not_put_is_gone(alone: SqlUnits, store: Path) -> No
 
 
 def test_the_service_stages_large_bundles_and_leaves_nothing_of_what_is_refused(
-    alone: SqlUnits, store: Path
+    alone: Units, store: Path
 ) -> None:
     seen: list[list[str]] = []
     sa.event.listen(

@@ -15,8 +15,8 @@ from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.skills.access import Reason, access
 from understudy.skills.filters import EVERYTHING, SkillFilter
-from understudy.skills.grant_ports import GrantCounts
 from understudy.skills.model import (
+    GrantCounts,
     GrantedSkill,
     Skill,
     SkillOrigin,
@@ -24,11 +24,11 @@ from understudy.skills.model import (
     TrashedSkill,
     Visibility,
 )
-from understudy.skills.ports import BundlePlace, SkillUnits
+from understudy.skills.ports import BundlePlace
 from understudy.storage.engine import open_engine
 from understudy.storage.fnv import signed_fnv1a
 from understudy.storage.schema import skills
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 ALL = PageRequest(limit=100)
 
@@ -39,22 +39,22 @@ def engine(migrated_engine: sa.Engine) -> sa.Engine:
 
 
 @pytest.fixture
-def units(engine: sa.Engine, tmp_path: Path) -> SqlUnits:
+def units(engine: sa.Engine, tmp_path: Path) -> Units:
     return skill_units(engine, tmp_path)
 
 
-def keep(units: SkillUnits, *kept: Skill) -> None:
+def keep(units: Units, *kept: Skill) -> None:
     with units.write() as unit:
         for skill in kept:
             assert unit.skills.add(skill)
 
 
-def listed(units: SkillUnits, narrowed: SkillFilter = EVERYTHING) -> list[str]:
+def listed(units: Units, narrowed: SkillFilter = EVERYTHING) -> list[str]:
     with units.read() as unit:
         return [skill.slug for skill in unit.skills.page(ALL, narrowed=narrowed).items]
 
 
-def listed_page_by_page(units: SkillUnits) -> list[str]:
+def listed_page_by_page(units: Units) -> list[str]:
     found, request = list[str](), PageRequest(limit=1)
     while True:
         with units.read() as unit:
@@ -65,13 +65,13 @@ def listed_page_by_page(units: SkillUnits) -> list[str]:
         request = PageRequest(limit=1, after=decode_cursor(page.next_cursor))
 
 
-def numbers(units: SkillUnits, skill: Skill) -> list[int]:
+def numbers(units: Units, skill: Skill) -> list[int]:
     with units.read() as unit:
         page = unit.skills.versions(skill.skill_id, ALL)
     return [version.number for version in page.items]
 
 
-def delete(units: SkillUnits, skill: Skill, name: str, at_ms: int = NOW) -> Skill:
+def delete(units: Units, skill: Skill, name: str, at_ms: int = NOW) -> Skill:
     """Delete a skill as the service does; answers what is left of it."""
     gone = replace(skill, status=SkillStatus.DELETED, trash_name=name, revision=skill.revision + 1)
     with units.write() as unit:
@@ -81,7 +81,7 @@ def delete(units: SkillUnits, skill: Skill, name: str, at_ms: int = NOW) -> Skil
     return gone
 
 
-def test_a_skill_comes_back_as_it_was_kept(units: SqlUnits) -> None:
+def test_a_skill_comes_back_as_it_was_kept(units: Units) -> None:
     skill = make_skill(
         visibility=Visibility.INTERNAL,
         status=SkillStatus.ARCHIVED,
@@ -103,7 +103,7 @@ def test_a_skill_comes_back_as_it_was_kept(units: SqlUnits) -> None:
             assert unit.skills.trashed(other) is None
 
 
-def test_which_of_many_slugs_are_taken_is_told_at_once(units: SqlUnits) -> None:
+def test_which_of_many_slugs_are_taken_is_told_at_once(units: Units) -> None:
     keep(units, make_skill("one"), make_skill("gone", status=SkillStatus.DELETED))
     some = [*(f"other-{at}" for at in range(1200)), "one", "gone", *ODD_TEXTS.values()]
 
@@ -112,7 +112,7 @@ def test_which_of_many_slugs_are_taken_is_told_at_once(units: SqlUnits) -> None:
         assert unit.skills.slugs_among([]) == frozenset()
 
 
-def test_whatever_a_skill_says_is_kept_found_and_listed(units: SqlUnits) -> None:
+def test_whatever_a_skill_says_is_kept_found_and_listed(units: Units) -> None:
     said = {
         text: make_skill(f"skill-{at}", name=text, tags=(text,), frontmatter={text: text})
         for at, text in enumerate(ODD_TEXTS.values())
@@ -126,7 +126,7 @@ def test_whatever_a_skill_says_is_kept_found_and_listed(units: SqlUnits) -> None
     assert sorted(listed_page_by_page(units)) == sorted(skill.slug for skill in said.values())
 
 
-def test_a_slug_is_taken_once_even_when_many_try(units: SqlUnits) -> None:
+def test_a_slug_is_taken_once_even_when_many_try(units: Units) -> None:
     def add(at: int) -> bool:
         with units.write() as unit:
             unit.skills.hold("weekly-report")
@@ -136,7 +136,7 @@ def test_a_slug_is_taken_once_even_when_many_try(units: SqlUnits) -> None:
         assert sorted(pool.map(add, range(10))) == [False] * 9 + [True]
 
 
-def test_a_change_on_top_of_an_older_state_is_refused(units: SqlUnits) -> None:
+def test_a_change_on_top_of_an_older_state_is_refused(units: Units) -> None:
     skill = make_skill()
     keep(units, skill)
     changed = replace(skill, description="Does it well", version=2, revision=2)
@@ -151,7 +151,7 @@ def test_a_change_on_top_of_an_older_state_is_refused(units: SqlUnits) -> None:
 
 
 def test_a_damaged_skill_is_told_and_keeps_no_other_from_being_listed(
-    units: SqlUnits, engine: sa.Engine
+    units: Units, engine: sa.Engine
 ) -> None:
     keep(units, make_skill("good-one"), make_skill("bad-one"))
     with engine.begin() as connection:
@@ -167,7 +167,7 @@ def test_a_damaged_skill_is_told_and_keeps_no_other_from_being_listed(
             unit.skills.by_slug("bad-one")
 
 
-def test_skills_are_listed_by_name_page_by_page(units: SqlUnits) -> None:
+def test_skills_are_listed_by_name_page_by_page(units: Units) -> None:
     keep(
         units,
         *(make_skill(f"skill-{at}", name=name) for at, name in enumerate(["cc", "Bb", "aa", "bb"])),
@@ -176,7 +176,7 @@ def test_skills_are_listed_by_name_page_by_page(units: SqlUnits) -> None:
     assert listed_page_by_page(units) == ["skill-2", "skill-1", "skill-3", "skill-0"]
 
 
-def test_a_cursor_of_another_list_is_refused(units: SqlUnits) -> None:
+def test_a_cursor_of_another_list_is_refused(units: Units) -> None:
     with units.read() as unit, pytest.raises(Invalid):
         unit.skills.page(PageRequest(limit=1, after=(1, "a")), narrowed=EVERYTHING)
 
@@ -199,7 +199,7 @@ NARROWED: dict[str, tuple[SkillFilter, list[str]]] = {
 }
 
 
-def test_a_list_is_narrowed(units: SqlUnits) -> None:
+def test_a_list_is_narrowed(units: Units) -> None:
     granted = make_skill("aa", description="On Mondays", visibility=Visibility.INTERNAL)
     others: list[dict[str, Any]] = [
         {"slug": "bb", "status": SkillStatus.ARCHIVED, "visibility": Visibility.PUBLIC},
@@ -215,7 +215,7 @@ def test_a_list_is_narrowed(units: SqlUnits) -> None:
     assert found == {how: expected for how, (_, expected) in NARROWED.items()}
 
 
-def test_versions_are_listed_newest_first(units: SqlUnits) -> None:
+def test_versions_are_listed_newest_first(units: Units) -> None:
     skill = make_skill()
     keep(units, skill)
     version = make_version(skill, 2, run_id="run_1", restored_from=1)
@@ -231,7 +231,7 @@ def test_versions_are_listed_newest_first(units: SqlUnits) -> None:
         assert unit.skills.last_number("other") == 0
 
 
-def test_who_makes_a_deleted_skill_anew_does_not_see_its_earlier_versions(units: SqlUnits) -> None:
+def test_who_makes_a_deleted_skill_anew_does_not_see_its_earlier_versions(units: Units) -> None:
     skill = make_skill()
     keep(units, skill)
     with units.write() as unit:
@@ -255,7 +255,7 @@ def test_who_makes_a_deleted_skill_anew_does_not_see_its_earlier_versions(units:
         assert unit.skills.places() == {"weekly-report": {1: gone_to, 2: gone_to, 3: stays}}
 
 
-def test_what_a_deletion_left_comes_back_as_it_stood(units: SqlUnits) -> None:
+def test_what_a_deletion_left_comes_back_as_it_stood(units: Units) -> None:
     skill = make_skill(tags=("a",), frontmatter={"k": "v"}, visibility=Visibility.INTERNAL)
     keep(units, skill)
     with units.write() as unit:
@@ -274,7 +274,7 @@ def test_what_a_deletion_left_comes_back_as_it_stood(units: SqlUnits) -> None:
         assert unit.skills.untrash("weekly-report.1") is None
 
 
-def test_the_trash_is_listed_newest_first_and_to_each_owner_their_own(units: SqlUnits) -> None:
+def test_the_trash_is_listed_newest_first_and_to_each_owner_their_own(units: Units) -> None:
     owners = {"aa": "ann", "bb": "bob", "cc": "ann"}
     for at, (slug, owner) in enumerate(owners.items()):
         skill = make_skill(slug, owner_id=owner)
@@ -291,7 +291,7 @@ def test_the_trash_is_listed_newest_first_and_to_each_owner_their_own(units: Sql
     ]
 
 
-def test_a_grant_given_twice_is_one_and_has_the_newer_pin(units: SqlUnits) -> None:
+def test_a_grant_given_twice_is_one_and_has_the_newer_pin(units: Units) -> None:
     skill = make_skill()
     keep(units, skill)
     with units.write() as unit:
@@ -306,7 +306,7 @@ def test_a_grant_given_twice_is_one_and_has_the_newer_pin(units: SqlUnits) -> No
         assert unit.skill_grants.to_users(skill.skill_id) == (to_user(skill),)
 
 
-def test_grants_are_taken_one_by_one_or_all_at_once(units: SqlUnits) -> None:
+def test_grants_are_taken_one_by_one_or_all_at_once(units: Units) -> None:
     skill, other = make_skill(), make_skill("other")
     keep(units, skill, other)
     with units.write() as unit:
@@ -329,7 +329,7 @@ def test_grants_are_taken_one_by_one_or_all_at_once(units: SqlUnits) -> None:
         assert grants.counts(other.skill_id).any
 
 
-def test_what_is_offered_is_what_access_allows(units: SqlUnits) -> None:
+def test_what_is_offered_is_what_access_allows(units: Units) -> None:
     internal = {"visibility": Visibility.INTERNAL}
     keep(
         units,
@@ -382,7 +382,7 @@ def decide(granted: GrantedSkill, user_id: str) -> Reason | None:
     return decision.reason if decision.allowed else None
 
 
-def test_who_holds_a_slug_keeps_others_away_until_the_end(units: SqlUnits) -> None:
+def test_who_holds_a_slug_keeps_others_away_until_the_end(units: Units) -> None:
     keep(units, make_skill())
     held, order = threading.Event(), list[str]()
 

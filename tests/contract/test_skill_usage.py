@@ -22,7 +22,7 @@ from understudy.skills.local.skills import LocalSkills
 from understudy.skills.usage import NO_VERSION, Listing, Usage
 from understudy.skills.usage_upkeep import KEPT_DAYS, UsageUpkeep
 from understudy.skills.uses import Use
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, call
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
@@ -127,7 +127,7 @@ async def test_its_owner_and_admins_still_see_the_figures_of_a_deleted_skill(
 
 
 def note(
-    units: SqlUnits, number: int, status: RunStatus, *, at_ms: int = NOW, skill_id: str | None
+    units: Units, number: int, status: RunStatus, *, at_ms: int = NOW, skill_id: str | None
 ) -> str:
     """A run in some status that used a skill, or what lies in a folder."""
     run = make_run(run_id=f"run_{number}", status=status)
@@ -192,25 +192,25 @@ async def test_the_runs_that_speak_against_a_skill_are_named_first(skilled: Skil
     assert (others, local) == ((), ())
 
 
-def listings(units: SqlUnits) -> int:
+def listings(units: Units) -> int:
     """How many runs are still listed one by one."""
     with units.read() as unit:
         return unit.connection.exec_driver_sql("SELECT count(*) FROM skill_listings").scalar() or 0
 
 
-def tell(units: SqlUnits, ref: str, *runs: str, days_ago: int = 0, version: int = 1) -> None:
+def tell(units: Units, ref: str, *runs: str, days_ago: int = 0, version: int = 1) -> None:
     at = NOW - days_ago * DAY_MS
     told = [Listing(ref=ref, version=version, run_id=run, at_ms=at) for run in runs]
     with units.write() as unit:
         unit.skill_uses.list_for(told)
 
 
-def offered(units: SqlUnits, ref: str, since_ms: int = 0) -> dict[int, int]:
+def offered(units: Units, ref: str, since_ms: int = 0) -> dict[int, int]:
     with units.read() as unit:
         return {it.version: it.offered for it in unit.skill_uses.usage(ref, since_ms=since_ms)}
 
 
-def test_what_ended_runs_were_told_of_is_summed_up_and_counts_as_before(units: SqlUnits) -> None:
+def test_what_ended_runs_were_told_of_is_summed_up_and_counts_as_before(units: Units) -> None:
     tell(units, "skl_1", "run_1", "run_2", "run_3")
     tell(units, "skl_1", "run_4", version=2, days_ago=3)
     tell(units, "local:x", "run_1", version=0, days_ago=9)
@@ -234,7 +234,7 @@ def test_what_ended_runs_were_told_of_is_summed_up_and_counts_as_before(units: S
     assert offered(units, "skl_1") == {2: 1, 1: 4}
 
 
-def test_a_run_that_goes_on_is_counted_once_however_often_it_is_told(units: SqlUnits) -> None:
+def test_a_run_that_goes_on_is_counted_once_however_often_it_is_told(units: Units) -> None:
     run = make_run(run_id="run_1", status=RunStatus.RUNNING)
     with units.write() as unit:
         unit.runs.add(run)
@@ -251,7 +251,7 @@ def test_a_run_that_goes_on_is_counted_once_however_often_it_is_told(units: SqlU
     assert offered(units, "skl_1") == {1: 1}
 
 
-def test_what_is_long_ago_counts_only_in_the_total(units: SqlUnits) -> None:
+def test_what_is_long_ago_counts_only_in_the_total(units: Units) -> None:
     clock = FrozenClock(NOW)
     tell(units, "skl_1", "run_1", "run_2", days_ago=KEPT_DAYS)
     tell(units, "skl_1", "run_3", days_ago=KEPT_DAYS - 1)
@@ -272,7 +272,7 @@ def test_what_is_long_ago_counts_only_in_the_total(units: SqlUnits) -> None:
     assert [tuple(row) for row in rows] == [(0, 3)]
 
 
-def test_only_so_many_are_summed_up_at_once(units: SqlUnits) -> None:
+def test_only_so_many_are_summed_up_at_once(units: Units) -> None:
     tell(units, "skl_1", *(f"run_{number}" for number in range(5)))
 
     with units.write() as unit:

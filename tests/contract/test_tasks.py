@@ -17,14 +17,14 @@ from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import NewTask, TaskChange, TaskService
 from understudy.sessions.task_tools import Tasks, TasksParameters
 from understudy.sessions.tasks import MAX_TASKS, TaskStatus
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.tools.base import ToolContext, ToolError
 from understudy.tools.registry import ToolRegistry
 
 
 @pytest.fixture
-def tasks(units: SqlUnits) -> TaskService:
+def tasks(units: Units) -> TaskService:
     return TaskService(units, FrozenClock())
 
 
@@ -40,7 +40,7 @@ def become(tasks: TaskService, reference: str, status: str) -> None:
 # The store
 
 
-def test_a_task_comes_back_as_it_was_stored(units: SqlUnits) -> None:
+def test_a_task_comes_back_as_it_was_stored(units: Units) -> None:
     full = make_task(
         2,
         description="deep",
@@ -61,7 +61,7 @@ def test_a_task_comes_back_as_it_was_stored(units: SqlUnits) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
-def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
+def test_odd_characters_survive(units: Units, odd: str) -> None:
     task = make_task(title=odd, description=odd, created_by=odd)
     with units.write() as unit:
         unit.tasks.add(task)
@@ -69,7 +69,7 @@ def test_odd_characters_survive(units: SqlUnits, odd: str) -> None:
         assert unit.tasks.all("s1") == (task,)
 
 
-def test_a_task_changed_meanwhile_is_not_overwritten(units: SqlUnits) -> None:
+def test_a_task_changed_meanwhile_is_not_overwritten(units: Units) -> None:
     with units.write() as unit:
         unit.tasks.add(make_task())
     with pytest.raises(StaleVersion), units.write() as unit:
@@ -166,7 +166,7 @@ def test_dependencies_stay_in_the_session_and_in_no_ring(tasks: TaskService) -> 
     assert tasks.get("s1", first).task.depends_on == ()
 
 
-def test_a_change_that_changes_nothing_writes_nothing(units: SqlUnits, tasks: TaskService) -> None:
+def test_a_change_that_changes_nothing_writes_nothing(units: Units, tasks: TaskService) -> None:
     add(tasks, "dig", description="deep")
 
     same = tasks.update(ALICE, "s1", "1", TaskChange(title=" dig ", status=TaskStatus.PENDING))
@@ -195,7 +195,7 @@ def test_stopping_cancels_what_goes_on_and_leaves_what_has_ended(tasks: TaskServ
     ]
 
 
-def test_a_session_has_a_limited_number_of_tasks(units: SqlUnits, tasks: TaskService) -> None:
+def test_a_session_has_a_limited_number_of_tasks(units: Units, tasks: TaskService) -> None:
     with units.write() as unit:
         for number in range(1, MAX_TASKS + 1):
             unit.tasks.add(make_task(number))
@@ -206,7 +206,7 @@ def test_a_session_has_a_limited_number_of_tasks(units: SqlUnits, tasks: TaskSer
     assert refused.value.code == "task_limit"
 
 
-def test_an_ended_session_keeps_its_tasks_as_they_are(units: SqlUnits, tasks: TaskService) -> None:
+def test_an_ended_session_keeps_its_tasks_as_they_are(units: Units, tasks: TaskService) -> None:
     add(tasks)
     SessionService(units, FrozenClock(), lambda _: True).end(ALICE, "s1", None)
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.contract.conftest import House, empty
 from understudy.core.bell import Bell
 from understudy.retrieval import rarity
-from understudy.retrieval.ports import Candidate
+from understudy.retrieval.documents import TermHit
 from understudy.storage.engine import open_engine
 from understudy.storage.schema import term_entries
 from understudy.storage.term_counts import TermCounts
-from understudy.storage.term_index import SqlTermIndex
-from understudy.storage.unit import SqlUnits
+from understudy.storage.term_index import TermIndex
+from understudy.storage.unit import Units
 
 KIND = "run"
 HERE = ("session:s1",)
@@ -44,12 +44,12 @@ HOSTILE = {
 
 
 @pytest.fixture
-def units(empty_house: House) -> SqlUnits:
+def units(empty_house: House) -> Units:
     return empty_house.units
 
 
 def put(
-    units: SqlUnits,
+    units: Units,
     source_id: str,
     *terms: str,
     scopes: Sequence[str] = HERE,
@@ -60,47 +60,47 @@ def put(
         unit.term_index.put(kind, source_id, scopes=scopes, terms=terms, at_ms=at_ms)
 
 
-def fill(units: SqlUnits, prefix: str, *terms: str, scopes: Sequence[str], count: int) -> None:
+def fill(units: Units, prefix: str, *terms: str, scopes: Sequence[str], count: int) -> None:
     with units.write() as unit:
         for number in range(count):
             unit.term_index.put(KIND, f"{prefix}{number}", scopes=scopes, terms=terms, at_ms=number)
 
 
 def candidates(
-    units: SqlUnits, *terms: str, scopes: Sequence[str] = HERE, limit: int = 50
-) -> tuple[Candidate, ...]:
+    units: Units, *terms: str, scopes: Sequence[str] = HERE, limit: int = 50
+) -> tuple[TermHit, ...]:
     with units.read() as unit:
         return unit.term_index.candidates(KIND, scopes=scopes, terms=terms, limit=limit)
 
 
-def found(units: SqlUnits, *terms: str, scopes: Sequence[str] = HERE, limit: int = 50) -> list[str]:
+def found(units: Units, *terms: str, scopes: Sequence[str] = HERE, limit: int = 50) -> list[str]:
     return [each.source_id for each in candidates(units, *terms, scopes=scopes, limit=limit)]
 
 
-def frequency(units: SqlUnits, term: str, kind: str = KIND) -> int:
+def frequency(units: Units, term: str, kind: str = KIND) -> int:
     with units.read() as unit:
         return unit.term_index.statistics(kind, [term]).frequency(term)
 
 
 @pytest.fixture
-def crowd(units: SqlUnits) -> SqlUnits:
+def crowd(units: Units) -> Units:
     """Many entries in `session:s1` and everywhere that hold `common`."""
     fill(units, "crowd_", "common", scopes=(*HERE, *EVERYWHERE), count=60)
     return units
 
 
-def test_what_holds_a_term_is_a_candidate(units: SqlUnits) -> None:
+def test_what_holds_a_term_is_a_candidate(units: Units) -> None:
     put(units, "a", "apple", "common", at_ms=7)
     put(units, "b", "pear")
     put(units, "c", "common")
 
-    assert candidates(units, "apple") == (Candidate(source_id="a", at_ms=7),)
+    assert candidates(units, "apple") == (TermHit(source_id="a", at_ms=7),)
     assert found(units, "apple", "pear", "unheard") == ["b", "a"]
     assert found(units, "unheard") == []
     assert found(units) == []
 
 
-def test_who_holds_more_and_rarer_terms_comes_first(crowd: SqlUnits) -> None:
+def test_who_holds_more_and_rarer_terms_comes_first(crowd: Units) -> None:
     put(crowd, "both", "apple", "pear")
     put(crowd, "rare", "pear")
     put(crowd, "less_rare", "apple")
@@ -115,7 +115,7 @@ def test_who_holds_more_and_rarer_terms_comes_first(crowd: SqlUnits) -> None:
     assert len(found(crowd, "common", "apple", "pear", limit=5)) == 5
 
 
-def test_any_text_is_a_term(crowd: SqlUnits) -> None:
+def test_any_text_is_a_term(crowd: Units) -> None:
     with crowd.write() as unit:
         for name, term in HOSTILE.items():
             terms = ["before", term, "after", term]
@@ -131,7 +131,7 @@ def test_any_text_is_a_term(crowd: SqlUnits) -> None:
     assert [frequency(crowd, term) for term in HOSTILE.values()] == [0] * len(HOSTILE)
 
 
-def test_terms_that_differ_in_case_or_accent_are_different_terms(crowd: SqlUnits) -> None:
+def test_terms_that_differ_in_case_or_accent_are_different_terms(crowd: Units) -> None:
     put(crowd, "a", "Tiếng")
     put(crowd, "b", "tiếng")
     put(crowd, "c", "tieng")
@@ -139,7 +139,7 @@ def test_terms_that_differ_in_case_or_accent_are_different_terms(crowd: SqlUnits
     assert [found(crowd, term) for term in ("Tiếng", "tiếng", "tieng")] == [["a"], ["b"], ["c"]]
 
 
-def test_a_scope_shows_nothing_of_another(units: SqlUnits) -> None:
+def test_a_scope_shows_nothing_of_another(units: Units) -> None:
     fill(units, "mine_", "mine", scopes=["project:p1"], count=2)
     fill(units, "yours_", "secret", "mine", scopes=["project:p2"], count=20)
 
@@ -151,7 +151,7 @@ def test_a_scope_shows_nothing_of_another(units: SqlUnits) -> None:
     assert found(units, "secret", scopes=["secret"]) == []
 
 
-def test_a_broad_scope_shows_nothing_of_the_rest_either(units: SqlUnits) -> None:
+def test_a_broad_scope_shows_nothing_of_the_rest_either(units: Units) -> None:
     fill(units, "mine_", "mine", scopes=EVERYWHERE, count=40)
     fill(units, "yours_", "rare", "mine", scopes=["workspace:other"], count=39)
     put(units, "a", "rare", scopes=EVERYWHERE)
@@ -159,7 +159,7 @@ def test_a_broad_scope_shows_nothing_of_the_rest_either(units: SqlUnits) -> None
     assert found(units, "rare", "mine", scopes=EVERYWHERE, limit=3) == ["a", "mine_39", "mine_38"]
 
 
-def test_any_of_several_scopes_will_do_and_none_counts_twice(units: SqlUnits) -> None:
+def test_any_of_several_scopes_will_do_and_none_counts_twice(units: Units) -> None:
     put(units, "one", "x", scopes=["project:p1"])
     put(units, "both", "x", scopes=["session:s1", "project:p1"])
     put(units, "other", "x", scopes=["project:p2"])
@@ -172,7 +172,7 @@ def test_any_of_several_scopes_will_do_and_none_counts_twice(units: SqlUnits) ->
         assert unit.term_index.newest(KIND, scopes=(), limit=9) == ()
 
 
-def test_an_entry_that_is_put_again_is_found_by_what_it_holds_now(crowd: SqlUnits) -> None:
+def test_an_entry_that_is_put_again_is_found_by_what_it_holds_now(crowd: Units) -> None:
     put(crowd, "a", "old", "kept", scopes=[*HERE, "project:p1"], at_ms=5)
     put(crowd, "a", "new", "kept", at_ms=9_999)
 
@@ -218,7 +218,7 @@ def stored(engine: sa.Engine) -> tuple[int, ...]:
         )
 
 
-def test_kinds_know_nothing_of_each_other(units: SqlUnits) -> None:
+def test_kinds_know_nothing_of_each_other(units: Units) -> None:
     put(units, "same", "x", "y", kind="run")
     put(units, "same", "x", kind="learning")
 
@@ -228,7 +228,7 @@ def test_kinds_know_nothing_of_each_other(units: SqlUnits) -> None:
     assert found(units, "x") == ["same"]
 
 
-def test_a_unit_that_fails_leaves_the_index_as_it_was(crowd: SqlUnits) -> None:
+def test_a_unit_that_fails_leaves_the_index_as_it_was(crowd: Units) -> None:
     put(crowd, "a", "before")
 
     def fail() -> None:
@@ -253,16 +253,16 @@ def test_daemons_that_put_at_once_do_not_wait_for_each_other(
     with engine.connect() as one, engine.connect() as other:
         other.exec_driver_sql("SET lock_timeout = '5s'")
         for connection, source in ((one, "a"), (other, "b"), (one, "c"), (other, "d")):
-            index = SqlTermIndex(connection, TermCounts())
+            index = TermIndex(connection, TermCounts())
             index.put(KIND, source, scopes=HERE, terms=["same"], at_ms=1)
         other.commit()
         one.commit()
-        assert SqlTermIndex(one, TermCounts()).newest(KIND, scopes=HERE, limit=9) == tuple("dcba")
+        assert TermIndex(one, TermCounts()).newest(KIND, scopes=HERE, limit=9) == tuple("dcba")
         one.rollback()
     engine.dispose()
 
 
-def test_a_unit_sees_what_it_has_put(crowd: SqlUnits) -> None:
+def test_a_unit_sees_what_it_has_put(crowd: Units) -> None:
     with crowd.write() as unit:
         unit.term_index.put(KIND, "a", scopes=HERE, terms=["fresh"], at_ms=1)
         [candidate] = unit.term_index.candidates(KIND, scopes=HERE, terms=["fresh"], limit=5)
@@ -270,7 +270,7 @@ def test_a_unit_sees_what_it_has_put(crowd: SqlUnits) -> None:
     assert candidate.source_id == "a"
 
 
-def test_counting_stops_just_past_the_limit(units: SqlUnits) -> None:
+def test_counting_stops_just_past_the_limit(units: Units) -> None:
     fill(units, "r", "x", scopes=HERE, count=rarity.SCAN_LIMIT + 20)
 
     with units.read() as unit:
@@ -281,7 +281,7 @@ def test_counting_stops_just_past_the_limit(units: SqlUnits) -> None:
 
 @pytest.mark.parametrize("exact", [2, 1_000], ids=["of many", "of few"])
 def test_the_newest_are_those_that_were_put_last(
-    units: SqlUnits, exact: int, monkeypatch: pytest.MonkeyPatch
+    units: Units, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("understudy.storage.term_index.EXACT_COUNT", exact)
     for source in ("b", "a", "d", "c", "b"):
@@ -291,7 +291,7 @@ def test_the_newest_are_those_that_were_put_last(
         assert unit.term_index.newest(KIND, scopes=HERE, limit=3) == ("c", "d", "a")
 
 
-def test_statistics_are_those_of_the_whole_store(units: SqlUnits) -> None:
+def test_statistics_are_those_of_the_whole_store(units: Units) -> None:
     put(units, "a", "x", "x", "y", scopes=["session:s1"])
     put(units, "b", "x", scopes=["session:s2"])
     put(units, "c", scopes=[])
@@ -306,7 +306,7 @@ def test_statistics_are_those_of_the_whole_store(units: SqlUnits) -> None:
 
 
 def test_a_large_count_is_remembered_and_a_small_one_is_not(
-    units: SqlUnits, monkeypatch: pytest.MonkeyPatch
+    units: Units, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("understudy.storage.term_index.EXACT_COUNT", 2)
     fill(units, "r", "many", scopes=HERE, count=3)
@@ -316,12 +316,12 @@ def test_a_large_count_is_remembered_and_a_small_one_is_not(
 
     assert (frequency(units, "many"), frequency(units, "few")) == (3, 2)
     # Another process knows nothing of that.
-    other = SqlUnits(units.engine, enqueue=lambda *_: None, bell=Bell())
+    other = Units(units.engine, enqueue=lambda *_: None, bell=Bell())
     assert frequency(other, "many") == 4
 
 
 def test_only_the_rarest_terms_are_looked_up_within_the_budget(
-    crowd: SqlUnits, monkeypatch: pytest.MonkeyPatch
+    crowd: Units, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rarity.plan, "__kwdefaults__", {"budget": 50})
     put(crowd, "a", "apple")
@@ -359,7 +359,7 @@ def test_a_damaged_entry_is_found_by_nobody_and_can_be_replaced(empty_house: Hou
     )
 )
 def test_after_any_changes_only_what_is_there_is_counted(
-    units: SqlUnits, changes: list[tuple[str, list[str], bool]]
+    units: Units, changes: list[tuple[str, list[str], bool]]
 ) -> None:
     expected: dict[str, list[str]] = {}
     with units.write() as unit:
@@ -381,7 +381,7 @@ def test_after_any_changes_only_what_is_there_is_counted(
 
 
 def test_thousands_of_entries_are_searched_as_a_plain_count_of_weights_would(
-    units: SqlUnits,
+    units: Units,
 ) -> None:
     random = Random(7)
     words = [f"w{number}" for number in range(800)]

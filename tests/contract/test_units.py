@@ -12,14 +12,14 @@ from tests.support.factories import NOW, make_new_event, make_persona, make_run
 from understudy.core.errors import DatabaseUnavailable
 from understudy.core.page import PageRequest
 from understudy.storage.postgres import START_LOCK, SUGGESTIONS_LOCK
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 class Oops(Exception):
     """Something went wrong in the middle."""
 
 
-def write_then_fail(units: SqlUnits) -> None:
+def write_then_fail(units: Units) -> None:
     with units.write() as unit:
         unit.personas.add(make_persona())
         unit.journal.append("s1", [make_new_event()], at_ms=NOW)
@@ -29,7 +29,7 @@ def write_then_fail(units: SqlUnits) -> None:
         raise Oops
 
 
-def test_a_unit_that_fails_leaves_nothing(units: SqlUnits) -> None:
+def test_a_unit_that_fails_leaves_nothing(units: Units) -> None:
     with pytest.raises(Oops):
         write_then_fail(units)
 
@@ -42,7 +42,7 @@ def test_a_unit_that_fails_leaves_nothing(units: SqlUnits) -> None:
     assert session.journal_length == 0
 
 
-def lose_the_connection(units: SqlUnits, *, then_look: bool) -> None:
+def lose_the_connection(units: Units, *, then_look: bool) -> None:
     with units.write() as unit:
         unit.personas.add(make_persona())
         # As somebody does to whom that failure is no reason to stop.
@@ -99,7 +99,7 @@ async def test_a_unit_that_wrote_to_no_journal_rings_no_bell(house: House) -> No
     assert house.bell.count("events") == 0
 
 
-def test_a_failed_unit_does_not_spoil_the_next_one(units: SqlUnits) -> None:
+def test_a_failed_unit_does_not_spoil_the_next_one(units: Units) -> None:
     for _ in range(40):  # more than the pool has connections
         with pytest.raises(Oops):
             write_then_fail(units)
@@ -108,7 +108,7 @@ def test_a_failed_unit_does_not_spoil_the_next_one(units: SqlUnits) -> None:
         assert unit.personas.add(make_persona())
 
 
-def test_a_reader_does_not_wait_for_a_writer(units: SqlUnits) -> None:
+def test_a_reader_does_not_wait_for_a_writer(units: Units) -> None:
     def look() -> object:
         with units.read() as reading:
             return reading.personas.get("helper")
@@ -118,7 +118,7 @@ def test_a_reader_does_not_wait_for_a_writer(units: SqlUnits) -> None:
         assert elsewhere.submit(look).result(timeout=10) is None
 
 
-def test_a_unit_within_a_unit_is_refused(units: SqlUnits) -> None:
+def test_a_unit_within_a_unit_is_refused(units: Units) -> None:
     with units.write(), pytest.raises(RuntimeError, match="pass it on"), units.read():
         pass
 
@@ -126,7 +126,7 @@ def test_a_unit_within_a_unit_is_refused(units: SqlUnits) -> None:
         assert unit.personas.get("helper") is None
 
 
-def test_writers_of_one_row_take_turns(units: SqlUnits) -> None:
+def test_writers_of_one_row_take_turns(units: Units) -> None:
     def rename(number: int) -> None:
         with units.write() as unit:
             session = unit.sessions.get("s1", lock=True)
@@ -164,7 +164,7 @@ def test_what_one_daemon_does_for_all_is_done_by_one_at_a_time(house: House) -> 
         assert elsewhere.submit(is_free_elsewhere, SUGGESTIONS_LOCK).result(timeout=10)
 
 
-def test_a_lock_is_free_again_after_a_failure(units: SqlUnits) -> None:
+def test_a_lock_is_free_again_after_a_failure(units: Units) -> None:
     with pytest.raises(Oops), units.if_free(SUGGESTIONS_LOCK):
         raise Oops
 

@@ -13,7 +13,7 @@ from understudy.runs.approvals import Resolution
 from understudy.runs.model import RunStatus
 from understudy.runs.reading import Place
 from understudy.runs.requests import RequestState
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 

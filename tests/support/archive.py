@@ -13,7 +13,6 @@ from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy_change import policy_hook
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.record import (
     Evidence,
     Pointer,
@@ -27,7 +26,7 @@ from understudy.memory.service import RunMemoryService
 from understudy.runs.model import RunStatus
 from understudy.runtime.service import RuntimeService
 from understudy.storage.run_memory_files import FileRunMemories
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 # Odd texts without those that no database takes, and no capture keeps.
@@ -64,12 +63,12 @@ def make_evidence(run_id: str, **fields: Any) -> Evidence:
 class Archive:
     """Run memory on the database of a test."""
 
-    units: SqlUnits
+    units: Units
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
     counters: Counters = field(default_factory=Counters)
     keeper: Keeper = field(init=False)
     maintenance: Maintenance = field(init=False)
-    runtime: RuntimeService[MemoryUnit] = field(init=False)
+    runtime: RuntimeService = field(init=False)
     service: RunMemoryService = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,11 +149,11 @@ def _ids(pointers: Sequence[Pointer]) -> list[str]:
     return [pointer.run_id for pointer in pointers]
 
 
-def archive_of(units: SqlUnits, home: Path) -> Archive:
+def archive_of(units: Units, home: Path) -> Archive:
     """Run memory as a daemon keeps it there: files beside SQLite, rows in PostgreSQL."""
     if units.engine.dialect.name == "sqlite":
         files = FileRunMemories(home / "run-memories")
-        units = SqlUnits(
+        units = Units(
             units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
         )
     return Archive(units)

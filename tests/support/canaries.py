@@ -10,13 +10,13 @@ from understudy.rollout.sharing import CanaryShare
 from understudy.rollout.stages import Stage
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 
 class Canaries(Scenery):
     """A daemon that offers canaries as its policy says; to nobody, at first."""
 
-    def __init__(self, units: SqlUnits, home: Path) -> None:
+    def __init__(self, units: Units, home: Path) -> None:
         super().__init__(units, home, looks_around=False)
         share = CanaryShare(policy_of=lambda _unit: self.hand.policy)
         self.promoted = PromotedSkills(

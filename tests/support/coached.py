@@ -12,7 +12,7 @@ from understudy.evolution.ports import NoOffers, OfferBook
 from understudy.runs.detail import RunDetail
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, FakeCall, SeenRequest
 from understudy.testing.fake_model import FakeModel
 
@@ -62,7 +62,7 @@ class Coached:
 
 
 def make_coached(
-    units: SqlUnits,
+    units: Units,
     settings: Settings,
     fake: FakeModel,
     *,

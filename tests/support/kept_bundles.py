@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.support.factories import NOW
 from tests.support.skill_store import keep_version, make_bundle, make_skill
 from understudy.skills.model import Skill, SkillStatus, TrashedSkill
-from understudy.skills.ports import Settled, SkillUnit
-from understudy.storage.unit import SqlUnits
+from understudy.skills.ports import Settled
+from understudy.storage.unit import Unit, Units
 
 SLUG = "weekly-report"
 FILES = {
@@ -17,7 +17,7 @@ FILES = {
 }
 
 
-def begin(units: SqlUnits, *texts: str) -> Skill:
+def begin(units: Units, *texts: str) -> Skill:
     """A skill with so many versions."""
     skill = make_skill(SLUG)
     with units.write() as unit:
@@ -27,7 +27,7 @@ def begin(units: SqlUnits, *texts: str) -> Skill:
     return skill
 
 
-def delete(unit: SkillUnit, skill: Skill) -> str:
+def delete(unit: Unit, skill: Skill) -> str:
     """Delete a skill as the service does."""
     name = unit.skill_bundles.trash(skill.slug, at_ms=NOW)
     unit.skills.trash(
@@ -38,13 +38,13 @@ def delete(unit: SkillUnit, skill: Skill) -> str:
     return name
 
 
-def settle(units: SqlUnits) -> Settled:
+def settle(units: Units) -> Settled:
     """Bring the bundles in line with the rows."""
     with units.write() as unit:
         return unit.skill_bundles.settle(unit.skills.places())
 
 
-def text_of(units: SqlUnits, number: int) -> str:
+def text_of(units: Units, number: int) -> str:
     """The last line of a version."""
     with units.read() as unit:
         bundle = unit.skill_bundles.get(SLUG, number)

@@ -12,7 +12,7 @@ from understudy.sessions.learning_scopes import (
     ScopeKind,
     session_scope,
 )
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 
 SESSION = session_scope("s1")
 PERSONA = LearningScope(kind=ScopeKind.PERSONA, id="helper")
@@ -42,7 +42,7 @@ ATLAS = make_learning("Atlas project color is vermilion.", learning_id="lrn_atla
 SNACK = make_learning("Default snack preference is banana.", learning_id="lrn_snack", scope=SESSION)
 
 
-def keep(units: SqlUnits, *learnings: Learning) -> list[str]:
+def keep(units: Units, *learnings: Learning) -> list[str]:
     """Store learnings as they are; tells their ids."""
     with units.write() as unit:
         for learning in learnings:

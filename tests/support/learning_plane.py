@@ -14,14 +14,13 @@ from understudy.learnings.events import Told
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, Kind, Learning
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.publishing import Published
 from understudy.learnings.service import LearningService
 from understudy.learnings.superseding import Replacement, Superseded
 from understudy.learnings.wanted import Wanted
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 from understudy.testing.clock import FrozenClock
 
 
@@ -29,7 +28,7 @@ from understudy.testing.clock import FrozenClock
 class Plane:
     """Candidates and learnings on the database of a test."""
 
-    units: SqlUnits
+    units: Units
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
     counters: LearningCounters = field(default_factory=LearningCounters)
     # How often the reviewers were woken.
@@ -47,7 +46,7 @@ class Plane:
         self.learnings = LearningService(self.units, self.clock, listeners)
         self.bulk = BulkService(self.candidates)
 
-    def _hear(self, _unit: LearningUnit, _by: Principal, learning: Learning) -> tuple[Told, ...]:
+    def _hear(self, _unit: Unit, _by: Principal, learning: Learning) -> tuple[Told, ...]:
         self.linked.append(learning.learning_id)
         return ()
 

@@ -8,32 +8,32 @@ from typing import Any
 from understudy.memory.policy import SETTING, policy_json, read_policy
 from understudy.memory.record import Evidence, RunMemoryRecord
 from understudy.runtime.service import current_revision
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 
 RECOVERED = "recovered_memory"
 LEARNED = "learned_context"
 
 
-def record_of(units: SqlUnits, run_id: str) -> RunMemoryRecord | None:
+def record_of(units: Units, run_id: str) -> RunMemoryRecord | None:
     """The record of a run as it is stored."""
     with units.read() as unit:
         return unit.run_memories.get(run_id)
 
 
-def evidence_of(units: SqlUnits, run_id: str) -> Evidence | None:
+def evidence_of(units: Units, run_id: str) -> Evidence | None:
     """What learning may read of a run."""
     with units.read() as unit:
         return unit.run_memory_index.evidence(run_id)
 
 
-def indexed(units: SqlUnits) -> int:
+def indexed(units: Units) -> int:
     """How many records the index points to."""
     with units.read() as unit:
         return unit.run_memory_index.counts().records
 
 
-def set_policy(units: SqlUnits, **fields: Any) -> None:
+def set_policy(units: Units, **fields: Any) -> None:
     """Put another policy in force, without what an operator's change does beside that."""
     change = {SETTING: policy_json(read_policy(fields))}
     with units.write() as unit:

@@ -24,7 +24,7 @@ from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.scanning import scan_skill
 from understudy.storage.mount_folders import MountFolders
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 EVE = Principal(user_id="eve", role=Role.VIEWER)
@@ -33,7 +33,7 @@ EVE = Principal(user_id="eve", role=Role.VIEWER)
 class Scenery:
     """One daemon's files and catalogue over a database; others may have theirs over the same."""
 
-    def __init__(self, units: SqlUnits, home: Path, *, looks_around: bool = True) -> None:
+    def __init__(self, units: Units, home: Path, *, looks_around: bool = True) -> None:
         self.units = units
         self.home = home
         self.workspace = home / "workspace"

@@ -20,7 +20,7 @@ from understudy.evolution.prompt_files import UserFiles
 from understudy.evolution.proposal_service import ProposalService
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, call
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
@@ -42,7 +42,7 @@ FILES: Final = {
 class OwnFiles:
     """Runs what the fake model says, for whoever asks."""
 
-    units: SqlUnits
+    units: Units
     shop: Workshop
     fake: FakeModel
     keeper: AgentContextFiles
@@ -125,7 +125,7 @@ class OwnFiles:
         return ToolContext(**(values | fields))
 
 
-def make_own_files(units: SqlUnits, settings: Settings, fake: FakeModel) -> OwnFiles:
+def make_own_files(units: Units, settings: Settings, fake: FakeModel) -> OwnFiles:
     """Agents with and without switches, and an open one, each with files and a session."""
     allowed = {"rules": [{"tool": "*", "decision": "allow"}]}
     kinds: tuple[tuple[str, AgentType, dict[str, bool]], ...] = (

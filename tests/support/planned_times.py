@@ -21,7 +21,7 @@ from understudy.schedules.fire import ScheduleWorker
 from understudy.schedules.firing import Firing, RetryPolicy
 from understudy.schedules.model import Cadence, Execution, Interval, NewSchedule, Schedule
 from understudy.schedules.service import ScheduleService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 PAGE = PageRequest(limit=200)
@@ -48,7 +48,7 @@ class Catalogue:
 class Almanac:
     """One daemon's worth of schedules and mail; several may share a database and a clock."""
 
-    units: SqlUnits
+    units: Units
     clock: FrozenClock = field(default_factory=FrozenClock)
     catalogue: Catalogue = field(default_factory=Catalogue)
     retry: RetryPolicy = field(default_factory=RetryPolicy)

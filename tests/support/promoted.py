@@ -9,14 +9,14 @@ from understudy.agents.service import AgentService
 from understudy.rollout.worktrees import Worktrees
 from understudy.settings import Settings
 from understudy.skills.catalogue import Catalogue
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 
 
 class Queueing(Protocol):
     """A database, and what is to run on it."""
 
-    units: SqlUnits
+    units: Units
     queued: list[tuple[str, str]]
 
 

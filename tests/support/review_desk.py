@@ -11,9 +11,8 @@ from tests.support.reviewed import found
 from understudy.core.bell import Bell
 from understudy.core.principal import DAEMON
 from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Action, AutomationReview, Candidate, Learning
+from understudy.learnings.model import Action, AutomationReview, Candidate, Job, Learning
 from understudy.learnings.observer import _Nobody
-from understudy.learnings.ports import Job, LearningUnit
 from understudy.learnings.proposing import propose
 from understudy.learnings.queue_worker import QueueWorker
 from understudy.memory.record import Evidence
@@ -27,7 +26,7 @@ from understudy.review.service import LearningPolicyService, PolicyAt
 from understudy.review.worker import TOPIC, ReviewDuty
 from understudy.runs.model import RunStatus
 from understudy.runtime.service import RuntimeService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer
 from understudy.testing.clock import FrozenClock
 
@@ -50,7 +49,7 @@ class Counted(_Nobody):
 class ReviewDesk:
     """One daemon's worth of reviewing, on a database that may be shared with others."""
 
-    units: SqlUnits
+    units: Units
     routes: Routes
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
     counted: Counted = field(default_factory=Counted)
@@ -58,7 +57,7 @@ class ReviewDesk:
 
     def __post_init__(self) -> None:
         self.plane = Plane(self.units, self.clock)
-        runtime: RuntimeService[LearningUnit] = RuntimeService(
+        runtime: RuntimeService = RuntimeService(
             self.units, self.clock, (policy_hook(self.clock, self._ring),)
         )
         self.policies = LearningPolicyService(

@@ -18,7 +18,7 @@ from understudy.rollout.linked_rollouts import LinkedRollouts
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Definition, EvidenceKind, Rollout
 from understudy.rollout.observer import RolloutCounters
-from understudy.rollout.ports import Mounts, RolloutUnit
+from understudy.rollout.ports import Mounts
 from understudy.rollout.results import Result
 from understudy.rollout.revoking import demote
 from understudy.rollout.service import Detail, RolloutService
@@ -26,7 +26,7 @@ from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 from understudy.testing.clock import FrozenClock
 
 NAME = "learning:sched"
@@ -68,7 +68,7 @@ class Mounted:
         """As good as any other."""
         return f"digest of {definition.fingerprint}"
 
-    def after(self, unit: RolloutUnit, rollout: Rollout) -> None:
+    def after(self, unit: Unit, rollout: Rollout) -> None:
         """Have the files follow once the unit has committed."""
         unit.afterwards(lambda: self._follow(rollout))
 
@@ -88,7 +88,7 @@ class Mounted:
 class Stagehand:
     """Rollouts on the database of a test, with the learnings beneath them."""
 
-    units: SqlUnits
+    units: Units
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
     mounted: Mounted = field(default_factory=Mounted)
     # Who keeps files instead, where a test is about these.

@@ -9,14 +9,14 @@ from understudy.learnings.capture import CaptureDuty
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.capturing import Capturing
 from understudy.learnings.extraction import Extractor
-from understudy.learnings.model import Candidate, Kind
-from understudy.learnings.ports import Job, LearningUnit
+from understudy.learnings.model import Candidate, Job, Kind
 from understudy.learnings.queue_worker import QueueWorker
 from understudy.learnings.receipts import CaptureReceipts
 from understudy.learnings.summaries import RunSummaries
 from understudy.memory.capture import Capture
 from understudy.memory.record import SemanticCapture
 from understudy.providers.structured import StructuredModel
+from understudy.storage.unit import Unit
 
 ON = CaptureSettings(
     run_summary_candidates=False, semantic_candidates=SemanticCaptureSettings(enabled=True)
@@ -45,7 +45,7 @@ class School(Workshop):
             (summaries.kept, receipts.kept),
         )
 
-    def capture_settings(self, _: LearningUnit) -> CaptureSettings:
+    def capture_settings(self, _: Unit) -> CaptureSettings:
         """What is captured now; a test may change it."""
         return self.captured
 

@@ -15,7 +15,7 @@ from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvent, SkillEvents
 from understudy.skills.model import Skill
 from understudy.skills.service import SkillService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.ws.events import AUDIENCES
 
 # Names that no machine has.
@@ -69,7 +69,7 @@ class Stock:
 class Depot:
     """Everything around the service that a test may look at."""
 
-    def __init__(self, units: SqlUnits, home: Path) -> None:
+    def __init__(self, units: Units, home: Path) -> None:
         self.shop = Shop(units)
         self.environments = Environments(home / "skills-env")
         self.stock = Stock(self.environments)

@@ -14,9 +14,9 @@ from tests.support.factories import NOW
 from tests.support.killing import STEP, killed_at_every_step
 from tests.support.skill_store import keep_version, make_bundle, make_skill, skill_units
 from understudy.skills.model import SkillStatus, TrashedSkill
-from understudy.skills.ports import Settled, SkillUnit, require_bundle
+from understudy.skills.ports import Settled, require_bundle
 from understudy.storage.engine import open_engine
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 
 SKILL = make_skill()
 SLUG = SKILL.slug
@@ -24,7 +24,7 @@ FILES = {"scripts/run.py": b"print('hi')\n"}
 
 
 @contextmanager
-def opened(home: Path) -> Iterator[SqlUnits]:
+def opened(home: Path) -> Iterator[Units]:
     engine = open_engine(f"sqlite:///{home / 'understudy.db'}")
     try:
         yield skill_units(engine, home)
@@ -32,14 +32,14 @@ def opened(home: Path) -> Iterator[SqlUnits]:
         engine.dispose()
 
 
-def create(unit: SkillUnit) -> None:
+def create(unit: Unit) -> None:
     """Make the skill."""
     unit.skills.hold(SLUG)
     unit.skills.add(SKILL)
     keep_version(unit, SKILL, make_bundle("one", FILES))
 
 
-def patch(unit: SkillUnit) -> None:
+def patch(unit: Unit) -> None:
     """Make its next version."""
     skill = unit.skills.by_slug(SLUG)
     assert skill is not None
@@ -48,7 +48,7 @@ def patch(unit: SkillUnit) -> None:
     unit.skills.update(changed, expected_revision=skill.revision)
 
 
-def delete(unit: SkillUnit) -> None:
+def delete(unit: Unit) -> None:
     """Move it to the trash."""
     skill = unit.skills.by_slug(SLUG)
     assert skill is not None
@@ -60,7 +60,7 @@ def delete(unit: SkillUnit) -> None:
     unit.skills.update(gone, expected_revision=skill.revision)
 
 
-def restore(unit: SkillUnit) -> None:
+def restore(unit: Unit) -> None:
     """Bring it back."""
     skill = unit.skills.by_slug(SLUG)
     assert skill is not None
@@ -72,7 +72,7 @@ def restore(unit: SkillUnit) -> None:
     unit.skills.update(revived, expected_revision=skill.revision)
 
 
-Change = Callable[[SkillUnit], None]
+Change = Callable[[Unit], None]
 # What is done, after what.
 CHANGES: dict[str, tuple[Change, ...]] = {
     "create": (create,),
@@ -109,7 +109,7 @@ def look(home: Path) -> None:
             assert keep_version(unit, skill or SKILL, make_bundle("next")).number not in known
 
 
-def check_current(units: SqlUnits, store: Path | None = None) -> None:
+def check_current(units: Units, store: Path | None = None) -> None:
     with units.read() as unit:
         skill = unit.skills.by_slug(SLUG)
         if skill is None:

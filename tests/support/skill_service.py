@@ -18,7 +18,7 @@ from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import require_bundle
 from understudy.skills.service import SkillService
 from understudy.storage.schema import skill_bundle_files
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 ALL = PageRequest(limit=200)
@@ -87,7 +87,7 @@ class Bench:
 class Shop:
     """A service with everything around it that a test may look at."""
 
-    units: SqlUnits
+    units: Units
     clock: FrozenClock = field(default_factory=FrozenClock)
     heard: Heard = field(default_factory=Heard)
     machine: Bench = field(default_factory=Bench)

@@ -20,7 +20,7 @@ from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 from understudy.skills.ports import next_number
 from understudy.skills.scanning import scan_skill
-from understudy.storage.unit import SqlUnit, SqlUnits
+from understudy.storage.unit import Unit, Units
 from understudy.testing.clock import FrozenClock
 
 ANN = Principal(user_id="ann", role=Role.OPERATOR)
@@ -44,7 +44,7 @@ def skill_shop(engine: sa.Engine, home: Path) -> "SkillShop":
 class SkillShop:
     """Everything that reads skills, on one database."""
 
-    units: SqlUnits
+    units: Units
     home: Path
     clock: FrozenClock = field(default_factory=FrozenClock)
 
@@ -99,7 +99,7 @@ class SkillShop:
         with self.units.read() as unit:
             return self.catalogue.offered(unit, agent_id=agent_id, user_id=user_id, session=session)
 
-    def one_in(self, unit: SqlUnit, slug: str, user_id: str = "ann") -> CatalogueEntry:
+    def one_in(self, unit: Unit, slug: str, user_id: str = "ann") -> CatalogueEntry:
         """One of what is on offer, as a unit that is open sees it."""
         offered = self.catalogue.offered(unit, agent_id="default", user_id=user_id, session=None)
         return next(one for one in offered if one.slug == slug)

@@ -10,11 +10,11 @@ from tests.support.factories import NOW
 from understudy.core.bell import Bell
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, SkillVersion, UserGrant
-from understudy.skills.ports import BundleStore, SkillUnit, next_number
+from understudy.skills.ports import BundleStore, next_number
 from understudy.storage.skill_bundle_cache import BundleCache
 from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
-from understudy.storage.unit import SqlUnit, SqlUnits
+from understudy.storage.unit import Unit, Units
 
 SKILL_MD = "---\nname: Weekly report\ndescription: Writes the report\n---\nCollect and write.\n"
 
@@ -63,19 +63,19 @@ def make_bundle(text: str = "", files: Mapping[str, bytes] | None = None) -> Bun
     return Bundle({"SKILL.md": (SKILL_MD + text).encode(), **(files or {})})
 
 
-def skill_units(engine: sa.Engine, home: Path) -> SqlUnits:
+def skill_units(engine: sa.Engine, home: Path) -> Units:
     """Units whose bundles are files on SQLite and rows on PostgreSQL."""
     cache = BundleCache(home / "skills-cache")
 
-    def bundles(unit: SqlUnit) -> BundleStore:
+    def bundles(unit: Unit) -> BundleStore:
         if engine.dialect.name == "sqlite":
             return FileSkillBundles(home / "skills-store", unit)
         return SqlSkillBundles(unit.connection, cache)
 
-    return SqlUnits(engine, enqueue=lambda *_: None, bell=Bell(), skill_bundles=bundles)
+    return Units(engine, enqueue=lambda *_: None, bell=Bell(), skill_bundles=bundles)
 
 
-def keep_version(unit: SkillUnit, skill: Skill, bundle: Bundle) -> SkillVersion:
+def keep_version(unit: Unit, skill: Skill, bundle: Bundle) -> SkillVersion:
     """Put the next version of a skill that this unit holds."""
     number = next_number(unit, skill.slug)
     unit.skill_bundles.put(skill.slug, number, bundle)

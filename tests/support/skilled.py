@@ -34,7 +34,7 @@ from understudy.skills.tools.manage import SkillManage
 from understudy.skills.tools.publish import PublishSkill
 from understudy.skills.tools.use import UseSkill
 from understudy.storage.schema import runs, skill_uses
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 
 ANN = Principal(user_id="ann", role=Role.OPERATOR)
@@ -49,7 +49,7 @@ OK_MD = "---\nname: Weekly report\ndescription: Writes the report\n---\nCollect 
 class Skilled:
     """Runs what the fake model says, for whoever asks."""
 
-    units: SqlUnits
+    units: Units
     queued: list[tuple[str, str]]
     shop: Workshop
     fake: FakeModel
@@ -127,7 +127,7 @@ def author(principal: Principal = ANN) -> Author:
 
 
 def make_skilled(
-    units: SqlUnits,
+    units: Units,
     queued: list[tuple[str, str]],
     settings: Settings,
     fake: FakeModel,

@@ -16,7 +16,7 @@ from understudy.sessions.journal import EventKind, NewEvent
 from understudy.skills.model import Skill
 from understudy.skills.usage import Listing
 from understudy.skills.uses import Use
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
 STEPS = ("list_files", "read_file", "shell", "write_file", "fetch_url")
@@ -32,7 +32,7 @@ def tool_result(run_id: str, step: int, name: str) -> NewEvent:
 class Week:
     """What runs did, and what came of it."""
 
-    units: SqlUnits
+    units: Units
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
 
     def look(self, **fields: Any) -> int:

@@ -19,7 +19,7 @@ from understudy.rollout.trials.wish import TrialWish
 from understudy.rollout.worktrees import Worktrees
 from understudy.sessions.model import Session
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Tool
 
@@ -61,7 +61,7 @@ class Bench:
 
 
 def make_bench(
-    units: SqlUnits,
+    units: Units,
     queued: list[tuple[str, str]],
     settings: Settings,
     fake: FakeModel,

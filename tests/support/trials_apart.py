@@ -20,7 +20,7 @@ from understudy.runs.sidechain_tools import SpawnSidechain
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.runtime_settings import RUNTIME_FILE
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
@@ -91,7 +91,7 @@ class Apart:
 
 
 def make_apart(
-    units: SqlUnits, queued: list[tuple[str, str]], settings: Settings, fake: FakeModel
+    units: Units, queued: list[tuple[str, str]], settings: Settings, fake: FakeModel
 ) -> Apart:
     """A bench with a skill that works beside whoever uses it, and a draft to try."""
     skilled = make_skilled(units, queued, settings, fake)

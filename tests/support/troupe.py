@@ -15,7 +15,7 @@ from understudy.runs.sidechain_tools import (
     WaitSidechain,
 )
 from understudy.settings import Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, call
 
 WAIT = call("wait_sidechain")
@@ -30,7 +30,7 @@ def spawn(task: str, **more: Any) -> Answer:
 class Troupe:
     """Executes what is queued only when the test says so."""
 
-    units: SqlUnits
+    units: Units
     # Runs handed to the engine: (run_id, session_id).
     queued: list[tuple[str, str]]
     shop: Workshop
@@ -78,7 +78,7 @@ class Troupe:
         return child.session_id
 
 
-def make_troupe(units: SqlUnits, queued: list[tuple[str, str]], settings: Settings) -> Troupe:
+def make_troupe(units: Units, queued: list[tuple[str, str]], settings: Settings) -> Troupe:
     """A troupe whose tools are those for sidechains, and for asking."""
     plain = Workshop(units, settings)
     service = plain.sidechains

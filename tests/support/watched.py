@@ -14,21 +14,19 @@ from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import OutcomeRecorder
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.stages import Stage
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, RunStatus
-from understudy.runs.ports import require_run
+from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.uses import Use
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Unit, Units
 
 
 @dataclass
 class Watched:
     """Rollouts whose skills are used; time goes on by a second with every use."""
 
-    units: SqlUnits
+    units: Units
     rung: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -99,7 +97,7 @@ class Watched:
             self.outcomes.ended(unit, ended)
         return ended
 
-    def _stop(self, unit: RolloutUnit, run: Run, status: RunStatus) -> Run:
+    def _stop(self, unit: Unit, run: Run, status: RunStatus) -> Run:
         ended = replace(run, status=status, finished_at_ms=self.hand.clock.now_ms())
         unit.runs.update(ended)
         return ended

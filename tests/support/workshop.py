@@ -43,7 +43,7 @@ from understudy.runs.stops import StopSignals
 from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.settings import RouteConfig, Settings
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
@@ -103,7 +103,7 @@ class Probe:
 class Workshop:
     """One process's worth of executing, on a database that may be shared with others."""
 
-    units: SqlUnits
+    units: Units
     settings: Settings
     tools: tuple[Tool, ...] = ()
     coach: Coach = field(default_factory=NoCoach)

@@ -29,7 +29,7 @@ from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill
 from understudy.skills.service import SkillService
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.ws.endpoint import mount
 from understudy.ws.limits import Limits
 from understudy.ws.parts import WsParts
@@ -50,7 +50,7 @@ class WsHouse:
     """The parts behind an address, and what opens it."""
 
     served: Served
-    units: SqlUnits
+    units: Units
     parts: WsParts
     switch: Switch
     tokens: dict[str, str] = field(default_factory=dict)

@@ -3,18 +3,19 @@
 import hashlib
 import hmac
 import secrets
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
-from understudy.core.audit import AuditStore
 from understudy.core.clock import Clock
 from understudy.core.errors import Invalid, NotFound, Rejected, Unauthenticated
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.i18n.locales import LOCALES, spoken_in
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 TOKEN_PREFIX: Final = "und_"  # noqa: S105 - the public prefix, not a secret
 LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
@@ -36,42 +37,6 @@ class Token:
     locale: str | None = None
 
 
-class TokenStore(Protocol):
-    """Tokens by id and by hash."""
-
-    def add(self, token: Token) -> None: ...
-
-    def by_hash(self, token_hash: str) -> Token | None: ...
-
-    def delete(self, token_id: str) -> Token | None: ...
-
-    def page(self, request: PageRequest) -> Page[Token]: ...
-
-    def any(self) -> bool: ...
-
-    def roles_of(self, user_id: str) -> frozenset[Role]:
-        """The roles of a user's tokens."""
-        ...
-
-
-class TokenUnit(Protocol):
-    """One transaction over tokens."""
-
-    @property
-    def tokens(self) -> TokenStore: ...
-
-    @property
-    def audit(self) -> AuditStore: ...
-
-
-class TokenUnits(Protocol):
-    """Opens transactions."""
-
-    def read(self) -> AbstractContextManager[TokenUnit]: ...
-
-    def write(self) -> AbstractContextManager[TokenUnit]: ...
-
-
 def hash_token(token: str) -> str:
     """What is stored; tokens are random and long, so a plain hash cannot be guessed back."""
     return hashlib.sha256(token.encode()).hexdigest()
@@ -81,7 +46,7 @@ def hash_token(token: str) -> str:
 class TokenService:
     """Make, list and delete tokens, and tell who a caller is."""
 
-    units: TokenUnits
+    units: "Units"
     clock: Clock
     admin_token: str | None
     is_loopback: bool
@@ -129,7 +94,7 @@ class TokenService:
         with self.units.read() as unit:
             return unit.tokens.any()
 
-    def may_still(self, unit: TokenUnit, user_id: str, role: Role) -> bool:
+    def may_still(self, unit: "Unit", user_id: str, role: Role) -> bool:
         """Whether somebody who once was let in would be let in now with at least a role."""
         if self.admin_token and user_id in ADMINISTRATORS:
             return True
@@ -137,7 +102,7 @@ class TokenService:
             return self.is_loopback
         return any(held.includes(role) for held in unit.tokens.roles_of(user_id))
 
-    def role_in_runs(self, unit: TokenUnit, user_id: str) -> Role:
+    def role_in_runs(self, unit: "Unit", user_id: str) -> Role:
         """The role of what a run does for a user: that of an operator, or of an admin who still is
         one. Whoever runs the daemon is one; others need not be just because nobody has a token."""
         if user_id in ADMINISTRATORS and self.may_still(unit, user_id, Role.ADMIN):

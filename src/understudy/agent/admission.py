@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
@@ -18,13 +18,14 @@ from understudy.permissions.outright import is_among
 from understudy.providers.base import ToolCall
 from understudy.runs.approvals import is_word_of, new_approval
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request, RequestState
 from understudy.runs.stops import Superseded
-from understudy.sessions.ports import Units
 from understudy.tools.base import Effect, Tool, ToolError
 from understudy.tools.names import quoted
 from understudy.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 MAX_CALLS: Final = 128
 NAME_CHARS: Final = 40
@@ -141,7 +142,7 @@ class Sound:
 class Doorkeeper:
     """Lets calls pass by the rules in force now and by what people said."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     gatekeeper: Gatekeeper
     # How long approvals wait; None: for ever.
@@ -186,7 +187,7 @@ class Doorkeeper:
         return {key: refusal for key, refusal in refused.items() if refusal is not None}
 
     def _refused(
-        self, unit: RunUnit, asked: Asked, act: Act, admission: Admission
+        self, unit: "Unit", asked: Asked, act: Act, admission: Admission
     ) -> Refused | None:
         if isinstance(admission, Held):
             refusal = self.consent.declined(unit, asked.run, act)
@@ -211,7 +212,7 @@ class Doorkeeper:
         is_mistake = problem.code not in (BEYOND_BUDGET, NOT_GIVEN)
         return Refused(content=problem.detail, entry=entry, is_mistake=is_mistake)
 
-    def _judge(self, unit: RunUnit, sound: Sequence[Sound]) -> tuple[Verdict, ...]:
+    def _judge(self, unit: "Unit", sound: Sequence[Sound]) -> tuple[Verdict, ...]:
         if not sound:
             return ()
         plain = [(each.tool, each.plain) for each in sound]
@@ -259,7 +260,7 @@ class Doorkeeper:
         )
 
 
-def _read(unit: RunUnit, offer: Offer, asked: Asked) -> Sound:
+def _read(unit: "Unit", offer: Offer, asked: Asked) -> Sound:
     """The call with its tool and arguments; those a person put in its place come first."""
     if asked.index >= MAX_CALLS:
         raise ToolError(TOO_MANY_CALLS, code=BEYOND_BUDGET)

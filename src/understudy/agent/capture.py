@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.agent.history import message_data
 from understudy.core.clock import Clock
@@ -20,10 +20,11 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.runs.execute import Execution
-from understudy.runs.model import DebugLevel
+from understudy.runs.model import DebugLevel, DebugRequest
 from understudy.runs.patience import patiently
-from understudy.runs.ports import DebugRequest, RunUnit
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 ScrubJson = Callable[[Any], Any]
 
@@ -32,7 +33,7 @@ ScrubJson = Callable[[Any], Any]
 class Captures:
     """Keeps what a run sent to its provider, where the run asks for it."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     scrub: ScrubJson
 

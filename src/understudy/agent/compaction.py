@@ -6,7 +6,7 @@ before the call it was made for, so a run that is taken up again shows the model
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -19,7 +19,9 @@ from understudy.providers.base import ProviderError, ToolSpec
 from understudy.redaction.scrub import scrub
 from understudy.runs.execute import Execution
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
-from understudy.sessions.ports import JournalStore
+
+if TYPE_CHECKING:
+    from understudy.storage.journal import JournalStore
 
 log = structlog.get_logger()
 
@@ -114,7 +116,7 @@ def checkpoint_key(run_id: str, step: int) -> str:
 
 
 def newest_checkpoint(
-    journal: JournalStore, session_id: str, *, before_offset: int
+    journal: "JournalStore", session_id: str, *, before_offset: int
 ) -> JournalEvent | None:
     """The newest checkpoint of a session that can be read."""
     found = journal.checkpoints(session_id, before_offset=before_offset, limit=CHECKPOINTS_TRIED)

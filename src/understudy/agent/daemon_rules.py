@@ -1,7 +1,7 @@
 """The rules that hold for every agent, kept in the runtime document."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.principal import Principal
@@ -17,7 +17,7 @@ KEY: Final = "permissions"
 class DaemonRules:
     """Reads and changes the rules of the daemon; every change is a revision."""
 
-    runtime: RuntimeService[Any]
+    runtime: RuntimeService
 
     def current(self) -> tuple[Revision, tuple[Rule, ...]]:
         """The rules in force, and the revision they are part of."""

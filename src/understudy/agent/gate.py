@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from understudy.agent.circumstances import Circumstances
 from understudy.agent.daemon_rules import rules_in
-from understudy.agents.ports import require_agent
+from understudy.agents.model import require_agent
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.errors import DamagedRecord, Invalid, NotFound
 from understudy.core.text import preview
@@ -15,10 +15,11 @@ from understudy.permissions.readings import Standpoint, readings
 from understudy.permissions.rules import read_document
 from understudy.permissions.sidechains import SessionRules, read_session_rules
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
-from understudy.sessions.model import Session
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import Session, require_session
 from understudy.tools.base import Tool
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ class Gatekeeper:
     """Decides which tool calls run, which ask first, and which are refused."""
 
     def judge(
-        self, unit: RunUnit, run: Run, calls: Sequence[tuple[Tool, Arguments]]
+        self, unit: "Unit", run: Run, calls: Sequence[tuple[Tool, Arguments]]
     ) -> tuple[Verdict, ...]:
         """One verdict for each call, in order. Rules that cannot be read deny every call.
 
@@ -64,7 +65,7 @@ class Gatekeeper:
         circumstances = self.circumstances(unit, run.agent_id, session)
         return tuple(circumstances.verdict(tool, arguments) for tool, arguments in calls)
 
-    def circumstances(self, unit: RunUnit, agent_id: str, session: Session | None) -> Circumstances:
+    def circumstances(self, unit: "Unit", agent_id: str, session: Session | None) -> Circumstances:
         """What is in force for an agent in a session, or in none."""
         disabled = unit.tool_switches.disabled()
         try:
@@ -92,7 +93,7 @@ def audit_entry(verdict: Verdict, run: Run, tool_name: str, *, at_ms: int) -> Au
     )
 
 
-def _chain(unit: RunUnit, agent_id: str, session: Session | None) -> Iterator[Standpoint]:
+def _chain(unit: "Unit", agent_id: str, session: Session | None) -> Iterator[Standpoint]:
     """Who judges: the session, then the one above it, and so on up."""
     agents: dict[str, tuple[Rule, ...]] = {}
     seen: set[str] = set()
@@ -121,12 +122,12 @@ def _readable(read: Callable[[], T], level: Level, above: str | None = None) -> 
         raise Unreadable(level, above) from problem
 
 
-def _daemon_rules(unit: RunUnit) -> tuple[Rule, ...]:
+def _daemon_rules(unit: "Unit") -> tuple[Rule, ...]:
     latest = unit.revisions.latest()
     return () if latest is None else rules_in(latest)
 
 
-def _agent_rules(unit: RunUnit, agent_id: str) -> tuple[Rule, ...]:
+def _agent_rules(unit: "Unit", agent_id: str) -> tuple[Rule, ...]:
     return read_document(require_agent(unit, agent_id).permissions)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agent.conversation import Piece
 from understudy.agent.inputs import input_tokens
@@ -17,7 +17,9 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.sessions.journal import EventKind, JournalEvent, own_text
-from understudy.sessions.ports import JournalStore
+
+if TYPE_CHECKING:
+    from understudy.storage.journal import JournalStore
 
 TRANSCRIPT_KINDS: Final = (EventKind.INPUT, EventKind.MESSAGE, EventKind.TOOL_RESULT)
 BATCH: Final = 256
@@ -39,7 +41,7 @@ class Start:
 
 
 def find_start(
-    journal: JournalStore,
+    journal: "JournalStore",
     session_id: str,
     *,
     after_offset: int = 0,
@@ -63,7 +65,7 @@ def find_start(
 
 
 def read_history(
-    journal: JournalStore,
+    journal: "JournalStore",
     session_id: str,
     *,
     from_offset: int,
@@ -158,7 +160,7 @@ def reply_of(data: Mapping[str, Any]) -> ModelReply:
 
 
 def _backwards(
-    journal: JournalStore, session_id: str, before_offset: int
+    journal: "JournalStore", session_id: str, before_offset: int
 ) -> Iterator[JournalEvent]:
     while True:
         batch = journal.read_back(

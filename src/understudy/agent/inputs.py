@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.assets.keeping import AssetContent, read_asset, require_asset
 from understudy.assets.media import MediaKind, kind_of
 from understudy.assets.model import Asset
-from understudy.assets.ports import AssetUnit
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.core.tokens import TOKENS_PER_BYTE, estimate_tokens
 from understudy.providers.base import FilePart, Part, TextPart, UserMessage
@@ -15,6 +14,9 @@ from understudy.runs.events import input_event
 from understudy.runs.inputs import MAX_INPUT_BYTES
 from understudy.runs.model import Run
 from understudy.sessions.journal import JournalEvent
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 Item = Mapping[str, Any]
 
@@ -47,7 +49,7 @@ def input_tokens(items: Sequence[Item]) -> int:
 class InputReader:
     """Makes messages of inputs for a model that takes some kinds of files."""
 
-    unit: AssetUnit
+    unit: "Unit"
     accepts: frozenset[str]
 
     def own(self, items: Sequence[Item]) -> UserMessage:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from understudy.agent.admission import Offer
 from understudy.agent.asking import Asker, LoopObserver
@@ -44,14 +44,16 @@ from understudy.retrieval.report import SNAPSHOT_KEY
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run, RunStatus
 from understudy.runs.patience import patiently
-from understudy.runs.ports import Ending, RouteCatalogue, RunUnit
+from understudy.runs.ports import Ending, RouteCatalogue
 from understudy.runs.routing import check_route
 from understudy.runs.steps import executed_calls
 from understudy.sessions.journal import NewEvent
-from understudy.sessions.model import Session
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import Session, require_session
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # What of a run's snapshot is kept when it has ended.
 REPORTS: Final = (SNAPSHOT_KEY, SKILLS_KEY, EVOLUTION_KEY)
@@ -73,12 +75,12 @@ class ToolSource(Protocol):
 class AgentLoop:
     """Works on one run at a time; holds nothing between runs."""
 
-    units: Units[RunUnit]
+    units: "Units"
     providers: Callable[[str], Provider]
     routes: RouteCatalogue
     toolbox: Toolbox
     registry: ToolRegistry
-    enabled_tools: Callable[[RunUnit, Agent | None], tuple[str, ...]]
+    enabled_tools: Callable[["Unit", Agent | None], tuple[str, ...]]
     captures: Captures
     deltas: DeltaHub
     slots: Slots
@@ -94,7 +96,7 @@ class AgentLoop:
     stand_ins: StandIns = field(default_factory=NoStandIns)
 
     def prepare(
-        self, unit: RunUnit, run: Run, session: Session, *, input_offset: int
+        self, unit: "Unit", run: Run, session: Session, *, input_offset: int
     ) -> Mapping[str, Any]:
         """What the prompt is built from, fixed when the run starts."""
         self.consent.hear(unit, run, session)

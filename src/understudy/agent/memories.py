@@ -1,18 +1,20 @@
 """What the loop asks of somebody who recalls earlier runs."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from understudy.retrieval.pack import Budget
 from understudy.retrieval.recollect import Recollection
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class Memories(Protocol):
     """Somebody who recalls what a run should be told of earlier ones."""
 
-    def recollect(self, unit: RunUnit, run: Run, budget: Budget) -> Recollection:
+    def recollect(self, unit: "Unit", run: Run, budget: Budget) -> Recollection:
         """Sections for the system text, within a budget; called in the unit that starts the run."""
         ...
 
@@ -24,7 +26,7 @@ class Memories(Protocol):
 class NoMemories:
     """Recalls nothing."""
 
-    def recollect(self, unit: RunUnit, run: Run, budget: Budget) -> Recollection:
+    def recollect(self, unit: "Unit", run: Run, budget: Budget) -> Recollection:
         """Nothing."""
         return Recollection()
 

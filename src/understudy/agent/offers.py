@@ -2,25 +2,25 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from understudy.agent.circumstances import HIDDEN, Circumstances, is_hidden
 from understudy.agent.gate import Gatekeeper
-from understudy.agents.model import DEFAULT_AGENT_ID, Agent
-from understudy.agents.ports import require_agent
+from understudy.agents.model import DEFAULT_AGENT_ID, Agent, require_agent
 from understudy.agents.switches import hidden_tools
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import NotFound
 from understudy.core.principal import Principal
 from understudy.permissions.model import Decision, Level, Verdict
-from understudy.runs.ports import RunUnit
-from understudy.sessions.model import Session
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import Session, require_session
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # The tools there are, for a session or in general.
 ToolList = Callable[[Session | None], Sequence[Tool]]
@@ -32,7 +32,7 @@ NOT_OF_THE_AGENT: Final = Verdict(
 )
 
 
-def tools_of(registry: ToolRegistry, unit: RunUnit, agent: Agent | None) -> tuple[str, ...]:
+def tools_of(registry: ToolRegistry, unit: "Unit", agent: Agent | None) -> tuple[str, ...]:
     """The names of the tools that a run of an agent is given, fixed when it starts."""
     without = unit.tool_switches.disabled() | hidden_tools(agent)
     return tuple(name for name in registry.names() if name not in without)
@@ -52,7 +52,7 @@ class Standing:
 class ToolOffers:
     """Switches tools, lists them for a session, and explains what a call would get."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     gatekeeper: Gatekeeper
     tools: ToolList

@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.agent.gate import Gatekeeper
 from understudy.permissions.model import Decision, Verdict
+from understudy.runs.model import require_run
 from understudy.runs.patience import patiently
-from understudy.runs.ports import RunUnit, require_run
-from understudy.sessions.ports import Units
 from understudy.tools.base import Tool, ToolContext, ToolError
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 
 @dataclass(frozen=True, slots=True)
 class Onward:
     """Judges what a tool comes across by the same rules as a call of its own."""
 
-    units: Units[RunUnit]
+    units: "Units"
     gatekeeper: Gatekeeper
 
     async def __call__(

@@ -1,16 +1,18 @@
 """What the loop asks of somebody who knows the context files: those that one run is shown."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from understudy.agents.model import Agent, ContextFile
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class PromptFiles(Protocol):
     """Somebody who knows which files a run goes by."""
 
-    def files(self, unit: RunUnit, run: Run, agent: Agent | None) -> tuple[ContextFile, ...]:
+    def files(self, unit: "Unit", run: Run, agent: Agent | None) -> tuple[ContextFile, ...]:
         """The files as the prompt of a run shows them; called in the unit that starts it."""
         ...
 
@@ -18,6 +20,6 @@ class PromptFiles(Protocol):
 class AgentFiles:
     """Shows the agent's own, to every user the same."""
 
-    def files(self, unit: RunUnit, run: Run, agent: Agent | None) -> tuple[ContextFile, ...]:
+    def files(self, unit: "Unit", run: Run, agent: Agent | None) -> tuple[ContextFile, ...]:
         """The newest version of each."""
         return unit.agents.files(run.agent_id)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agent.budget import list_tokens
 from understudy.agent.compaction import checkpoint_of, newest_checkpoint
@@ -13,7 +13,9 @@ from understudy.agent.inputs import InputReader, input_tokens, items_of
 from understudy.core.tokens import estimate_tokens
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How many times what a prompt may have is read back at most, to be summarised if need be.
 READ_AHEAD: Final = 8
@@ -27,7 +29,7 @@ class Beginning:
     tokens: int
 
 
-def mark_start(unit: RunUnit, run: Run, *, input_offset: int, limit: int) -> Beginning:
+def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Beginning:
     """Where the history of a run begins; the marks are to be kept in its snapshot."""
     known = newest_checkpoint(unit.journal, run.session_id, before_offset=input_offset)
     checkpoint = checkpoint_of(known) if known else None
@@ -48,7 +50,7 @@ def mark_start(unit: RunUnit, run: Run, *, input_offset: int, limit: int) -> Beg
     return Beginning(marks=marks, tokens=list_tokens(said))
 
 
-def recall(unit: RunUnit, execution: Execution, *, accepts: frozenset[str]) -> Conversation:
+def recall(unit: "Unit", execution: Execution, *, accepts: frozenset[str]) -> Conversation:
     """The turns before a run, as its snapshot marks them, and its own input."""
     snapshot, own = execution.snapshot, items_of(execution.run)
     reader = InputReader(unit=unit, accepts=accepts)
@@ -67,7 +69,7 @@ def recall(unit: RunUnit, execution: Execution, *, accepts: frozenset[str]) -> C
     )
 
 
-def _checkpoint(unit: RunUnit, execution: Execution) -> Checkpoint | None:
+def _checkpoint(unit: "Unit", execution: Execution) -> Checkpoint | None:
     # Snapshots of runs that began under an older version have none.
     offset = execution.snapshot.get("checkpoint")
     if offset is None:

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import structlog
 
 from understudy.core.errors import UnderstudyError
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
 from understudy.sessions.model import Session
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry, listing
-from understudy.skills.ports import SkillUnit
 from understudy.skills.prompt import inlined, skills_section
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -34,7 +35,7 @@ class SkillText:
 class SkillPrompt(Protocol):
     """Somebody who knows which skills a run may use."""
 
-    def section(self, unit: RunUnit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
         """What the prompt says of them; called in the unit that starts the run."""
         ...
 
@@ -42,7 +43,7 @@ class SkillPrompt(Protocol):
 class NoSkills:
     """Knows of none."""
 
-    def section(self, unit: RunUnit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
         """Nothing."""
         return SkillText()
 
@@ -53,33 +54,33 @@ class CatalogueSkills:
 
     catalogue: Catalogue
 
-    def section(self, unit: RunUnit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
         """What is on offer; what goes wrong costs the section, and not the run."""
         if USE_SKILL not in tools:
             return SkillText()
         try:
             # Whoever starts a run has all stores of the daemon.
-            offered = self._offered(cast("SkillUnit", unit), run, session)
+            offered = self._offered(unit, run, session)
         except UnderstudyError as problem:
             log.warning("skills.not_offered", run_id=run.run_id, code=problem.code)
             return SkillText(report={"problem": problem.code})
         can_search = SKILL_SEARCH in tools
         listed = inlined(offered, can_search=can_search)
         if run.trial_id is None:
-            _note(cast("SkillUnit", unit), run, listed)
+            _note(unit, run, listed)
         return SkillText(
             text=skills_section(offered, can_search=can_search, can_use=True),
             report=_report(offered, listed),
         )
 
-    def _offered(self, unit: SkillUnit, run: Run, session: Session) -> tuple[CatalogueEntry, ...]:
+    def _offered(self, unit: "Unit", run: Run, session: Session) -> tuple[CatalogueEntry, ...]:
         offered = self.catalogue.offered(
             unit, agent_id=run.agent_id, user_id=run.user_id, session=session
         )
         return tuple(one for one in offered if one.unusable is None)
 
 
-def _note(unit: SkillUnit, run: Run, listed: Sequence[CatalogueEntry]) -> None:
+def _note(unit: "Unit", run: Run, listed: Sequence[CatalogueEntry]) -> None:
     """Count what the run is told of, for whoever wants to know how often that is of use."""
     unit.skill_uses.list_for(
         [listing(one, run_id=run.run_id, at_ms=run.submitted_at_ms) for one in listed]

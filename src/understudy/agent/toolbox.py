@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import structlog
 
@@ -17,13 +17,15 @@ from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifa
 from understudy.runs.ask_user import Asks
 from understudy.runs.execute import Execution
 from understudy.runs.patience import patiently
-from understudy.runs.ports import RunUnit
 from understudy.runs.stops import Stopped
 from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.tools.base import NotYet, ToolContext, ToolError, in_thread
 from understudy.tools.paths import open_directory, parse_path, readable_errors
 from understudy.tools.place import Place
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -154,7 +156,7 @@ class Toolbox:
         result = _event(EventKind.TOOL_RESULT, asked, asked.result_key, data)
         is_announced = execution.steps.find(asked.key) is not None
 
-        def also(unit: RunUnit) -> None:
+        def also(unit: "Unit") -> None:
             if outcome.entry is not None:
                 unit.audit.add(outcome.entry)
             if artifact is not None:

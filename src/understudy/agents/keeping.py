@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, ContextFile
-from understudy.agents.ports import AgentUnit
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
 from understudy.core.principal import Principal
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 WRITE_FILE = "agents.write_file"
 # So many others would have to write the same file in the meantime.
@@ -46,7 +48,7 @@ class NewVersion:
 
 
 def keep_version(
-    unit: AgentUnit, clock: Clock, principal: Principal, wanted: NewVersion
+    unit: "Unit", clock: Clock, principal: Principal, wanted: NewVersion
 ) -> ContextFile:
     """Keep new content as the next version; the same content again makes none."""
     for _ in range(MOST_TRIES):
@@ -94,7 +96,7 @@ def number_of(file: ContextFile | None) -> int:
 
 
 def stored_version(
-    unit: AgentUnit, agent_id: str, user_id: str | None, name: str, version: int | None = None
+    unit: "Unit", agent_id: str, user_id: str | None, name: str, version: int | None = None
 ) -> ContextFile | None:
     """A version of a file, the newest when none is named."""
     if user_id is None:
@@ -103,7 +105,7 @@ def stored_version(
 
 
 def require_version(
-    unit: AgentUnit, agent_id: str, user_id: str | None, name: str, version: int
+    unit: "Unit", agent_id: str, user_id: str | None, name: str, version: int
 ) -> ContextFile:
     """That version, or `NotFound`."""
     found = stored_version(unit, agent_id, user_id, name, version)
@@ -117,7 +119,7 @@ def require_version(
 
 
 def shown_version(
-    unit: AgentUnit, agent_id: str, user_id: str | None, name: str, version: int
+    unit: "Unit", agent_id: str, user_id: str | None, name: str, version: int
 ) -> ShownVersion:
     """That version with the one before it, or `NotFound`."""
     file = require_version(unit, agent_id, user_id, name, version)

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from understudy.core.errors import NotFound
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 DEFAULT_AGENT_ID: Final = "default"
 DEFAULT_MAX_TOOL_ITERATIONS: Final = 20
@@ -77,3 +82,11 @@ class ContextFile:
     def is_deletion(self) -> bool:
         """Whether this version took the file out of force."""
         return not self.content
+
+
+def require_agent(unit: "Unit", agent_id: str) -> Agent:
+    """The agent, or `NotFound`."""
+    agent = unit.agents.get(agent_id)
+    if agent is None:
+        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+    return agent

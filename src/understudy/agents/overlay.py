@@ -1,10 +1,12 @@
 """Which context files count for a user: their own copies, over those of the agent."""
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import CONTEXT_FILES, Agent, AgentType, ContextFile
-from understudy.agents.ports import AgentStore, UserFileStore
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # The files that a user may have a copy of, by the type of the agent; the others are for all.
 PER_USER: Final[Mapping[AgentType, frozenset[str]]] = {
@@ -13,17 +15,7 @@ PER_USER: Final[Mapping[AgentType, frozenset[str]]] = {
 }
 
 
-class FileUnit(Protocol):
-    """One transaction over the files of agents and users."""
-
-    @property
-    def agents(self) -> AgentStore: ...
-
-    @property
-    def user_files(self) -> UserFileStore: ...
-
-
-def files_in_force(unit: FileUnit, agent: Agent | None, user_id: str) -> tuple[ContextFile, ...]:
+def files_in_force(unit: "Unit", agent: Agent | None, user_id: str) -> tuple[ContextFile, ...]:
     """The files that count for a user, by name; an agent that is unknown has none.
 
     A copy that is empty hides the agent's own: the user has done away with it.

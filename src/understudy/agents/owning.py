@@ -1,13 +1,17 @@
 """Who may change an agent: its owner, and admins."""
 
-from understudy.agents.model import Agent
-from understudy.agents.ports import AgentUnit, require_agent
+from typing import TYPE_CHECKING
+
+from understudy.agents.model import Agent, require_agent
 from understudy.agents.switches import SOUL_LOCKS
 from understudy.core.errors import Rejected
 from understudy.core.principal import Principal, Role
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
-def require_owned(unit: AgentUnit, principal: Principal, agent_id: str) -> Agent:
+
+def require_owned(unit: "Unit", principal: Principal, agent_id: str) -> Agent:
     """The agent, or `NotFound`, or `Rejected` for whom it is none of their business."""
     agent = require_agent(unit, agent_id)
     owns = agent.owner_id == principal.user_id and principal.role.includes(Role.OPERATOR)

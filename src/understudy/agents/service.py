@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.agents.built_in import BUILT_IN
 from understudy.agents.keeping import (
@@ -22,9 +22,9 @@ from understudy.agents.model import (
     Agent,
     AgentType,
     ContextFile,
+    require_agent,
 )
 from understudy.agents.owning import check_for_admins, require_owned
-from understudy.agents.ports import AgentUnit, AgentUnits, require_agent
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -33,6 +33,9 @@ from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.permissions.rules import read_document, write_document
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ class AgentFields:
 class AgentService:
     """Create, read and change agents and their files."""
 
-    units: AgentUnits
+    units: "Units"
     clock: Clock
     _: KW_ONLY
     route_exists: Callable[[str], bool] = lambda _: True
@@ -225,7 +228,7 @@ class AgentService:
             updated_at_ms=now,
         )
 
-    def _audit(self, unit: AgentUnit, principal: Principal, action: str, to: Agent) -> None:
+    def _audit(self, unit: "Unit", principal: Principal, action: str, to: Agent) -> None:
         now = self.clock.now_ms()
         unit.audit.add(audit.done(principal, action, to.agent_id, at_ms=now, version=to.version))
 

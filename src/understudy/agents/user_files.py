@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.agents.keeping import (
     NewVersion,
@@ -14,21 +15,23 @@ from understudy.agents.keeping import (
     require_version,
     shown_version,
 )
-from understudy.agents.model import Agent, ContextFile
+from understudy.agents.model import Agent, ContextFile, require_agent
 from understudy.agents.overlay import PER_USER
-from understudy.agents.ports import AgentUnit, AgentUnits, require_agent
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Rejected
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
 
 @dataclass(frozen=True, slots=True)
 class UserFileService:
     """Read and change copies of users; each is its user's own business, and that of admins."""
 
-    units: AgentUnits
+    units: "Units"
     clock: Clock
     # Refuses what a person may not write into a file.
     check_content: Callable[[str, str], None] = lambda _, __: None
@@ -98,7 +101,7 @@ class UserFileService:
 
     def _keep(
         self,
-        unit: AgentUnit,
+        unit: "Unit",
         principal: Principal,
         agent_id: str,
         user_id: str,

@@ -9,19 +9,21 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from understudy.api.operations import Operation
+from understudy.api.operations import OPERATIONS, canonical
 from understudy.api.parts import AppParts, principal_of
-from understudy.api.ports import StoredResponse
 from understudy.core.errors import Conflict
 from understudy.core.principal import Principal
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
+
+if TYPE_CHECKING:
+    from understudy.storage.receipts import StoredResponse
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
@@ -39,9 +41,10 @@ class Claim:
     secret: tuple[str, ...]
 
 
-def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
+def claim_of(request: Request, operation_id: str) -> Claim | None:
     """The claim a request makes; None when it has no key, or its service keeps receipts."""
     key = request.headers.get(HEADER)
+    operation = OPERATIONS[canonical(operation_id)]
     if key is None or request.method != "POST" or operation.own_receipts:
         return None
     asked = {
@@ -52,7 +55,7 @@ def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
     }
     return Claim(
         key_hash=hash_key(principal_of(request).user_id, check_idempotency_key(key)),
-        fingerprint=fingerprint(name, asked),
+        fingerprint=fingerprint(canonical(operation_id), asked),
         secret=operation.secret,
     )
 
@@ -74,7 +77,7 @@ async def answer_once(
     return response
 
 
-async def _take(parts: AppParts, claim: Claim) -> StoredResponse | None:
+async def _take(parts: AppParts, claim: Claim) -> "StoredResponse | None":
     """None when the claim is ours; else the finished answer of whoever had the key first."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
     while True:
@@ -90,7 +93,7 @@ async def _take(parts: AppParts, claim: Claim) -> StoredResponse | None:
         await asyncio.sleep(POLL_S)
 
 
-def _claim(parts: AppParts, claim: Claim) -> StoredResponse | None:
+def _claim(parts: AppParts, claim: Claim) -> "StoredResponse | None":
     now = parts.clock.now_ms()
     with parts.units.write() as unit:
         if unit.receipts.get(claim.key_hash) is not None:
@@ -117,7 +120,7 @@ def key_for_receipt(
     return key
 
 
-def _is_over(known: StoredResponse, now: int) -> bool:
+def _is_over(known: "StoredResponse", now: int) -> bool:
     age = now - known.created_at_ms
     return known.status is None and age > CUT_OFF_MS
 

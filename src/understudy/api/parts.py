@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
@@ -12,7 +12,7 @@ from understudy.agent.offers import ToolOffers
 from understudy.agent.stream import DeltaHub
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
-from understudy.api.ports import ApiUnit, Metrics, Readiness, Status, ToolRegistry
+from understudy.api.ports import Metrics, Readiness, Status, ToolRegistry
 from understudy.assets.service import AssetService
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
@@ -40,7 +40,6 @@ from understudy.runs.sidechains import SidechainService
 from understudy.runtime.service import RuntimeService
 from understudy.schedules.service import ScheduleService
 from understudy.sessions.persona import PersonaService
-from understudy.sessions.ports import Units
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
@@ -50,6 +49,9 @@ from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.library import SkillLibrary
 from understudy.skills.service import SkillService
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppParts:
@@ -57,7 +59,7 @@ class AppParts:
 
     settings: Settings
     clock: Clock
-    units: Units[ApiUnit]
+    units: "Units"
     sessions: SessionService
     personas: PersonaService
     projects: ProjectService
@@ -75,7 +77,7 @@ class AppParts:
     questions: QuestionService
     deliveries: DeliveryService
     webhook_secret: WebhookSecret
-    runtime: RuntimeService[Any]
+    runtime: RuntimeService
     run_memories: RunMemoryService
     inspection: MemoryInspection
     candidates: CandidateService

@@ -14,7 +14,7 @@ from understudy.api.parts import AppParts
 from understudy.api.telling import RunTelling
 from understudy.api.views.runs import step_of
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.ports import require_run
+from understudy.runs.model import require_run
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.events import DELTA
 

@@ -16,8 +16,7 @@ from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL, WAITING
 from understudy.runs.model import DebugLevel, InputItem
 from understudy.runs.submission import Submission
-from understudy.sessions.model import ReplyTarget
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import ReplyTarget, require_session
 from understudy.wire.runs import (
     AssetReferenceItem,
     BoardReferenceItem,

@@ -1,14 +1,17 @@
 """Keeping and reading assets within the unit of whoever needs them."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from understudy.assets.drafts import digest
 from understudy.assets.model import Asset, AssetDraft, AssetReference, ReferenceKind
-from understudy.assets.ports import AssetUnit
 from understudy.core import audit
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +23,7 @@ class AssetContent:
 
 
 def keep(
-    unit: AssetUnit, principal: Principal, draft: AssetDraft, *, now_ms: int
+    unit: "Unit", principal: Principal, draft: AssetDraft, *, now_ms: int
 ) -> tuple[Asset, bool]:
     """The asset with the draft's type and content, and whether it is new.
 
@@ -47,7 +50,7 @@ def keep(
     return asset, True
 
 
-def require_asset(unit: AssetUnit, asset_id: str) -> Asset:
+def require_asset(unit: "Unit", asset_id: str) -> Asset:
     """The asset, or `NotFound`."""
     asset = unit.assets.get(asset_id)
     if asset is None:
@@ -55,7 +58,7 @@ def require_asset(unit: AssetUnit, asset_id: str) -> Asset:
     return asset
 
 
-def read_asset(unit: AssetUnit, asset_id: str) -> AssetContent:
+def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
     """An asset with its bytes, checked; `Conflict` when they are gone or not what they were."""
     asset = require_asset(unit, asset_id)
     data = unit.blobs.get(asset.sha256)
@@ -69,6 +72,6 @@ def read_asset(unit: AssetUnit, asset_id: str) -> AssetContent:
     return AssetContent(asset=asset, data=data)
 
 
-def refer(unit: AssetUnit, asset_id: str, kind: ReferenceKind, ref_id: str) -> None:
+def refer(unit: "Unit", asset_id: str, kind: ReferenceKind, ref_id: str) -> None:
     """Keep an asset from being deleted while something needs it."""
     unit.assets.refer(AssetReference(asset_id=asset_id, kind=kind, ref_id=ref_id))

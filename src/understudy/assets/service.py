@@ -2,19 +2,20 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.assets.keeping import AssetContent, keep, read_asset, require_asset
 from understudy.assets.model import Asset, AssetDraft, AssetReference, Cleanup
-from understudy.assets.ports import AssetUnit
 from understudy.core import audit
 from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import Conflict, Invalid, Unavailable
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -28,7 +29,7 @@ MAX_COLLECTED: Final = 1000
 class AssetService:
     """Files that inputs name by id."""
 
-    units: Units[AssetUnit]
+    units: "Units"
     clock: Clock
 
     def upload(self, principal: Principal, draft: AssetDraft) -> tuple[Asset, bool]:
@@ -116,7 +117,7 @@ class AssetService:
 
 
 def _unused(
-    unit: AssetUnit, sha256s: Collection[str] | None = None, *, besides: Collection[str] = ()
+    unit: "Unit", sha256s: Collection[str] | None = None, *, besides: Collection[str] = ()
 ) -> frozenset[str]:
     """Bytes that no asset has, of these or of all, as if some assets were not there."""
     candidates = frozenset(unit.blobs.names() if sha256s is None else sha256s)

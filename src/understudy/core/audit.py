@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 
@@ -51,17 +49,3 @@ def done(
         reason=reason,
         request_id=current_request_id.get(),
     )
-
-
-class AuditStore(Protocol):
-    """Where audit entries are kept; nothing removes them."""
-
-    def add(self, entry: AuditEntry) -> None:
-        """Keep one more entry."""
-        ...
-
-    def page(
-        self, request: PageRequest, *, resource: str | None, actor: str | None
-    ) -> Page[AuditEntry]:
-        """Entries, newest first."""
-        ...

@@ -20,7 +20,7 @@ from understudy.runs.stops import StopSignals
 from understudy.settings import Settings
 from understudy.storage.engine import open_engine
 from understudy.storage.postgres import EventListener
-from understudy.storage.unit import SqlUnits
+from understudy.storage.unit import Units
 from understudy.tools.processes import Children
 
 LOCAL_EXECUTOR: Final = "local"
@@ -44,7 +44,7 @@ class Ground:
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()
         )
-        self.units = SqlUnits(
+        self.units = Units(
             self.database,
             enqueue=self.engine.enqueue,
             enqueued=self.engine.look,

@@ -16,7 +16,6 @@ from understudy.learnings.expiry import keep_expiring
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.guard import Guard
 from understudy.learnings.listeners import LinkedHook, Listeners
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.queue_worker import LOOK_S, QueueWorker
 from understudy.learnings.receipts import TOPIC as CAPTURES
 from understudy.learnings.receipts import CaptureReceipts
@@ -43,7 +42,7 @@ class LearningPlane:
     def __init__(
         self,
         ground: Ground,
-        runtime: RuntimeService[LearningUnit],
+        runtime: RuntimeService,
         default_route: Callable[[], str],
         linked: tuple[LinkedHook, ...] = (),
     ) -> None:

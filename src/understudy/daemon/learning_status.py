@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from understudy.core.errors import Invalid
 from understudy.daemon.health import warning
-from understudy.learnings.ports import JobQueue, LearningUnit
 from understudy.learnings.status import status_of
 from understudy.review.policy_in_force import policy_in, stored_policy
 from understudy.runtime.service import current_revision
-from understudy.sessions.ports import Units
+from understudy.storage.job_queue import JobQueue
+from understudy.storage.unit import Unit, Units
 
 # Work that nobody took for so long is stuck; a retry waits less, and a lease ends sooner.
 STUCK_MS: Final = 10 * 60 * 1000
@@ -28,7 +28,7 @@ Finding = Iterator[dict[str, Any]]
 class LearningStatus:
     """Takes a snapshot of the learning plane when it is called."""
 
-    units: Units[LearningUnit]
+    units: Units
     counted: Callable[[], Mapping[str, Mapping[str, int]]]
 
     def __call__(self, now_ms: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _late_ms(queue: JobQueue, now_ms: int) -> int:
     return 0 if due_ms is None else max(0, now_ms - due_ms)
 
 
-def _is_damaged(unit: LearningUnit) -> bool:
+def _is_damaged(unit: Unit) -> bool:
     try:
         stored_policy(current_revision(unit).document)
     except Invalid:

@@ -6,12 +6,11 @@ from functools import partial
 from understudy.core.clock import Clock
 from understudy.mcp_client.configured import configured_servers
 from understudy.mcp_client.connection import OpenLink
-from understudy.mcp_client.ports import McpUnit
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.redaction.scrub import scrub
-from understudy.sessions.ports import Units
 from understudy.settings import Settings
+from understudy.storage.unit import Units
 from understudy.tools.destinations import Destinations
 from understudy.tools.processes import Children
 
@@ -28,7 +27,7 @@ def mcp_servers(settings: Settings, clock: Clock, children: Children) -> McpServ
     )
 
 
-def session_mcp(settings: Settings, units: Units[McpUnit], clock: Clock) -> SessionServerService:
+def session_mcp(settings: Settings, units: Units, clock: Clock) -> SessionServerService:
     """Reads and sets the servers of sessions."""
     return SessionServerService(
         units=units,

@@ -8,7 +8,7 @@ from understudy.core.clock import DAY_MS, Clock, shown_time
 from understudy.daemon.health import warning
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper, Trouble, TroubleCode
-from understudy.rollout.ports import RolloutUnits
+from understudy.storage.unit import Units
 
 # A disk that fails is told in a few lines.
 MAX_SHOWN: Final = 20
@@ -60,7 +60,7 @@ FLAGS: Final[Mapping[str, tuple[str, str]]] = {
 class RolloutStatus:
     """Takes a snapshot of rollouts when it is called."""
 
-    units: RolloutUnits
+    units: Units
     keeper: MountKeeper
     # The active skills whose records could not be read at the last look.
     unreadable: Callable[[], Sequence[str]]

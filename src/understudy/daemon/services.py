@@ -42,7 +42,7 @@ from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel
-from understudy.runs.ports import EndingHook, RunUnit
+from understudy.runs.ports import EndingHook
 from understudy.runtime.service import RuntimeService, current_revision
 from understudy.schedules.fire import TOPIC as SCHEDULES_TOPIC
 from understudy.schedules.firing import Firing
@@ -52,6 +52,7 @@ from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
 from understudy.skills.usage_upkeep import UsageUpkeep
+from understudy.storage.unit import Unit
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry
 
@@ -185,7 +186,7 @@ class Services:
         ground = self._ground
         return ToolOffers(ground.units, ground.clock, Gatekeeper(), self.known_tools)
 
-    def defaults(self, unit: RunUnit) -> RuntimeDefaults:
+    def defaults(self, unit: Unit) -> RuntimeDefaults:
         """The route and debug level for runs that name none."""
         settings = self._ground.settings
         document = current_revision(unit).document
@@ -221,7 +222,7 @@ class Services:
             self.tools.check(tool_name, arguments)
 
 
-def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService[Any]:
+def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService:
     learning = learning_policy_hook(ground.clock, partial(ground.bell.ring, REVIEWS))
     # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
     # wait for the lock of run memories, which the other hook takes.

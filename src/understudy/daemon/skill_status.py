@@ -10,9 +10,9 @@ from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.precedence import words
 from understudy.skills.seeding import Refused
+from understudy.storage.unit import Unit, Units
 
 # A folder with a thousand bad skills is told in a few lines.
 MAX_SHOWN: Final = 5
@@ -22,7 +22,7 @@ MAX_SHOWN: Final = 5
 class SkillReport:
     """Counts them whenever it is asked."""
 
-    units: SkillUnits
+    units: Units
     local: Callable[[], LocalCatalogue]
     refused: Callable[[], Sequence[Refused]]
     # Slugs and numbers of versions that are not as they were kept.
@@ -56,9 +56,7 @@ class SkillReport:
         }
 
 
-def _covered(
-    unit: SkillUnit, local: Sequence[LocalSkill], others: Sequence[Skill]
-) -> Iterator[Warned]:
+def _covered(unit: Unit, local: Sequence[LocalSkill], others: Sequence[Skill]) -> Iterator[Warned]:
     """Those in folders that give way to another one, at least for whoever may use that."""
     everybodys = [one.skill for one in unit.skills.open_to_everybody()] if local else []
     taken = {word for skill in everybodys for word in words(skill.slug, skill.name)}

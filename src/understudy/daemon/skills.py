@@ -10,7 +10,7 @@ from understudy.core.principal import Role
 from understudy.daemon.ground import Ground
 from understudy.daemon.skill_sources import ENVIRONMENTS, SkillSources
 from understudy.daemon.skill_status import SkillReport
-from understudy.runs.ports import require_run
+from understudy.runs.model import require_run
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.dependencies.environments import Environments

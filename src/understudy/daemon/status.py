@@ -16,9 +16,9 @@ from understudy.daemon.skill_status import SkillReport, skill_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
 from understudy.runs.intake import RuntimeDefaults
 from understudy.runs.model import RunStatus
-from understudy.runs.ports import RouteCatalogue, RunUnit
-from understudy.sessions.ports import Units
+from understudy.runs.ports import RouteCatalogue
 from understudy.settings import Settings
+from understudy.storage.unit import Unit, Units
 
 LOW_DISK_BYTES: Final = 256 * 1024 * 1024
 
@@ -27,11 +27,11 @@ LOW_DISK_BYTES: Final = 256 * 1024 * 1024
 class StatusReport:
     """Takes a snapshot of the daemon when it is called."""
 
-    units: Units[RunUnit]
+    units: Units
     clock: Clock
     routes: RouteCatalogue
     settings: Settings
-    defaults: Callable[[RunUnit], RuntimeDefaults]
+    defaults: Callable[[Unit], RuntimeDefaults]
     state: Callable[[], str]
     mcp_servers: Callable[[], Sequence[ServerStatus]]
     run_memory: Callable[[int], Mapping[str, Any]]

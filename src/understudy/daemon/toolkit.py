@@ -1,14 +1,12 @@
 """The tools every daemon has, each given the services it works with."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
 
 from understudy.core.clock import Clock
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.tool import SendMail
 from understudy.runs.artifact_tool import ReadArtifact
 from understudy.runs.ask_user import AskUser
-from understudy.runs.ports import RunUnit
 from understudy.runs.sidechain_tools import (
     AnswerSidechain,
     CancelSidechain,
@@ -16,11 +14,9 @@ from understudy.runs.sidechain_tools import (
     WaitSidechain,
 )
 from understudy.runs.sidechains import SidechainService
-from understudy.sessions.ports import Units
 from understudy.sessions.task_service import TaskService
 from understudy.sessions.task_tools import Tasks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.ports import SkillUnit
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
 from understudy.skills.tools.changes import RoleOf, ToolChangeMaker
@@ -28,6 +24,7 @@ from understudy.skills.tools.fork import Forks, Worktrees
 from understudy.skills.tools.manage import SkillManage
 from understudy.skills.tools.publish import PublishSkill
 from understudy.skills.tools.use import UseSkill
+from understudy.storage.unit import Units
 from understudy.tools.base import Tool
 from understudy.tools.context_files import ContextFiles
 from understudy.tools.edit import EditFile
@@ -38,13 +35,9 @@ from understudy.tools.shell import Shell
 from understudy.tools.web import FetchUrl, MayGoOn
 
 
-class ToolUnit(RunUnit, SkillUnit, Protocol):
-    """One transaction over everything tools touch."""
-
-
 def toolkit(
     *,
-    units: Units[ToolUnit],
+    units: Units,
     clock: Clock,
     question_expires_s: int | None,
     tasks: TaskService,

@@ -2,14 +2,15 @@
 
 import secrets
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict
 from understudy.core.principal import Principal
-from understudy.deliveries.ports import DeliveryUnit
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 PREFIX: Final = "whsec_"
 
@@ -18,7 +19,7 @@ PREFIX: Final = "whsec_"
 class WebhookSecret:
     """Finds the secret, makes it where there is none, and makes another on demand."""
 
-    units: Units[DeliveryUnit]
+    units: "Units"
     clock: Clock
     configured: str | None = field(default=None, repr=False)
 

@@ -1,6 +1,7 @@
 """Use cases of deliveries that a caller starts: look at what was tried, and have it tried again."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -8,18 +9,18 @@ from understudy.core.errors import Conflict, NotFound
 from understudy.core.principal import Principal
 from understudy.deliveries.lifecycle import DELIVERY
 from understudy.deliveries.model import DeliveryLog
-from understudy.deliveries.ports import DeliveryUnit
 from understudy.runs.deliveries import shown_deliveries
-from understudy.runs.model import DeliveryStatus
-from understudy.runs.ports import require_run
-from understudy.sessions.ports import Units
+from understudy.runs.model import DeliveryStatus, require_run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryService:
     """The delivery log of a run, and a second chance for what was given up."""
 
-    units: Units[DeliveryUnit]
+    units: "Units"
     clock: Clock
 
     def of_run(self, run_id: str) -> tuple[DeliveryLog, ...]:

@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 import structlog
@@ -17,14 +17,15 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.deliveries.message import message
 from understudy.deliveries.model import Answer, Claimed, Try, TryOutcome, Verdict
-from understudy.deliveries.ports import DeliveryUnit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.sending import TIMEOUT_S, Sender
 from understudy.deliveries.signing import headers
 from understudy.deliveries.verdict import judge
 from understudy.runs.model import DeliveryStatus
 from understudy.runs.patience import patiently
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 log = structlog.get_logger()
 
@@ -50,7 +51,7 @@ class DeliveryObserver(Protocol):
 class DeliveryWorker:
     """Sends the deliveries of all runs; any number of workers share one outbox."""
 
-    units: Units[DeliveryUnit]
+    units: "Units"
     clock: Clock
     secret: WebhookSecret
     sender: Sender

@@ -7,12 +7,14 @@ user's next one in that session.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.evolution.offer_book import FOR_RUN, MESSAGE
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 USED: Final = "used"
 # What a call came to that may still have done what was agreed to.
@@ -27,7 +29,7 @@ def is_for(offer: Request, run: Run) -> bool:
     return _resolution(offer).get(FOR_RUN) in (None, run.run_id)
 
 
-def is_unused(unit: RunUnit, offer: Request, call_key: str | None = None) -> bool:
+def is_unused(unit: "Unit", offer: Request, call_key: str | None = None) -> bool:
     """Whether it still covers a call: no other used it, or that one came to nothing."""
     if offer.body.get("origin") == MESSAGE:
         # Nobody was asked: the message itself counts.
@@ -44,13 +46,13 @@ def was_said_in(offer: Request, run: Run) -> bool:
     return _resolution(offer).get("run_id") == run.run_id
 
 
-def take_up(unit: RunUnit, offer: Request, run: Run) -> None:
+def take_up(unit: "Unit", offer: Request, run: Run) -> None:
     """Let it count in a run that begins, and in none after it."""
     if FOR_RUN not in _resolution(offer):
         _keep(unit, offer, {FOR_RUN: run.run_id})
 
 
-def use_up(unit: RunUnit, offer: Request, used: Mapping[str, str]) -> None:
+def use_up(unit: "Unit", offer: Request, used: Mapping[str, str]) -> None:
     """Keep what it was used for."""
     _keep(unit, offer, {USED: dict(used)})
 
@@ -59,5 +61,5 @@ def _resolution(offer: Request) -> Mapping[str, Any]:
     return offer.resolution or {}
 
 
-def _keep(unit: RunUnit, offer: Request, more: Mapping[str, object]) -> None:
+def _keep(unit: "Unit", offer: Request, more: Mapping[str, object]) -> None:
     unit.requests.settle(replace(offer, resolution={**_resolution(offer), **more}))

@@ -1,31 +1,27 @@
 """What a user would lose with a skill: nothing, where the same agent wrote every version of it for them."""
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
-from understudy.sessions.ports import Units
 from understudy.skills.authority import find
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.ports import SkillUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # A skill with a longer history is worth a question.
 LOOKED_AT: Final = 20
-
-
-class BelongingsUnit(RunUnit, SkillUnit, Protocol):
-    """One transaction over skills and the runs that made them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillBelongings:
     """Tells it from who owns a skill, and from the runs that wrote its versions."""
 
-    units: Units[BelongingsUnit]
+    units: "Units"
 
     def holds(self, run: Run, ref: str) -> bool:
         """Whether the user of a run could delete this skill, and it is more than the agent's own doing."""
@@ -45,7 +41,7 @@ class SkillBelongings:
                 return True
 
 
-def _is_made_by(unit: BelongingsUnit, run: Run, skill: Skill) -> bool:
+def _is_made_by(unit: "Unit", run: Run, skill: Skill) -> bool:
     """Whether the agent of a run made every version for the same user."""
     versions = unit.skills.versions(skill.skill_id, PageRequest(limit=LOOKED_AT))
     makers = (_maker(unit, version) for version in versions.items)
@@ -55,7 +51,7 @@ def _is_made_by(unit: BelongingsUnit, run: Run, skill: Skill) -> bool:
     )
 
 
-def _maker(unit: BelongingsUnit, version: SkillVersion) -> Run | None:
+def _maker(unit: "Unit", version: SkillVersion) -> Run | None:
     return None if version.run_id is None else unit.runs.get(version.run_id)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -20,10 +21,11 @@ from understudy.evolution.soul_start import soul_version_in
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
-from understudy.runs.ports import RunUnit
 from understudy.runs.steps import counted_calls
 from understudy.sessions.model import Session
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 log = structlog.get_logger()
 
@@ -32,7 +34,7 @@ log = structlog.get_logger()
 class EvolutionCoach:
     """Speaks as the agent's switches say, resolved once for each run."""
 
-    units: Units[RunUnit]
+    units: "Units"
     offers: OfferBook = field(default_factory=NoOffers)
 
     def brief(

@@ -6,7 +6,7 @@ an offer. What a tool, a file, a message or somebody else says is nobody's conse
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
@@ -22,10 +22,11 @@ from understudy.i18n.locales import locale_of
 from understudy.redaction.scrub import scrub
 from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import RequestState
-from understudy.sessions.model import Session
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import Session, require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 NEEDED: Final = "consent_needed"
 DECLINED: Final = "consent_declined"
@@ -67,7 +68,7 @@ class ConsentRecords:
     is_local_skill: Callable[[str], bool] = lambda _: False
     scrub: Scrub = scrub
 
-    def hear(self, unit: RunUnit, run: Run, session: Session) -> None:
+    def hear(self, unit: "Unit", run: Run, session: Session) -> None:
         """Settle an open offer by the message of a run that begins; the session is held.
 
         What its user has accepted elsewhere counts in this run, and in none after it.
@@ -78,7 +79,7 @@ class ConsentRecords:
         for offer in self.offers.accepted(unit, run):
             take_up(unit, offer, run)
 
-    def _heard(self, unit: RunUnit, run: Run, words: str) -> None:
+    def _heard(self, unit: "Unit", run: Run, words: str) -> None:
         offer = self.offers.open_one(unit, run)
         # A no may go to another question; who loses an offer by it can still ask.
         if reads_as(words) is Consent.DECLINE or is_bare_no(words):
@@ -102,7 +103,7 @@ class ConsentRecords:
         slug = str(arguments.get("slug", ""))
         return act if self.belongings.holds(run, slug) else None
 
-    def declined(self, unit: RunUnit, run: Run, act: Act) -> Refusal | None:
+    def declined(self, unit: "Unit", run: Run, act: Act) -> Refusal | None:
         """The answer to a call that the user has said no to, and that nobody is to be asked about."""
         words = self._words(unit, run)
         said_no = reads_as(words or "") is Consent.DECLINE or (
@@ -110,7 +111,7 @@ class ConsentRecords:
         )
         return self._refusal(run, act, DECLINED, words) if said_no else None
 
-    def refuses(self, unit: RunUnit, run: Run, act: Act, call: Call) -> Refusal | None:
+    def refuses(self, unit: "Unit", run: Run, act: Act, call: Call) -> Refusal | None:
         """None where the user agreed, which is used up with it; else an offer is open. The run is held.
 
         To ask again for the same call gives the same answer.
@@ -128,10 +129,10 @@ class ConsentRecords:
         self.offers.ask(unit, run, act, origin=CALL, call_key=call.key, call_id=call.call_id)
         return self._refusal(run, act, NEEDED, words)
 
-    def _words(self, unit: RunUnit, run: Run) -> str | None:
+    def _words(self, unit: "Unit", run: Run) -> str | None:
         return own_words(run, require_session(unit, run.session_id))
 
-    def _use(self, unit: RunUnit, run: Run, act: Act, call: Call, words: str | None) -> bool:
+    def _use(self, unit: "Unit", run: Run, act: Act, call: Call, words: str | None) -> bool:
         """Whether there is consent to an act. A message gives it for its run, an offer for one call."""
         accepted = [offer for offer in self.offers.accepted(unit, run, act) if is_for(offer, run)]
         free = next((offer for offer in accepted if is_unused(unit, offer, call.key)), None)
@@ -145,13 +146,13 @@ class ConsentRecords:
         self.offers.note(unit, run, act)
         return True
 
-    def _is_wanted(self, unit: RunUnit, run: Run, act: Act, words: str | None) -> bool:
+    def _is_wanted(self, unit: "Unit", run: Run, act: Act, words: str | None) -> bool:
         """Whether the message asks for it by itself. A mere yes may go to what another was asked."""
         if words is None or not act.is_asked_for(words):
             return False
         return reads_as(words) is not Consent.ACCEPT or not self.offers.asks_others(unit, run)
 
-    def _take_back(self, unit: RunUnit, run: Run) -> None:
+    def _take_back(self, unit: "Unit", run: Run) -> None:
         """What was accepted before and not used yet does not count any more, whatever it was."""
         for offer in self.offers.accepted(unit, run):
             if is_unused(unit, offer):

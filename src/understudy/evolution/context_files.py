@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from understudy.agents.keeping import (
     WRITE_FILE,
@@ -22,15 +22,16 @@ from understudy.core.errors import Conflict, DamagedRecord, Rejected, Unavailabl
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
-from understudy.evolution.proposals import Proposal, ProposalUnit
+from understudy.evolution.proposals import Proposal
 from understudy.evolution.proposing import Wish, draft_of, propose, supersede
 from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul_start import soul_at_start
-from understudy.runs.ports import RunUnit
-from understudy.sessions.ports import Units
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.tools.base import ToolContext, ToolError
 from understudy.tools.context_files import Change
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # How often a change is made anew because somebody else was faster.
 TRIES: Final = 4
@@ -40,15 +41,11 @@ FROZEN: Final = "it is frozen"
 NOBODY: Final = "it is not known which agent and which user this run works for"
 
 
-class FilesUnit(RunUnit, ProposalUnit, Protocol):
-    """One transaction over runs, agents, their files and proposals."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
     """A file that a run is at, with the agent as it is now."""
 
-    unit: FilesUnit
+    unit: "Unit"
     agent: Agent
     name: str
     context: ToolContext
@@ -87,7 +84,7 @@ _Make: TypeAlias = Callable[[str | None], str]
 class AgentContextFiles:
     """Keeps the files of agents and of their users in the database, and nowhere else."""
 
-    units: Units[FilesUnit]
+    units: "Units"
     clock: Clock
     checks: FileChecks = field(default_factory=FileChecks)
     # The calls of one reply run side by side; each is to see what the others did.
@@ -232,7 +229,7 @@ def _way(task: _Task) -> _Way:
     return SHARED.get(task.name, AgentContextFiles.locked)
 
 
-def _task(unit: FilesUnit, name: str, context: ToolContext) -> _Task:
+def _task(unit: "Unit", name: str, context: ToolContext) -> _Task:
     """Whose files they are; where that is not known, nobody's."""
     try:
         agent = unit.agents.get(context.agent_id)

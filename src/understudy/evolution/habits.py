@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.evolution.sequences import Repeated, RunTools, repeated
-from understudy.evolution.suggestions import SuggestionStore
+
+if TYPE_CHECKING:
+    from understudy.storage.suggestions import SuggestionStore
 
 # So many runs of an agent tell what it is used to do.
 PER_AGENT: Final = 50
@@ -23,14 +25,14 @@ class Habits:
     _tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _found: dict[str, tuple[RunIds, tuple[Repeated, ...]]] = field(default_factory=dict)
 
-    def look(self, store: SuggestionStore, *, since_ms: int) -> tuple[Repeated, ...]:
+    def look(self, store: "SuggestionStore", *, since_ms: int) -> tuple[Repeated, ...]:
         """The steps that runs of an agent share since then, of all agents."""
         recent = store.tool_runs(since_ms=since_ms, per_agent=PER_AGENT)
         self._read(store, recent)
         self._found = {agent_id: self._of(agent_id, runs) for agent_id, runs in recent.items()}
         return tuple(each for _, found in self._found.values() for each in found)
 
-    def _read(self, store: SuggestionStore, recent: Mapping[str, RunIds]) -> None:
+    def _read(self, store: "SuggestionStore", recent: Mapping[str, RunIds]) -> None:
         run_ids = [run_id for runs in recent.values() for run_id in runs]
         unknown = islice((run_id for run_id in run_ids if run_id not in self._tools), MOST_READ)
         known = {**self._tools, **store.tools_of(tuple(unknown))}

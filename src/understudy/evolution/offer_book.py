@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.clock import Clock
 from understudy.core.page import PageRequest
@@ -21,8 +21,10 @@ from understudy.runs.offers import (
     note_wish,
     settle_offer,
 )
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request, RequestKind, RequestState
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 CALL: Final = "call"
 MESSAGE: Final = "message"
@@ -44,22 +46,22 @@ class Offers:
 
     clock: Clock
 
-    def open(self, unit: RunUnit, run: Run) -> None:
+    def open(self, unit: "Unit", run: Run) -> None:
         """The reply of this run offers to keep what was done as a skill."""
         self.ask(unit, run, THIS_WORK, origin=POSTSCRIPT, call_key=f"{run.run_id}:postscript")
 
-    def was_declined(self, unit: RunUnit, run: Run) -> bool:
+    def was_declined(self, unit: "Unit", run: Run) -> bool:
         """Whether a skill is the last thing that this user said no to in this session."""
         return self.has_declined(unit, run, THIS_WORK)
 
-    def has_declined(self, unit: RunUnit, run: Run, act: Act) -> bool:
+    def has_declined(self, unit: "Unit", run: Run, act: Act) -> bool:
         """The same of anything; who has agreed to it since has changed their mind."""
         answered = self._of(unit, run, {RequestState.ALLOWED, RequestState.DENIED})
         last = next((offer for offer in answered if is_about(offer, act)), None)
         return last is not None and last.state is RequestState.DENIED
 
     def ask(
-        self, unit: RunUnit, run: Run, act: Act, *, origin: str, call_key: str, call_id: str = ""
+        self, unit: "Unit", run: Run, act: Act, *, origin: str, call_key: str, call_id: str = ""
     ) -> None:
         """Have an offer of this open; one that does not fit gives way to it. The run is held."""
         hold_offers(unit, run.session_id)
@@ -74,13 +76,13 @@ class Offers:
         offer = new_offer(run, call_key=f"{call_key}:offer", body=body, at_ms=now)
         make_offer(unit, run, offer)
 
-    def open_one(self, unit: RunUnit, run: Run) -> Request | None:
+    def open_one(self, unit: "Unit", run: Run) -> Request | None:
         """What this user can answer now; the session is held."""
         now = self.clock.now_ms()
         pending = self._of(unit, run, {RequestState.PENDING})
         return next((offer for offer in pending if is_open(offer, now)), None)
 
-    def asks_others(self, unit: RunUnit, run: Run) -> bool:
+    def asks_others(self, unit: "Unit", run: Run) -> bool:
         """Whether somebody else in this session has an offer to answer."""
         now = self.clock.now_ms()
         pending = unit.requests.page(
@@ -88,12 +90,12 @@ class Offers:
         )
         return any(is_open(offer, now) and offer.user_id != run.user_id for offer in pending.items)
 
-    def accepted(self, unit: RunUnit, run: Run, act: Act | None = None) -> tuple[Request, ...]:
+    def accepted(self, unit: "Unit", run: Run, act: Act | None = None) -> tuple[Request, ...]:
         """What this user agreed to that covers an act, or anything at all, newest first."""
         allowed = self._of(unit, run, {RequestState.ALLOWED})
         return tuple(offer for offer in allowed if act is None or is_about(offer, act))
 
-    def note(self, unit: RunUnit, run: Run, act: Act) -> None:
+    def note(self, unit: "Unit", run: Run, act: Act) -> None:
         """Keep that the message of this run asked for it by itself; once for all its calls."""
         offer = new_offer(
             run,
@@ -103,7 +105,7 @@ class Offers:
         )
         note_wish(unit, run, offer, told={"behavior": "allow", **said_in(run)})
 
-    def answer(self, unit: RunUnit, run: Run, offer: Request, state: RequestState) -> None:
+    def answer(self, unit: "Unit", run: Run, offer: Request, state: RequestState) -> None:
         """The message that this run begins with accepts or declines an open offer."""
         behavior = "allow" if state is RequestState.ALLOWED else "deny"
         settle_offer(
@@ -116,7 +118,7 @@ class Offers:
             at_ms=self.clock.now_ms(),
         )
 
-    def _close(self, unit: RunUnit, run: Run, offer: Request, now: int) -> None:
+    def _close(self, unit: "Unit", run: Run, offer: Request, now: int) -> None:
         if is_over(offer, now):
             let_lapse(unit, run, offer.request_id, at_ms=now)
             return
@@ -125,7 +127,7 @@ class Offers:
             unit, run, offer, RequestState.CANCELLED, told=told, actor=run.user_id, at_ms=now
         )
 
-    def _of(self, unit: RunUnit, run: Run, states: Collection[RequestState]) -> tuple[Request, ...]:
+    def _of(self, unit: "Unit", run: Run, states: Collection[RequestState]) -> tuple[Request, ...]:
         return unit.requests.offers_to(run.session_id, run.user_id, states=states, limit=LOOKED_AT)
 
 

@@ -1,19 +1,21 @@
 """What evolving needs from outside."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class OfferBook(Protocol):
     """Somebody who keeps what was offered to a user, and what came of it."""
 
-    def open(self, unit: RunUnit, run: Run) -> None:
+    def open(self, unit: "Unit", run: Run) -> None:
         """The reply of this run offers to keep what was done as a skill; in the same transaction."""
         ...
 
-    def was_declined(self, unit: RunUnit, run: Run) -> bool:
+    def was_declined(self, unit: "Unit", run: Run) -> bool:
         """Whether this user has said no in this session."""
         ...
 
@@ -21,10 +23,10 @@ class OfferBook(Protocol):
 class NoOffers:
     """Keeps nothing: the words below a reply are all there is."""
 
-    def open(self, unit: RunUnit, run: Run) -> None:
+    def open(self, unit: "Unit", run: Run) -> None:
         """Nothing to keep."""
 
-    def was_declined(self, unit: RunUnit, run: Run) -> bool:
+    def was_declined(self, unit: "Unit", run: Run) -> bool:
         """Nobody was ever asked."""
         return False
 

@@ -1,6 +1,7 @@
 """Use cases of proposals: looking at what agents want to change, and deciding on it."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.agents.keeping import NewVersion, keep_version, number_of
 from understudy.agents.owning import require_owned
@@ -9,16 +10,12 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.evolution.proposals import (
-    PROPOSAL,
-    Proposal,
-    ProposalState,
-    ProposalUnit,
-    require_proposal,
-)
+from understudy.evolution.proposals import PROPOSAL, Proposal, ProposalState, require_proposal
 from understudy.evolution.proposing import supersede
 from understudy.evolution.text_diff import text_diff
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 MAX_REASON_CHARS = 1000
 
@@ -37,7 +34,7 @@ class ShownProposal:
 class ProposalService:
     """Lists proposals, shows them, and decides on them in the name of a person."""
 
-    units: Units[ProposalUnit]
+    units: "Units"
     clock: Clock
 
     def page(
@@ -119,9 +116,7 @@ class ProposalService:
             decided_at_ms=self.clock.now_ms(),
         )
 
-    def _keep(
-        self, unit: ProposalUnit, principal: Principal, decided: Proposal, action: str
-    ) -> None:
+    def _keep(self, unit: "Unit", principal: Principal, decided: Proposal, action: str) -> None:
         if not unit.proposals.decide(decided):
             raise Conflict(
                 "proposal_state_conflict",
@@ -139,7 +134,7 @@ class ProposalService:
         )
 
 
-def _version(unit: ProposalUnit, proposal: Proposal) -> int:
+def _version(unit: "Unit", proposal: Proposal) -> int:
     """The version of the file now; 0 where there is none."""
     return number_of(unit.agents.file(proposal.agent_id, proposal.name))
 

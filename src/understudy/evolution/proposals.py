@@ -1,14 +1,14 @@
 """A change to a context file that waits until somebody has decided on it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from understudy.agents.ports import AgentUnit
 from understudy.core.errors import NotFound
 from understudy.core.machine import Machine
-from understudy.core.page import Page, PageRequest
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # So many may wait for one file of an agent at a time.
 MAX_WAITING: Final = 50
@@ -61,36 +61,7 @@ class Proposal:
     file_version: int | None = None
 
 
-class ProposalStore(Protocol):
-    """Proposals of all agents."""
-
-    def get(self, proposal_id: str) -> Proposal | None: ...
-
-    def add(self, proposal: Proposal) -> None: ...
-
-    def decide(self, proposal: Proposal) -> bool:
-        """Keep what was decided of one that waits; False when it waits no longer."""
-        ...
-
-    def waiting(self, agent_id: str, name: str) -> Sequence[Proposal]:
-        """Those that wait for a file of an agent, oldest first."""
-        ...
-
-    def page(
-        self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
-    ) -> Page[Proposal]:
-        """Those of an agent, newest first."""
-        ...
-
-
-class ProposalUnit(AgentUnit, Protocol):
-    """One transaction over agents, their files and what is proposed for these."""
-
-    @property
-    def proposals(self) -> ProposalStore: ...
-
-
-def require_proposal(unit: ProposalUnit, agent_id: str, proposal_id: str) -> Proposal:
+def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> Proposal:
     """A proposal for this agent, or `NotFound`."""
     proposal = unit.proposals.get(proposal_id)
     if proposal is None or proposal.agent_id != agent_id:

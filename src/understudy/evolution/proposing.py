@@ -1,19 +1,17 @@
 """Making a proposal of what a run would have written, and finding it again."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
-from understudy.evolution.proposals import (
-    MAX_WAITING,
-    PROPOSAL,
-    Proposal,
-    ProposalState,
-    ProposalUnit,
-)
+from understudy.evolution.proposals import MAX_WAITING, PROPOSAL, Proposal, ProposalState
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +38,13 @@ class Wish:
         return proposal.run_id == self.run_id or proposal.base_version != self.base_version
 
 
-def draft_of(unit: ProposalUnit, agent_id: str, name: str, run_id: str) -> Proposal | None:
+def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> Proposal | None:
     """What a run has proposed for a file and nobody has decided: it goes on from there."""
     own = [each for each in unit.proposals.waiting(agent_id, name) if each.run_id == run_id]
     return own[-1] if own else None
 
 
-def propose(unit: ProposalUnit, clock: Clock, principal: Principal, wish: Wish) -> Proposal:
+def propose(unit: "Unit", clock: Clock, principal: Principal, wish: Wish) -> Proposal:
     """Have somebody decide; takes the place of what the same run proposed before."""
     now = clock.now_ms()
     waiting = 0
@@ -91,7 +89,7 @@ def _check_room(wish: Wish, waiting: int) -> None:
         )
 
 
-def supersede(unit: ProposalUnit, proposal: Proposal, *, at_ms: int) -> None:
+def supersede(unit: "Unit", proposal: Proposal, *, at_ms: int) -> None:
     """Take one back that another one, or a new version of the file, has overtaken."""
     PROPOSAL.check(proposal.state, ProposalState.SUPERSEDED)
     unit.proposals.decide(replace(proposal, state=ProposalState.SUPERSEDED, decided_at_ms=at_ms))

@@ -1,18 +1,14 @@
 """What an agent became, and how: one entry for everything that happened on the way."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from understudy.agents.model import ContextFile
-from understudy.core.page import Page, PageRequest
-from understudy.evolution.proposals import Proposal, ProposalUnit
-from understudy.runs.ports import RunUnit
+from understudy.evolution.proposals import Proposal
 from understudy.runs.requests import Request
 from understudy.sessions.journal import JournalEvent
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.ports import SkillUnit
 
 
 class EntryKind(StrEnum):
@@ -79,24 +75,3 @@ class SkillMade:
 
 
 Entry: TypeAlias = SoulWritten | SoulProposed | Nudged | OfferMade | SkillMade
-
-
-class EvolutionStore(Protocol):
-    """Where to find what happened to an agent."""
-
-    def page(
-        self, agent_id: str, request: PageRequest, *, kinds: Collection[EntryKind]
-    ) -> Page[Place]:
-        """Entries of these kinds, newest first."""
-        ...
-
-    def event(self, sequence: int) -> JournalEvent | None:
-        """One event of the journal."""
-        ...
-
-
-class EvolutionUnit(SkillUnit, RunUnit, ProposalUnit, Protocol):
-    """One transaction over everything that an entry may tell of."""
-
-    @property
-    def evolution(self) -> EvolutionStore: ...

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from understudy.agents.model import SOUL
-from understudy.agents.ports import require_agent
+from understudy.agents.model import SOUL, require_agent
 from understudy.core.errors import DamagedRecord
 from understudy.core.line_diff import Effort
 from understudy.core.page import Page, PageRequest
@@ -13,7 +12,6 @@ from understudy.core.principal import Principal, Role
 from understudy.evolution.record import (
     Entry,
     EntryKind,
-    EvolutionUnit,
     Nudged,
     OfferMade,
     Place,
@@ -22,8 +20,10 @@ from understudy.evolution.record import (
     SoulWritten,
 )
 from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
-from understudy.sessions.ports import Units
 from understudy.skills.authority import knows
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # What waits for an admin's decision, only admins see.
 NEEDED: Final[Mapping[EntryKind, Role]] = {EntryKind.PROPOSAL: Role.ADMIN}
@@ -33,7 +33,7 @@ NEEDED: Final[Mapping[EntryKind, Role]] = {EntryKind.PROPOSAL: Role.ADMIN}
 class EvolutionRecord:
     """What happened to agents."""
 
-    units: Units[EvolutionUnit]
+    units: "Units"
 
     def page(
         self,
@@ -61,9 +61,7 @@ class EvolutionRecord:
 _MakeEntry = Callable[[Effort], Entry]
 
 
-def _entry_at(
-    unit: EvolutionUnit, principal: Principal, agent_id: str, place: Place
-) -> _MakeEntry | None:
+def _entry_at(unit: "Unit", principal: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
     """What lies at a place; None where it cannot be read, or this reader may not know of it."""
     try:
         return _READ[place.kind](unit, principal, agent_id, place)
@@ -71,7 +69,7 @@ def _entry_at(
         return None
 
 
-def _soul(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
+def _soul(unit: "Unit", _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
     file = unit.agents.file(agent_id, SOUL, version=place.number)
     if file is None:
         return None
@@ -81,7 +79,7 @@ def _soul(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _Ma
     )
 
 
-def _proposal(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
+def _proposal(unit: "Unit", _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
     proposal = unit.proposals.get(place.id)
     if proposal is None:
         return None
@@ -91,23 +89,23 @@ def _proposal(unit: EvolutionUnit, _: Principal, agent_id: str, place: Place) ->
     )
 
 
-def _text(unit: EvolutionUnit, agent_id: str, version: int) -> str | None:
+def _text(unit: "Unit", agent_id: str, version: int) -> str | None:
     """What SOUL.md said in a version; None where there is none."""
     file = unit.agents.file(agent_id, SOUL, version=version) if version > 0 else None
     return None if file is None else file.content
 
 
-def _nudge(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _MakeEntry | None:
+def _nudge(unit: "Unit", _: Principal, __: str, place: Place) -> _MakeEntry | None:
     event = unit.evolution.event(place.number)
     return None if event is None else lambda _: Nudged(event=event)
 
 
-def _offer(unit: EvolutionUnit, _: Principal, __: str, place: Place) -> _MakeEntry | None:
+def _offer(unit: "Unit", _: Principal, __: str, place: Place) -> _MakeEntry | None:
     offer = unit.requests.get(place.id)
     return None if offer is None else lambda _: OfferMade(offer=offer)
 
 
-def _skill(unit: EvolutionUnit, principal: Principal, _: str, place: Place) -> _MakeEntry | None:
+def _skill(unit: "Unit", principal: Principal, _: str, place: Place) -> _MakeEntry | None:
     skill = unit.skills.get(place.id)
     version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
     if skill is None or version is None or not knows(unit, skill, principal):
@@ -116,7 +114,7 @@ def _skill(unit: EvolutionUnit, principal: Principal, _: str, place: Place) -> _
     return lambda _: SkillMade(skill=skill, version=version, is_new=before is None)
 
 
-_Read = Callable[[EvolutionUnit, Principal, str, Place], _MakeEntry | None]
+_Read = Callable[["Unit", Principal, str, Place], _MakeEntry | None]
 _READ: Final[Mapping[EntryKind, _Read]] = {
     EntryKind.SOUL_VERSION: _soul,
     EntryKind.PROPOSAL: _proposal,

@@ -1,12 +1,15 @@
 """What SOUL.md was when the work at hand began: what a run changes of it is measured by that."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from understudy.agents.model import SOUL, ContextFile
 from understudy.evolution.run_settings import settings_in
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 def soul_version_in(files: Sequence[ContextFile]) -> int:
@@ -15,7 +18,7 @@ def soul_version_in(files: Sequence[ContextFile]) -> int:
     return next((file.version for file in shared), 0)
 
 
-def soul_at_start(unit: RunUnit, run_id: str) -> str | None:
+def soul_at_start(unit: "Unit", run_id: str) -> str | None:
     """Its text when a run began, or the run of the same agent that it works for; None without one.
 
     Otherwise a run could have its sidechains do what it may not do itself.
@@ -29,7 +32,7 @@ def soul_at_start(unit: RunUnit, run_id: str) -> str | None:
     return None if file is None else file.content
 
 
-def _lineage(unit: RunUnit, run_id: str) -> Iterator[Run]:
+def _lineage(unit: "Unit", run_id: str) -> Iterator[Run]:
     """A run and those that it works for, as long as they are at work; from the inside out."""
     run = unit.runs.get(run_id)
     while run is not None and run.status not in TERMINAL:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -14,7 +14,7 @@ from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.core.principal import DAEMON
 from understudy.evolution.habits import Habits
 from understudy.evolution.resting import COOLDOWN_MS, Resting
-from understudy.evolution.suggestions import Made, Suggestion, SuggestionUnit
+from understudy.evolution.suggestions import Made, Suggestion
 from understudy.evolution.usage_rules import (
     RULES,
     WINDOW_MS,
@@ -33,12 +33,13 @@ from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import Candidate, CapturePath, EvidenceRef, Kind, Origin, Source
 from understudy.learnings.proposing import propose
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.sessions.ports import Units
 from understudy.skills.authority import is_live
 from understudy.skills.model import Skill
 from understudy.skills.usage import Usage
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -59,7 +60,7 @@ TOPIC: Final = "suggestions"
 class Suggester:
     """Makes candidates of what the rules find; it never changes a skill or an agent."""
 
-    units: Units[SuggestionUnit]
+    units: "Units"
     clock: Clock
     # Held by one daemon at a time; tells whether it is held here.
     if_free: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=True)
@@ -71,10 +72,10 @@ class Suggester:
     wake: Callable[[], None] = lambda: None
     habits: Habits = field(default_factory=Habits)
 
-    def ended(self, unit: RunUnit, _: Run) -> None:
+    def ended(self, unit: "Unit", _: Run) -> None:
         """Have somebody look, once this unit has ended a run."""
         # Whoever ends a run has all stores of the daemon.
-        cast("SuggestionUnit", unit).afterwards(self.wake)
+        unit.afterwards(self.wake)
 
     def look(self) -> int:
         """Go through the last week, unless somebody does or just did; how many candidates it made."""
@@ -101,7 +102,7 @@ class Suggester:
             unit.suggestions.forget(before_ms=now - KEPT_MS - 2 * COOLDOWN_MS)
         return True
 
-    def _chosen(self, unit: SuggestionUnit) -> tuple[Suggestion, ...]:
+    def _chosen(self, unit: "Unit") -> tuple[Suggestion, ...]:
         """What is to be suggested, as far as there is room for more."""
         states = unit.suggestions.states()
         room = min(MOST_AT_ONCE, MOST_OPEN - sum(each.is_open for each in states))
@@ -111,7 +112,7 @@ class Suggester:
         wanted = (each for each in self._found(unit, resting) if self._is_new(unit, each))
         return tuple(islice(wanted, room))
 
-    def _found(self, unit: SuggestionUnit, resting: Resting) -> Iterator[Suggestion]:
+    def _found(self, unit: "Unit", resting: Resting) -> Iterator[Suggestion]:
         """What the rules find and nobody has to do with yet: of each rule in turn the strongest."""
         since = self.clock.now_ms() - WINDOW_MS
         usages = unit.skill_uses.usage_since(since)
@@ -121,7 +122,7 @@ class Suggester:
 
     def _by_figures(
         self,
-        unit: SuggestionUnit,
+        unit: "Unit",
         rule: UsageRule,
         usages: Sequence[Usage],
         resting: Resting,
@@ -138,14 +139,12 @@ class Suggester:
                 )
                 yield replace(found, run_ids=run_ids)
 
-    def _by_habit(
-        self, unit: SuggestionUnit, resting: Resting, since_ms: int
-    ) -> Iterator[Suggestion]:
+    def _by_habit(self, unit: "Unit", resting: Resting, since_ms: int) -> Iterator[Suggestion]:
         habits = self.habits.look(unit.suggestions, since_ms=since_ms)
         found = (suggested_for(steps) for steps in by_strength(habits))
         return (each for each in found if not resting.has(each.rule, each.subject))
 
-    def _skill(self, unit: SuggestionUnit, ref: str) -> Skill | None:
+    def _skill(self, unit: "Unit", ref: str) -> Skill | None:
         """The skill of some figures, if agents can be told of it."""
         try:
             skill = unit.skills.get(ref) or self.local_skill(ref)
@@ -153,7 +152,7 @@ class Suggester:
             return None
         return skill if skill is not None and is_live(skill) and skill.enabled else None
 
-    def _is_new(self, unit: SuggestionUnit, found: Suggestion) -> bool:
+    def _is_new(self, unit: "Unit", found: Suggestion) -> bool:
         try:
             return self._candidate(unit, found) is not None
         except UnderstudyError as problem:
@@ -175,7 +174,7 @@ class Suggester:
             log.warning("suggestions.not_made", rule=found.rule, reason=problem.code)
             return False
 
-    def _candidate(self, unit: SuggestionUnit, found: Suggestion) -> Candidate | None:
+    def _candidate(self, unit: "Unit", found: Suggestion) -> Candidate | None:
         """The candidate for it; None where it is known, or was declined for the same reasons."""
         now = self.clock.now_ms()
         digest = _digest(found)

@@ -1,6 +1,7 @@
 """Use cases of candidates: propose, look, publish, reject."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
@@ -14,20 +15,21 @@ from understudy.learnings.known import declined
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import Candidate, Origin
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.proposing import propose
 from understudy.learnings.publishing import Published, publish
 from understudy.learnings.rejecting import reject
 from understudy.learnings.taint import may_repeat_others
 from understudy.learnings.wanted import Wanted
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateService:
     """Everything a person does with candidates, each in one transaction."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     listeners: Listeners = NO_LISTENERS
     guard: Guard = NO_LITERALS
@@ -107,7 +109,7 @@ class CandidateService:
             self.guard.check_stored(self.get(candidate_id))
 
 
-def _judged_by_its_past(unit: LearningUnit, candidate: Candidate) -> Candidate:
+def _judged_by_its_past(unit: "Unit", candidate: Candidate) -> Candidate:
     """The candidate with what is known of the runs it names, and of earlier ones that said the same."""
     refs = candidate.evidence_refs
     named = dict.fromkeys((candidate.source.run_id, *(ref.run_id for ref in refs)))

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import structlog
 
 from understudy.core.clock import Clock
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.capturing import Capturing
-from understudy.learnings.ports import Job, JobQueue, LearningUnit
+from understudy.learnings.model import Job
 from understudy.learnings.queue_worker import code_of
 from understudy.learnings.receipts import TOPIC
 from understudy.memory.retention import PENDING_KEPT_MS
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.job_queue import JobQueue
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -33,21 +36,21 @@ REPLAYED_AT_ONCE: Final = 100_000
 class CaptureDuty:
     """Learns from runs; one that fails is tried again for about a day."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     capturing: Capturing
-    settings: Callable[[LearningUnit], CaptureSettings]
+    settings: Callable[["Unit"], CaptureSettings]
 
     name: ClassVar[str] = "capture"
     id_name: ClassVar[str] = "run_id"
     topic: ClassVar[str] = TOPIC
     waits_ms: ClassVar[Sequence[int]] = WAITS_MS
 
-    def queue(self, unit: LearningUnit) -> JobQueue:
+    def queue(self, unit: "Unit") -> "JobQueue":
         """The runs that wait."""
         return unit.capture_queue
 
-    def is_on(self, unit: LearningUnit) -> bool:
+    def is_on(self, unit: "Unit") -> bool:
         """Whether runs are learned from; while they are not, they wait."""
         return self.settings(unit).semantic_candidates.enabled
 
@@ -66,7 +69,7 @@ class CaptureDuty:
         """Learn from one run."""
         await self.capturing.capture(job)
 
-    def is_hopeless(self, unit: LearningUnit, job: Job, problem: Exception) -> bool:
+    def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
         """Whether the run is gone, too old, or beyond what the model can do."""
         pointer = unit.run_memory_index.get(job.job_id)
         tried = job.attempts + 1
@@ -77,7 +80,7 @@ class CaptureDuty:
         waited_ms = self.clock.now_ms() - pointer.recorded_at_ms
         return tried >= LEAST_ATTEMPTS and waited_ms > PENDING_KEPT_MS
 
-    def give_up(self, unit: LearningUnit, job: Job, problem: Exception) -> None:
+    def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
         """Settle a run as it is, with nothing learned from it."""
         log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
         self.capturing.give_up(unit, job)

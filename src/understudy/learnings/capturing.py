@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -15,8 +15,7 @@ from understudy.learnings.extraction import Extractor, Material
 from understudy.learnings.known import declined, evidence_digest, is_known
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.making import NewCandidate, make_candidate
-from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin, Source
-from understudy.learnings.ports import Job, LearningUnit
+from understudy.learnings.model import CapturePath, EvidenceRef, Job, Kind, Origin, Source
 from understudy.learnings.proposals import Proposal
 from understudy.learnings.proposing import propose
 from understudy.learnings.quoting import own_words
@@ -29,7 +28,9 @@ from understudy.memory.settling import settle
 from understudy.runs.model import Run, RunStatus
 from understudy.runs.patience import patiently
 from understudy.sessions.learning_scopes import session_scope
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -82,10 +83,10 @@ class Lesson:
 class Capturing:
     """Works off claims on runs; no transaction is open while a model thinks."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     extractor: Extractor
-    settings: Callable[[LearningUnit], CaptureSettings]
+    settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
 
     async def capture(self, job: Job) -> None:
@@ -101,7 +102,7 @@ class Capturing:
             found = await while_held(work, lambda: self._extend(job))
         await patiently(self._settle, job, lesson, found)
 
-    def give_up(self, unit: LearningUnit, job: Job) -> None:
+    def give_up(self, unit: "Unit", job: Job) -> None:
         """Settle a run as it is, with nothing learned from it."""
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
@@ -141,7 +142,7 @@ class Capturing:
                 has_heard_untrusted=has_heard_untrusted(unit, run),
             )
 
-    def _record(self, unit: LearningUnit, run: Run) -> RunMemoryRecord | None:
+    def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
         """The record of a run, if it may still be read and is its own."""
         record = unit.run_memories.get(run.run_id)
         if record is None or doubt(record, session_id=run.session_id) is not None:
@@ -161,7 +162,7 @@ class Capturing:
                 unit.capture_queue.done(job)
 
     def _keep(
-        self, unit: LearningUnit, job: Job, lesson: Lesson | None, found: tuple[Proposal, ...]
+        self, unit: "Unit", job: Job, lesson: Lesson | None, found: tuple[Proposal, ...]
     ) -> None:
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
@@ -170,7 +171,7 @@ class Capturing:
             log.info("capture.done", run_id=job.job_id, found=len(found), proposed=kept)
         unit.capture_queue.done(job)
 
-    def _propose(self, unit: LearningUnit, lesson: Lesson, proposal: Proposal) -> bool:
+    def _propose(self, unit: "Unit", lesson: Lesson, proposal: Proposal) -> bool:
         now, (kind, key) = self.clock.now_ms(), proposal.key
         scope = session_scope(lesson.run.session_id)
         if is_known(unit, scope, kind, key, now_ms=now):

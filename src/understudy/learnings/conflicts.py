@@ -1,12 +1,14 @@
 """What else is known of the same subject, and says otherwise."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from understudy.learnings.model import SEMANTIC_KINDS, Kind, Learning
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.visibility import prompt_visible
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 MAX_CONTRADICTIONS: Final = 10
 # How many records about one subject are looked at, and how many sessions that share a scope.
@@ -36,7 +38,7 @@ def has_subject(said: Statement) -> bool:
 
 
 def conflict_with(
-    unit: LearningUnit, said: Statement, *, now_ms: int, supersedes: str | None = None
+    unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> Learning | None:
     """A learning of the same scope and kind that says something else of the same subject."""
     found = _others(unit, said, (said.scope,), now_ms=now_ms, supersedes=supersedes)
@@ -44,7 +46,7 @@ def conflict_with(
 
 
 def contradictions(
-    unit: LearningUnit, said: Statement, *, now_ms: int, supersedes: str | None = None
+    unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> tuple[Learning, ...]:
     """The same in other scopes that some session sees together with this one, newest first."""
     # Who sees what takes a while to find out, and is asked for only when it matters.
@@ -55,7 +57,7 @@ def contradictions(
     return tuple(it for it in found if it.scope != said.scope)[:MAX_CONTRADICTIONS]
 
 
-def duplicate_of(unit: LearningUnit, said: Statement, *, now_ms: int) -> Learning | None:
+def duplicate_of(unit: "Unit", said: Statement, *, now_ms: int) -> Learning | None:
     """A learning that may be told to models and says the same in the same scope."""
     same = unit.learnings.with_key(said.scope, said.kind, said.semantic_key)
     found = prompt_visible(unit.learnings, same, now_ms=now_ms)
@@ -63,7 +65,7 @@ def duplicate_of(unit: LearningUnit, said: Statement, *, now_ms: int) -> Learnin
 
 
 def _others(
-    unit: LearningUnit,
+    unit: "Unit",
     said: Statement,
     scopes: Iterable[LearningScope] | None,
     *,
@@ -85,24 +87,22 @@ def _others(
     return prompt_visible(unit.learnings, different, now_ms=now_ms)
 
 
-def _of_session(unit: LearningUnit, session_id: str) -> frozenset[LearningScope]:
+def _of_session(unit: "Unit", session_id: str) -> frozenset[LearningScope]:
     return scopes_of(unit, (session_id,))
 
 
-def _of_project(unit: LearningUnit, project_id: str) -> frozenset[LearningScope]:
+def _of_project(unit: "Unit", project_id: str) -> frozenset[LearningScope]:
     project = unit.projects.get(project_id)
     members = project.members if project else ()
     return scopes_of(unit, [it.session_id for it in members if it.session_id][:MAX_SESSIONS])
 
 
-def _of_persona(unit: LearningUnit, persona_id: str) -> frozenset[LearningScope]:
+def _of_persona(unit: "Unit", persona_id: str) -> frozenset[LearningScope]:
     return scopes_of(unit, unit.sessions.ids_of_persona(persona_id, limit=MAX_SESSIONS))
 
 
 # Which scopes are seen together with one, by its kind; None is all of them.
-_RELATED: Final[
-    Mapping[ScopeKind, Callable[[LearningUnit, str], frozenset[LearningScope] | None]]
-] = {
+_RELATED: Final[Mapping[ScopeKind, Callable[["Unit", str], frozenset[LearningScope] | None]]] = {
     ScopeKind.SESSION: _of_session,
     ScopeKind.PERSONA: _of_persona,
     ScopeKind.PROJECT: _of_project,

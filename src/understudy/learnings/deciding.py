@@ -1,7 +1,7 @@
 """Who decides about a candidate, and what is written down of it."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.principal import DAEMON, Principal
@@ -13,8 +13,10 @@ from understudy.learnings.model import (
     PolicyDecision,
     Verification,
 )
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.refusals import no_candidate
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # What a learning names as its actor; which person it was, the candidate and the audit say.
 OPERATOR: Final = "operator"
@@ -50,7 +52,7 @@ def by_policy(
     )
 
 
-def require_candidate(unit: LearningUnit, candidate_id: str, *, lock: bool = False) -> Candidate:
+def require_candidate(unit: "Unit", candidate_id: str, *, lock: bool = False) -> Candidate:
     """The candidate, or `NotFound`."""
     candidate = unit.candidates.get(candidate_id, lock=lock)
     if candidate is None:
@@ -59,7 +61,7 @@ def require_candidate(unit: LearningUnit, candidate_id: str, *, lock: bool = Fal
 
 
 def decide(
-    unit: LearningUnit,
+    unit: "Unit",
     candidate: Candidate,
     state: CandidateState,
     *,

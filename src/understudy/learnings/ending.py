@@ -1,7 +1,7 @@
 """Taking a learning out of force: revoked, or superseded by another."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.principal import Principal
@@ -9,8 +9,10 @@ from understudy.learnings.events import Told, What, of_learning
 from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Learning, LearningStatus
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.refusals import no_learning
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # What the audit calls it.
 ACTIONS: Final = {
@@ -19,7 +21,7 @@ ACTIONS: Final = {
 }
 
 
-def require_learning(unit: LearningUnit, learning_id: str, *, lock: bool = False) -> Learning:
+def require_learning(unit: "Unit", learning_id: str, *, lock: bool = False) -> Learning:
     """The learning, or `NotFound`."""
     learning = unit.learnings.get(learning_id, lock=lock)
     if learning is None:
@@ -31,7 +33,7 @@ def require_learning(unit: LearningUnit, learning_id: str, *, lock: bool = False
 class Ending:
     """Ends learnings whose rows one unit holds, for one person or for the daemon."""
 
-    unit: LearningUnit
+    unit: "Unit"
     by: Principal
     now_ms: int
     listeners: Listeners

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.model import Candidate, Learning
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
-from understudy.sessions.ports import SessionUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class What(StrEnum):
@@ -52,7 +55,7 @@ def of_learning(what: What, learning: Learning) -> Told:
     return _told(learning.scope, learning.source.session_id, data)
 
 
-def tell(unit: SessionUnit, told: Sequence[Told], *, at_ms: int) -> None:
+def tell(unit: "Unit", told: Sequence[Told], *, at_ms: int) -> None:
     """Write them into the journals of those of the sessions that there are.
 
     Comes last in a unit, or nearly so: who has the lock of the journal may afterwards take only
@@ -66,7 +69,7 @@ def tell(unit: SessionUnit, told: Sequence[Told], *, at_ms: int) -> None:
         unit.journal.append(session_id, events, at_ms=at_ms)
 
 
-def _hold(unit: SessionUnit, session_id: str) -> bool:
+def _hold(unit: "Unit", session_id: str) -> bool:
     try:
         return unit.sessions.get(session_id, lock=True) is not None
     except DamagedRecord:

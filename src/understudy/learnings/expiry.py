@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.deciding import by_policy
 from understudy.learnings.events import Told, tell
 from understudy.learnings.lifecycle import OPEN
-from understudy.learnings.model import EXPIRED
-from understudy.learnings.ports import Expired, LearningUnit
+from understudy.learnings.model import EXPIRED, Expired
 from understudy.learnings.rejecting import reject_quietly
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # Each batch holds up whoever else wants to write, so it is short.
 BATCH: Final = 20
@@ -23,7 +24,7 @@ MOST_AT_ONCE: Final = 1_000
 
 
 async def keep_expiring(
-    units: Units[LearningUnit], clock: Clock, *, every_s: float, pause_s: float = PAUSE_S
+    units: "Units", clock: Clock, *, every_s: float, pause_s: float = PAUSE_S
 ) -> None:
     """Look now and then, for ever, and let others in between two batches."""
     while True:
@@ -37,7 +38,7 @@ async def keep_expiring(
 
 
 def expire_in_batches(
-    units: Units[LearningUnit], clock: Clock, *, batch: int = BATCH, most: int = MOST_AT_ONCE
+    units: "Units", clock: Clock, *, batch: int = BATCH, most: int = MOST_AT_ONCE
 ) -> Iterator[int]:
     """Reject what is past its time, and tell after each batch how many that were."""
     last: Expired | None = None
@@ -57,7 +58,7 @@ def expire_in_batches(
         yield closed
 
 
-def _reject(unit: LearningUnit, found: tuple[Expired, ...], *, now_ms: int) -> int:
+def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
     told: list[Told] = []
     # In the order of their ids, as all do who hold several.
     for candidate_id in sorted(it.candidate_id for it in found):
@@ -69,7 +70,7 @@ def _reject(unit: LearningUnit, found: tuple[Expired, ...], *, now_ms: int) -> i
     return len(told)
 
 
-def _is_open(unit: LearningUnit, candidate_id: str) -> bool:
+def _is_open(unit: "Unit", candidate_id: str) -> bool:
     """Whether there is still something to decide; somebody may have while the row was waited for."""
     try:
         candidate = unit.candidates.get(candidate_id, lock=True)

@@ -1,12 +1,15 @@
 """A candidate with everything that whoever decides on it should know."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.known import taken_back
 from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.model import Candidate, Learning
-from understudy.learnings.ports import LearningUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +30,7 @@ class Item:
     revoked_before: tuple[Learning, ...] = ()
 
 
-def item_of(unit: LearningUnit, candidate: Candidate, *, now_ms: int) -> Item:
+def item_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Item:
     """What is known about a candidate now."""
     if candidate.state not in OPEN:
         return Item(candidate=candidate)

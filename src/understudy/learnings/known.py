@@ -4,12 +4,11 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.proposals import Proposal
 from understudy.learnings.sentences import carrying, plain_words, sentences
 from understudy.learnings.visibility import prompt_visible
@@ -20,6 +19,9 @@ from understudy.sessions.learning_scopes import (
     ScopeKind,
     visible_scopes,
 )
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 MOST_SENTENCES: Final = 8
 
@@ -34,9 +36,7 @@ class Declined:
     is_repeated: bool
 
 
-def is_known(
-    unit: LearningUnit, scope: LearningScope, kind: Kind, key: str, *, now_ms: int
-) -> bool:
+def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms: int) -> bool:
     """Whether this was learned for where it is said, or the daemon has proposed it already.
 
     What no prompt may tell does not keep it from being learned, unless a rule left it so.
@@ -53,7 +53,7 @@ def is_known(
 
 
 def declined(
-    unit: LearningUnit, scope: LearningScope, kind: Kind, content: str, *, digest: str | None = None
+    unit: "Unit", scope: LearningScope, kind: Kind, content: str, *, digest: str | None = None
 ) -> Declined | None:
     """What a person said of the same thing before; None when nobody was asked, or said yes.
 
@@ -75,9 +75,7 @@ def declined(
     )
 
 
-def taken_back(
-    unit: LearningUnit, scope: LearningScope, kind: Kind, key: str
-) -> tuple[Learning, ...]:
+def taken_back(unit: "Unit", scope: LearningScope, kind: Kind, key: str) -> tuple[Learning, ...]:
     """The same thing where a person revoked it, newest first."""
     found = unit.learnings.revoked_by_people(_seen_from(unit, scope), kind, key)
     return tuple(_met(found, scope))
@@ -99,7 +97,7 @@ def _keys_in(content: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key_of(it).semantic for it in (content, *said)))
 
 
-def _made_of(unit: LearningUnit, learnings: Sequence[Learning]) -> Iterator[Candidate]:
+def _made_of(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
     """The candidates that learnings were made of, as far as they can be read."""
     for learning in learnings:
         if learning.source_candidate_id is None:
@@ -117,7 +115,7 @@ def _met(learnings: Iterable[Learning], scope: LearningScope) -> Iterator[Learni
     return (it for it in learnings if it.scope == scope or it.source.run_id is not None)
 
 
-def _seen_from(unit: LearningUnit, scope: LearningScope) -> Sequence[LearningScope]:
+def _seen_from(unit: "Unit", scope: LearningScope) -> Sequence[LearningScope]:
     """What is seen wherever a scope is, itself included."""
     if scope.kind is not ScopeKind.SESSION:
         return tuple(dict.fromkeys((scope, WORKSPACE)))

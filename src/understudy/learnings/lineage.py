@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.ending import require_learning
-from understudy.learnings.model import AutomationReview, Candidate, Learning
-from understudy.learnings.ports import LearningUnit, Use
+from understudy.learnings.model import AutomationReview, Candidate, Learning, LearningUse
 from understudy.runs.model import Run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How far a chain of replacements is followed each way.
 MAX_CHAIN: Final = 50
@@ -30,11 +32,11 @@ class Lineage:
     replaced: tuple[Learning, ...]
     replaced_by: tuple[Learning, ...]
     # The runs that had it in their prompt, newest first.
-    uses: Page[Use]
+    uses: Page[LearningUse]
     use_count: int
 
 
-def lineage_of(unit: LearningUnit, learning_id: str, request: PageRequest) -> Lineage:
+def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
     """Everything that leads to a learning and on from it."""
     learning = require_learning(unit, learning_id)
     replaced = _chain(learning, lambda it: _readable(unit, it.supersedes))
@@ -64,13 +66,13 @@ def _chain(
     return tuple(chain)
 
 
-def _successor(unit: LearningUnit, learning: Learning) -> Learning | None:
+def _successor(unit: "Unit", learning: Learning) -> Learning | None:
     if learning.superseded_by is not None:
         return _readable(unit, learning.superseded_by)
     return unit.learnings.replacing([learning.learning_id]).get(learning.learning_id)
 
 
-def _candidate(unit: LearningUnit, learnings: tuple[Learning, ...]) -> Candidate | None:
+def _candidate(unit: "Unit", learnings: tuple[Learning, ...]) -> Candidate | None:
     named = next((it.source_candidate_id for it in learnings if it.source_candidate_id), None)
     try:
         return unit.candidates.get(named) if named else None
@@ -78,11 +80,11 @@ def _candidate(unit: LearningUnit, learnings: tuple[Learning, ...]) -> Candidate
         return None
 
 
-def _readable(unit: LearningUnit, learning_id: str | None) -> Learning | None:
+def _readable(unit: "Unit", learning_id: str | None) -> Learning | None:
     return unit.learnings.readable([learning_id]).get(learning_id) if learning_id else None
 
 
-def _run(unit: LearningUnit, run_id: str) -> Run | None:
+def _run(unit: "Unit", run_id: str) -> Run | None:
     try:
         return unit.runs.get(run_id)
     except DamagedRecord:

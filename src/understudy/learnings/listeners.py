@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from understudy.core.principal import Principal
 from understudy.learnings.events import Told
 from understudy.learnings.model import Learning
 from understudy.learnings.observer import NOBODY, Observer
-from understudy.learnings.ports import LearningUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # Told of a learning that is about to be revoked or superseded, within the same unit: whatever
 # hangs on it goes first, and if that cannot be, neither does the learning. It answers what is to be
 # told of that once the unit has done all else.
-LinkedHook: TypeAlias = Callable[[LearningUnit, Principal, Learning], Sequence[Told]]
+LinkedHook: TypeAlias = Callable[["Unit", Principal, Learning], Sequence[Told]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

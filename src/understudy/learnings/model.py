@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from understudy.sessions.learning_scopes import LearningScope
+
+# What the index of terms calls learnings.
+TERM_KIND: Final = "learning"
 
 MAX_CONTENT_CHARS: Final = 1600
 # Why a candidate was rejected that nobody decided on in time.
@@ -232,3 +235,49 @@ class Learning:
     def is_expired(self, now_ms: int) -> bool:
         """Whether its time is over."""
         return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many candidates of one capture path, decided by one rule, are in one state."""
+
+    capture_path: str
+    # The rule that matched; None where none did or nobody reviewed.
+    rule: str | None
+    state: str
+    # Whether the daemon decided rather than a person.
+    is_automatic: bool
+    count: int
+    # Whether nobody decided in time: rejected by the daemon with the reason `EXPIRED`.
+    is_expired: bool = False
+
+
+class Expired(NamedTuple):
+    """A candidate whose time is over; in the order in which they are gone through."""
+
+    expires_at_ms: int
+    candidate_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningUse:
+    """One learning in the prompt of one run, as it stood then."""
+
+    learning_id: str
+    learning_version: int
+    run_id: str
+    session_id: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Something that a worker has taken on: a candidate to review, or a run to learn from."""
+
+    job_id: str
+    # How many times it was tried before.
+    attempts: int
+    # Proof of the claim; whoever settles it must still hold it.
+    claim: str
+    # Whether it was taken from the lane of those that need a model, and so may ask one.
+    may_ask: bool = False

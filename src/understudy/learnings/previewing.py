@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.model import Candidate, Kind, Learning, LearningStatus
-from understudy.learnings.ports import CandidateStore, LearningStore, LearningUnit
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.candidates import CandidateStore
+    from understudy.storage.learnings import LearningStore
+    from understudy.storage.unit import Unit, Units
 
 
-def candidates_of(
-    units: Units[LearningUnit], candidate_ids: Sequence[str]
-) -> Mapping[str, Candidate]:
+def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, Candidate]:
     """Those that are there and can be read."""
     found: dict[str, Candidate] = {}
     with units.read() as unit:
@@ -25,15 +26,15 @@ def candidates_of(
     return found
 
 
-def as_if(unit: LearningUnit) -> LearningUnit:
+def as_if(unit: "Unit") -> "Unit":
     """A unit in which candidates can be decided: what that makes is seen in it, and nowhere else."""
-    return cast("LearningUnit", _AsIf(unit))
+    return cast("Unit", _AsIf(unit))
 
 
 class _AsIf:
     """Everything as in the unit that it looks into, but for what a decision writes."""
 
-    def __init__(self, unit: LearningUnit) -> None:
+    def __init__(self, unit: "Unit") -> None:
         self._unit = unit
         self.candidates = _Candidates(unit.candidates)
         self.learnings = _Learnings(unit.learnings)
@@ -56,7 +57,7 @@ class _Nowhere:
 class _Candidates:
     """Candidates, each of which is decided once."""
 
-    def __init__(self, store: CandidateStore) -> None:
+    def __init__(self, store: "CandidateStore") -> None:
         self._store = store
 
     def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
@@ -69,7 +70,7 @@ class _Candidates:
 class _Learnings:
     """Learnings, with those among them that would be made."""
 
-    def __init__(self, store: LearningStore) -> None:
+    def __init__(self, store: "LearningStore") -> None:
         self._store = store
         # The newest first, as the store answers.
         self._made: list[Learning] = []

@@ -1,17 +1,20 @@
 """Putting a candidate before those who decide."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.principal import Principal
 from understudy.learnings.events import What, of_candidate, tell
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import Candidate
-from understudy.learnings.ports import LearningUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 def propose(
-    unit: LearningUnit,
+    unit: "Unit",
     candidate: Candidate,
     *,
     by: Principal,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from understudy.core.ids import new_id
 from understudy.learnings.checks import check_learning
@@ -12,7 +13,6 @@ from understudy.learnings.events import Told, What, of_candidate, of_learning, t
 from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import Candidate, CandidateState, Learning, LearningStatus
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.refusals import (
     conflicts_with,
     is_over,
@@ -22,6 +22,9 @@ from understudy.learnings.refusals import (
     was_rejected,
 )
 from understudy.learnings.wanted import Wanted, check_wanted, shaped
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ class Published:
 
 
 def publish(
-    unit: LearningUnit,
+    unit: "Unit",
     candidate_id: str,
     wanted: Wanted,
     *,
@@ -56,7 +59,7 @@ def publish(
 class Publication:
     """Publishes in one unit, for one person or for the daemon."""
 
-    unit: LearningUnit
+    unit: "Unit"
     by: Decider
     now_ms: int
     listeners: Listeners

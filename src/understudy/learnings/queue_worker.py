@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 
@@ -16,11 +16,14 @@ from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.learnings.claims import LEASE_MS, ClaimLost, NeedsModel
-from understudy.learnings.ports import Job, JobQueue, LearningUnit
+from understudy.learnings.model import Job
 from understudy.providers.structured import AT_ONCE as MODELS_AT_ONCE
 from understudy.runs.patience import patiently, patiently_to_the_end
-from understudy.sessions.ports import Units
 from understudy.tools.base import in_thread
+
+if TYPE_CHECKING:
+    from understudy.storage.job_queue import JobQueue
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -59,9 +62,9 @@ class Duty(Protocol):
         """How long to wait after the first failure, the second, and so on; the last one repeats."""
         ...
 
-    def queue(self, unit: LearningUnit) -> JobQueue: ...
+    def queue(self, unit: "Unit") -> "JobQueue": ...
 
-    def is_on(self, unit: LearningUnit) -> bool:
+    def is_on(self, unit: "Unit") -> bool:
         """Whether jobs are taken at all."""
         ...
 
@@ -73,11 +76,11 @@ class Duty(Protocol):
         """Do a job and take it off the queue, or raise what went wrong."""
         ...
 
-    def is_hopeless(self, unit: LearningUnit, job: Job, problem: Exception) -> bool:
+    def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
         """Whether trying again is no use."""
         ...
 
-    def give_up(self, unit: LearningUnit, job: Job, problem: Exception) -> None:
+    def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
         """Take it off the queue undone."""
         ...
 
@@ -94,7 +97,7 @@ class Claimed:
 class QueueWorker:
     """Does one duty."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     bell: Bell
     duty: Duty

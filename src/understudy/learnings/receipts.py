@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.learnings.capture_settings import CaptureSettings
-from understudy.learnings.ports import LearningUnit
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.record import RunMemoryRecord, SemanticCapture
 from understudy.runs.model import Run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # What wakes the worker that learns from runs.
 TOPIC: Final = "captures"
@@ -20,18 +21,17 @@ class CaptureReceipts:
     """Writes receipts, and has the runs of pending ones captured."""
 
     clock: Clock
-    settings: Callable[[LearningUnit], CaptureSettings]
+    settings: Callable[["Unit"], CaptureSettings]
     # Wakes whoever captures.
     capture: Callable[[], None] = lambda: None
 
-    def receipt_for(self, unit: MemoryUnit) -> SemanticCapture:
+    def receipt_for(self, unit: "Unit") -> SemanticCapture:
         """Pending while semantic capture is on; what ends while it is off stays skipped."""
-        is_on = self.settings(cast("LearningUnit", unit)).semantic_candidates.enabled
+        is_on = self.settings(unit).semantic_candidates.enabled
         return SemanticCapture.PENDING if is_on else SemanticCapture.SKIPPED
 
-    def kept(self, unit: MemoryUnit, _: Run, record: RunMemoryRecord) -> None:
+    def kept(self, unit: "Unit", _: Run, record: RunMemoryRecord) -> None:
         """Queue a run whose record is kept in this transaction."""
         if record.semantic_capture is SemanticCapture.PENDING:
-            own = cast("LearningUnit", unit)
-            own.capture_queue.put_missing([record.run_id], due_at_ms=self.clock.now_ms())
-            own.afterwards(self.capture)
+            unit.capture_queue.put_missing([record.run_id], due_at_ms=self.clock.now_ms())
+            unit.afterwards(self.capture)

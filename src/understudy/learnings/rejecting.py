@@ -1,14 +1,18 @@
 """Saying no to a candidate."""
 
+from typing import TYPE_CHECKING
+
 from understudy.learnings.deciding import Decider, decide, require_candidate
 from understudy.learnings.events import Told, What, of_candidate, tell
 from understudy.learnings.model import Candidate, CandidateState
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.refusals import was_published
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 def reject(
-    unit: LearningUnit, candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
+    unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
 ) -> Candidate:
     """Reject a candidate; one that was rejected before stays as it is."""
     rejected, told = reject_quietly(unit, candidate_id, by=by, now_ms=now_ms, reason=reason)
@@ -17,7 +21,7 @@ def reject(
 
 
 def reject_quietly(
-    unit: LearningUnit, candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
+    unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
 ) -> tuple[Candidate, tuple[Told, ...]]:
     """The same, with what is still to be told once the unit has done everything else."""
     candidate = require_candidate(unit, candidate_id, lock=True)

@@ -2,7 +2,7 @@
 
 import unicodedata
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
@@ -16,7 +16,6 @@ from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.lineage import Lineage, lineage_of
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import Learning, LearningStatus
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.refusals import nothing_named, query_too_short, too_many
 from understudy.learnings.superseding import (
     Replacement,
@@ -24,7 +23,9 @@ from understudy.learnings.superseding import (
     check_replacement,
     supersede,
 )
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 MAX_REVOKED: Final = 1000
 # How many letters and digits a query needs that is the only filter.
@@ -39,7 +40,7 @@ REVOCABLE: Final = frozenset(
 class LearningService:
     """Everything a person does with learnings, each in one transaction."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     listeners: Listeners = NO_LISTENERS
     # How many are revoked in one transaction.
@@ -111,7 +112,7 @@ class LearningService:
             ending = self._ending(unit, principal)
             return _revoke_all(ending, self._to_revoke(unit, narrowed), given)
 
-    def _to_revoke(self, unit: LearningUnit, narrowed: LearningFilter) -> tuple[Learning, ...]:
+    def _to_revoke(self, unit: "Unit", narrowed: LearningFilter) -> tuple[Learning, ...]:
         """What matches and is not revoked yet, by id."""
         statuses = REVOCABLE if narrowed.status is None else REVOCABLE & {narrowed.status}
         found = [
@@ -130,7 +131,7 @@ class LearningService:
         self.guard.check_reason(given)
         return given
 
-    def _ending(self, unit: LearningUnit, principal: Principal) -> Ending:
+    def _ending(self, unit: "Unit", principal: Principal) -> Ending:
         return Ending(unit=unit, by=principal, now_ms=self.clock.now_ms(), listeners=self.listeners)
 
 

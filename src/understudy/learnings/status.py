@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from understudy.learnings.model import CandidateState, LearningStatus
-from understudy.learnings.ports import LearningUnit, Tally
+from understudy.learnings.model import CandidateState, LearningStatus, Tally
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
-def status_of(unit: LearningUnit) -> dict[str, Any]:
+def status_of(unit: "Unit") -> dict[str, Any]:
     """How much there is of everything, how much waits, and how often proposals are accepted."""
     tallies = unit.candidates.tallies()
     learnings = unit.learnings.count_by_status()

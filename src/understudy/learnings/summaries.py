@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import DAY_MS, Clock
 from understudy.core.unseen import hidden_in, is_unseen
@@ -20,13 +20,14 @@ from understudy.learnings.model import (
     Sensitivity,
     Source,
 )
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.taint import untrusted_sources
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.record import RunMemoryRecord
 from understudy.redaction.marker import cut
 from understudy.runs.model import Run
 from understudy.sessions.learning_scopes import session_scope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 CONFIDENCE: Final = 100
 KEPT_MS: Final = 30 * DAY_MS
@@ -37,23 +38,22 @@ class RunSummaries:
     """Proposes the summaries of runs, where the policy says so."""
 
     clock: Clock
-    settings: Callable[[LearningUnit], CaptureSettings]
+    settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
 
-    def kept(self, unit: MemoryUnit, run: Run, record: RunMemoryRecord) -> None:
+    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
         """Propose one summary for a run whose record is kept in this transaction."""
         # Whoever keeps a record has all stores of the daemon.
-        own = cast("LearningUnit", unit)
-        if not self.settings(own).run_summary_candidates:
+        if not self.settings(unit).run_summary_candidates:
             return
         now = self.clock.now_ms()
-        is_untrusted = bool(untrusted_sources(own, run))
+        is_untrusted = bool(untrusted_sources(unit, run))
         candidate = summary_of(run, record, now_ms=now, is_untrusted=is_untrusted)
-        if own.candidates.add(candidate):
-            own.review_queue.put([candidate.candidate_id], due_at_ms=now)
-            self._tell(own)
+        if unit.candidates.add(candidate):
+            unit.review_queue.put([candidate.candidate_id], due_at_ms=now)
+            self._tell(unit)
 
-    def _tell(self, unit: LearningUnit) -> None:
+    def _tell(self, unit: "Unit") -> None:
         count = self.listeners.observer.candidate_proposed
         unit.afterwards(partial(count, CapturePath.RUN_SUMMARY))
         unit.afterwards(self.listeners.review)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
@@ -26,7 +27,6 @@ from understudy.learnings.model import (
     Sensitivity,
     Verification,
 )
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.refusals import (
     conflicts_with,
     daemon_owned,
@@ -36,6 +36,9 @@ from understudy.learnings.refusals import (
 )
 from understudy.learnings.wanted import given_or
 from understudy.sessions.learning_scopes import LearningScope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ def check_replacement(wanted: Replacement) -> Replacement:
 
 
 def supersede(
-    unit: LearningUnit,
+    unit: "Unit",
     learning_id: str,
     wanted: Replacement,
     *,
@@ -102,7 +105,7 @@ def supersede(
     return answer
 
 
-def _require_room(unit: LearningUnit, learning: Learning, *, now_ms: int) -> None:
+def _require_room(unit: "Unit", learning: Learning, *, now_ms: int) -> None:
     """Raise when a third learning says the same, or something else of the same subject."""
     same = duplicate_of(unit, learning, now_ms=now_ms)
     if same is not None and same.learning_id != learning.supersedes:
@@ -112,7 +115,7 @@ def _require_room(unit: LearningUnit, learning: Learning, *, now_ms: int) -> Non
         raise conflicts_with(other)
 
 
-def _answer(unit: LearningUnit, learning: Learning, *, now_ms: int, is_new: bool) -> Superseded:
+def _answer(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> Superseded:
     found = contradictions(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
     return Superseded(learning=learning, contradicts=found, is_new=is_new)
 

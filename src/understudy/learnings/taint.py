@@ -1,12 +1,14 @@
 """Whether a run read what nobody vouches for: tools, files, strangers, other agents."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.runs.model import Run, RunKind, RunRequest
-from understudy.runs.ports import RunUnit
 from understudy.schedules.requests import SOURCE_KIND, SOURCE_PLUGIN
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # Kinds of runs whose input a person typed, now or for this time; all others bring in other words.
 TYPED: Final = frozenset(
@@ -46,7 +48,7 @@ SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
 OTHER_AGENT: Final = "other_agent"
 
 
-def untrusted_sources(unit: RunUnit, run: Run) -> tuple[str, ...]:
+def untrusted_sources(unit: "Unit", run: Run) -> tuple[str, ...]:
     """What a run itself read that nobody vouches for."""
     # Whatever a sidechain is told was written by the agent above it.
     above = unit.sidechains.parent_of(run.session_id)
@@ -54,12 +56,12 @@ def untrusted_sources(unit: RunUnit, run: Run) -> tuple[str, ...]:
     return (*own, *(() if above is None else (OTHER_AGENT,)))
 
 
-def has_heard_untrusted(unit: RunUnit, run: Run) -> bool:
+def has_heard_untrusted(unit: "Unit", run: Run) -> bool:
     """Whether the conversation up to a run holds such things, however long ago: it may repeat them."""
     return unit.runs.has_heard_others(run)
 
 
-def may_repeat_others(unit: RunUnit, run_id: str) -> bool:
+def may_repeat_others(unit: "Unit", run_id: str) -> bool:
     """Whether what somebody says a run said may be other people's words; a run that is gone said nothing."""
     try:
         run = unit.runs.get(run_id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.model import (
     SEMANTIC_KINDS,
@@ -14,7 +14,9 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.learnings.ports import LearningStore
+
+if TYPE_CHECKING:
+    from understudy.storage.learnings import LearningStore
 
 
 class Blocker(StrEnum):
@@ -137,7 +139,7 @@ def search_blockers(
 
 
 def replaced_ids(
-    store: LearningStore, learnings: Iterable[Learning], *, now_ms: int
+    store: "LearningStore", learnings: Iterable[Learning], *, now_ms: int
 ) -> frozenset[str]:
     """Those of these that a live learning names in `supersedes`, itself not past its time."""
     found = store.replacing([learning.learning_id for learning in learnings])
@@ -145,7 +147,7 @@ def replaced_ids(
 
 
 def prompt_visible(
-    store: LearningStore, learnings: Iterable[Learning], *, now_ms: int
+    store: "LearningStore", learnings: Iterable[Learning], *, now_ms: int
 ) -> tuple[Learning, ...]:
     """Those of these that may be told to models, in the same order."""
     plain = [it for it in learnings if not prompt_blockers(it, now_ms=now_ms)]

@@ -1,28 +1,29 @@
 """Where a message goes: a session, or the session in which an agent reads its mail."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.principal import DAEMON
 from understudy.mailboxes.model import NewMessage
-from understudy.mailboxes.ports import MailboxUnit
 from understudy.sessions.creation import NewSession, new_session
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import Session, SessionStatus
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import Session, SessionStatus, require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 MAIL_SESSION: Final = "mail-"
 
 
-def require_agent(unit: MailboxUnit, agent_id: str) -> None:
+def require_agent(unit: "Unit", agent_id: str) -> None:
     """Raise `NotFound` unless there is such an agent."""
     # A model may name anything; what is no id is not looked for.
     if not agent_id.isprintable() or unit.agents.get(agent_id) is None:
         raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
 
 
-def session_for(unit: MailboxUnit, wanted: NewMessage, *, now_ms: int) -> Session:
+def session_for(unit: "Unit", wanted: NewMessage, *, now_ms: int) -> Session:
     """The session that a message is delivered in; an agent's is made when it is first needed."""
     if wanted.agent_id is None:
         session = require_session(unit, wanted.session_id or "")
@@ -33,7 +34,7 @@ def session_for(unit: MailboxUnit, wanted: NewMessage, *, now_ms: int) -> Sessio
     return session
 
 
-def _mail_session(unit: MailboxUnit, agent_id: str, *, now_ms: int) -> Session:
+def _mail_session(unit: "Unit", agent_id: str, *, now_ms: int) -> Session:
     require_agent(unit, agent_id)
     session_id = MAIL_SESSION + agent_id
     session = unit.sessions.get(session_id)
@@ -49,7 +50,7 @@ def _mail_session(unit: MailboxUnit, agent_id: str, *, now_ms: int) -> Session:
     return session
 
 
-def _create(unit: MailboxUnit, wanted: NewSession, *, now_ms: int) -> None:
+def _create(unit: "Unit", wanted: NewSession, *, now_ms: int) -> None:
     session = new_session(unit, DAEMON, wanted, now_ms=now_ms)
     if not unit.sessions.add(session):
         return  # somebody else was faster

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -14,8 +14,9 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Understud
 from understudy.core.principal import DAEMON
 from understudy.mailboxes.delivery import MailDelivery
 from understudy.mailboxes.model import Message
-from understudy.mailboxes.ports import MailboxUnit
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -41,7 +42,7 @@ class Outlook:
 class MailWorker:
     """Turns messages into runs, and the ends of those runs into what becomes of the messages."""
 
-    units: Units[MailboxUnit]
+    units: "Units"
     clock: Clock
     delivery: MailDelivery
     bell: Bell
@@ -118,15 +119,13 @@ class MailWorker:
             reason = f"the daemon failed unexpectedly ({type(problem).__name__})"
             log.error("mail.crashed", message_id=message_id, exc_info=problem)
 
-        def fail(unit: MailboxUnit, message: Message) -> None:
+        def fail(unit: "Unit", message: Message) -> None:
             if self._is_due(message.due_at_ms):
                 self.delivery.fail(unit, message, reason)
 
         self._with_message(message_id, fail)
 
-    def _with_message(
-        self, message_id: str, change: Callable[[MailboxUnit, Message], None]
-    ) -> None:
+    def _with_message(self, message_id: str, change: Callable[["Unit", Message], None]) -> None:
         with self.units.write() as unit:
             try:
                 message = unit.messages.get(message_id, lock=True)

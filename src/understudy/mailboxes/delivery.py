@@ -1,7 +1,7 @@
 """One delivery, within one transaction: the run that reads a message, and what came of it."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -11,10 +11,12 @@ from understudy.core.text import preview
 from understudy.mailboxes.letters import submission_of
 from understudy.mailboxes.lifecycle import MESSAGE
 from understudy.mailboxes.model import MAX_ATTEMPTS, Message, MessageStatus
-from understudy.mailboxes.ports import MailboxUnit
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import Run, RunStatus
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How long to wait after the first failure, the second, …
 WAITS_MS: Final = (5_000, 60_000)
@@ -28,7 +30,7 @@ class MailDelivery:
     clock: Clock
     intake: RunIntake
 
-    def submit(self, unit: MailboxUnit, message: Message) -> None:
+    def submit(self, unit: "Unit", message: Message) -> None:
         """Have a run read the message; raises when no run can be made."""
         session = require_session(unit, message.session_id, lock=True)
         if unit.messages.is_delivering(session.session_id):
@@ -44,7 +46,7 @@ class MailDelivery:
         )
         self._move(unit, message, changed)
 
-    def settle(self, unit: MailboxUnit, message: Message) -> None:
+    def settle(self, unit: "Unit", message: Message) -> None:
         """See what became of the run that has the message; while it goes on, nothing changes."""
         if message.status is not MessageStatus.DELIVERING:
             return  # another daemon was faster
@@ -55,13 +57,13 @@ class MailDelivery:
         elif failure:
             self._retry_or_bury(unit, message, failure)
 
-    def fail(self, unit: MailboxUnit, message: Message, reason: str) -> None:
+    def fail(self, unit: "Unit", message: Message, reason: str) -> None:
         """Count a try that made no run."""
         if message.status is MessageStatus.PENDING:
             tried = replace(message, attempts=message.attempts + 1)
             self._retry_or_bury(unit, tried, reason)
 
-    def _retry_or_bury(self, unit: MailboxUnit, message: Message, reason: str) -> None:
+    def _retry_or_bury(self, unit: "Unit", message: Message, reason: str) -> None:
         now = self.clock.now_ms()
         failed = replace(message, reason=preview(reason, MAX_REASON_CHARS))
         if message.attempts >= MAX_ATTEMPTS:
@@ -74,12 +76,12 @@ class MailDelivery:
             unit, message, replace(failed, status=MessageStatus.PENDING, due_at_ms=now + wait)
         )
 
-    def _move(self, unit: MailboxUnit, message: Message, changed: Message) -> None:
+    def _move(self, unit: "Unit", message: Message, changed: Message) -> None:
         MESSAGE.check(message.status, changed.status)
         unit.messages.update(replace(changed, updated_at_ms=self.clock.now_ms()))
 
 
-def _failure(unit: MailboxUnit, message: Message) -> str | None:
+def _failure(unit: "Unit", message: Message) -> str | None:
     """Why the run did not read the message; None when it did, empty while it goes on."""
     try:
         run = unit.runs.get(message.run_id or "")

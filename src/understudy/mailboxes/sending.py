@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from understudy.core.errors import NotFound, Rejected
 from understudy.core.principal import Principal, Role
 from understudy.mailboxes.letters import check_message
 from understudy.mailboxes.model import MAX_HOPS, Message, NewMessage, Sender
-from understudy.mailboxes.ports import MailboxUnit
 from understudy.mailboxes.service import MailboxService
 from understudy.runs.model import RunKind
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # A run, if there is one, and its session.
 Origin: TypeAlias = tuple[str | None, str | None]
@@ -46,7 +48,7 @@ class RunMail:
         return message
 
 
-def hops_of(unit: MailboxUnit, sender: Sender) -> int:
+def hops_of(unit: "Unit", sender: Sender) -> int:
     """How many messages led to a run, or to any run that it goes back to."""
     hops = 0
     todo: list[Origin] = [(sender.run_id, sender.session_id)]
@@ -63,7 +65,7 @@ def hops_of(unit: MailboxUnit, sender: Sender) -> int:
     return hops
 
 
-def _above(unit: MailboxUnit, session_id: str | None) -> Iterator[Origin]:
+def _above(unit: "Unit", session_id: str | None) -> Iterator[Origin]:
     """The run that made a sidechain, ended or not, and the one under way above it."""
     parent_id = None if session_id is None else unit.sidechains.parent_of(session_id)
     if session_id is None or parent_id is None:
@@ -74,7 +76,7 @@ def _above(unit: MailboxUnit, session_id: str | None) -> Iterator[Origin]:
     yield None if current is None else current.run_id, parent_id
 
 
-def _below(unit: MailboxUnit, run_id: str | None) -> Iterator[Origin]:
+def _below(unit: "Unit", run_id: str | None) -> Iterator[Origin]:
     """The run of a sidechain that asks, where this one is there to answer it."""
     run = None if run_id is None else unit.runs.get(run_id)
     if run is None or run.kind is not RunKind.PARENT_CLARIFICATION:
@@ -84,7 +86,7 @@ def _below(unit: MailboxUnit, run_id: str | None) -> Iterator[Origin]:
         yield request.run_id, request.session_id
 
 
-def _require_own(unit: MailboxUnit, sender: Sender, session_id: str | None) -> None:
+def _require_own(unit: "Unit", sender: Sender, session_id: str | None) -> None:
     if session_id is None:
         return
     # A model may name anything; what is no id is not looked for.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -19,9 +20,10 @@ from understudy.mailboxes.model import (
     NewMessage,
     Sender,
 )
-from understudy.mailboxes.ports import MailboxUnit
-from understudy.sessions.model import SessionStatus
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import SessionStatus, require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,7 @@ class Mailbox:
 class MailboxService:
     """Everything that callers and tools do with mailboxes, each in one transaction."""
 
-    units: Units[MailboxUnit]
+    units: "Units"
     clock: Clock
     # Wakes whoever delivers.
     changed: Callable[[], None] = lambda: None
@@ -57,7 +59,7 @@ class MailboxService:
 
     def put(
         self,
-        unit: MailboxUnit,
+        unit: "Unit",
         principal: Principal,
         sender: Sender,
         wanted: NewMessage,
@@ -109,7 +111,7 @@ class MailboxService:
     def ack(self, principal: Principal, box: Mailbox, message_id: str) -> Message:
         """Take a message out that waits or was given up; one that is out already stays so."""
 
-        def settle(_: MailboxUnit, message: Message) -> Message:
+        def settle(_: "Unit", message: Message) -> Message:
             if message.status is MessageStatus.DELIVERING:
                 raise Conflict(
                     "message_in_delivery",
@@ -124,7 +126,7 @@ class MailboxService:
     def retry(self, principal: Principal, box: Mailbox, message_id: str) -> Message:
         """Have a message that was given up delivered again, with as many tries as a new one."""
 
-        def revive(unit: MailboxUnit, message: Message) -> Message:
+        def revive(unit: "Unit", message: Message) -> Message:
             if message.status is not MessageStatus.DEAD:
                 raise Conflict(
                     "message_not_dead",
@@ -146,7 +148,7 @@ class MailboxService:
         box: Mailbox,
         message_id: str,
         action: str,
-        change: Callable[[MailboxUnit, Message], Message],
+        change: Callable[["Unit", Message], Message],
     ) -> Message:
         with self.units.write() as unit:
             message = unit.messages.get(message_id, lock=True)
@@ -166,7 +168,7 @@ class MailboxService:
         return changed
 
 
-def _require_owner(unit: MailboxUnit, box: Mailbox) -> None:
+def _require_owner(unit: "Unit", box: Mailbox) -> None:
     if box.agent_id is not None:
         require_agent(unit, box.agent_id)
     else:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -12,14 +12,15 @@ from understudy.core.errors import Conflict, Invalid
 from understudy.core.principal import Principal, Role
 from understudy.mcp_client.credentials import credential_in
 from understudy.mcp_client.model import Endpoint, Program, Server, SessionServer
-from understudy.mcp_client.ports import McpUnit
 from understudy.mcp_client.programs import base_environment
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import SessionStatus
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import SessionStatus, require_session
 from understudy.tools.base import ToolError
 from understudy.tools.destinations import Destinations
 from understudy.tools.urls import parse_url
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 ACTION: Final = "sessions.set_mcp_servers"
 LOOK_UP_S: Final = 5.0
@@ -34,7 +35,7 @@ CREDENTIAL: Final = (
 class SessionServerService:
     """Reads and sets the servers of sessions."""
 
-    units: Units[McpUnit]
+    units: "Units"
     clock: Clock
     destinations: Destinations
     # Names that the config file has given away.
@@ -101,7 +102,7 @@ class SessionServerService:
 
     def _write(
         self,
-        unit: McpUnit,
+        unit: "Unit",
         principal: Principal,
         session_id: str,
         servers: tuple[SessionServer, ...],

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -14,15 +14,16 @@ from understudy.memory.bounds import MAX_SCOPE_KEYS
 from understudy.memory.digest import Digest, digest
 from understudy.memory.keeping import Keeper
 from understudy.memory.policy import RunMemoryPolicy, policy_in
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.record import RunMemoryRecord, SemanticCapture
 from understudy.memory.texts import Cleaner
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
 from understudy.sessions.journal import own_text
 from understudy.sessions.learning_scopes import session_scope, visible_scopes
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -36,10 +37,10 @@ class NotMade(Unavailable):
 
 
 # Told of a run and of the record that was made of it, in the transaction that keeps the record.
-KeptHook = Callable[[MemoryUnit, Run, RunMemoryRecord], None]
+KeptHook = Callable[["Unit", Run, RunMemoryRecord], None]
 
 
-def nothing_to_learn(_: MemoryUnit) -> SemanticCapture:
+def nothing_to_learn(_: "Unit") -> SemanticCapture:
     """The receipt where nobody learns from runs."""
     return SemanticCapture.SKIPPED
 
@@ -48,13 +49,13 @@ def nothing_to_learn(_: MemoryUnit) -> SemanticCapture:
 class Capture:
     """Notes down what runs did; what goes wrong here never keeps one from ending."""
 
-    units: Units[MemoryUnit]
+    units: "Units"
     clock: Clock
     keeper: Keeper
     # Values that the operator named as secret.
     literals: tuple[str, ...] = ()
     # Whether something is to be learned from the runs that end now.
-    receipt_for: Callable[[MemoryUnit], SemanticCapture] = nothing_to_learn
+    receipt_for: Callable[["Unit"], SemanticCapture] = nothing_to_learn
     hooks: tuple[KeptHook, ...] = ()
 
     def foresee(self, run: Run, outcome: str) -> None:
@@ -70,15 +71,14 @@ class Capture:
         except Exception as problem:  # noqa: BLE001 - it is done again, and answered for, at the end
             log.warning("run_memory.not_foreseen", run_id=run.run_id, reason=str(problem)[:200])
 
-    def ended(self, unit: RunUnit, run: Run) -> None:
+    def ended(self, unit: "Unit", run: Run) -> None:
         """Keep the memory of a run that ends in this transaction."""
         # Whoever ends a run has all stores of the daemon.
-        own = cast("MemoryUnit", unit)
         try:
-            self._remember(own, run)
+            self._remember(unit, run)
         except UnderstudyError as problem:
             log.warning("run_memory.postponed", run_id=run.run_id, reason=problem.detail)
-            own.run_memory_index.postpone(
+            unit.run_memory_index.postpone(
                 run.run_id, reason=problem.code, at_ms=self.clock.now_ms()
             )
 
@@ -110,7 +110,7 @@ class Capture:
             if not is_given_up:
                 index.postpone(run_id, reason=problem.code, at_ms=self.clock.now_ms())
 
-    def _remember(self, unit: MemoryUnit, run: Run) -> bool:
+    def _remember(self, unit: "Unit", run: Run) -> bool:
         """Make the record of a run and have it kept; False when that has to wait."""
         # Held first: a policy that changes meanwhile has removed all that it does not allow.
         unit.run_memory_index.hold()
@@ -133,7 +133,7 @@ class Capture:
         self._tell(unit, run, record)
         return True
 
-    def _receipt(self, unit: MemoryUnit, run: Run) -> SemanticCapture:
+    def _receipt(self, unit: "Unit", run: Run) -> SemanticCapture:
         try:
             return self.receipt_for(unit)
         except DatabaseUnavailable:
@@ -142,7 +142,7 @@ class Capture:
             log.exception("run_memory.no_receipt", run_id=run.run_id)
             return SemanticCapture.SKIPPED
 
-    def _tell(self, unit: MemoryUnit, run: Run, record: RunMemoryRecord) -> None:
+    def _tell(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
         for hook in self.hooks:
             try:
                 hook(unit, run, record)
@@ -152,7 +152,7 @@ class Capture:
                 # Whatever somebody makes of a record, the run that left it must end.
                 log.exception("run_memory.not_told", run_id=run.run_id)
 
-    def _digest(self, unit: MemoryUnit, run: Run, policy: RunMemoryPolicy) -> Digest:
+    def _digest(self, unit: "Unit", run: Run, policy: RunMemoryPolicy) -> Digest:
         outcome, made = _left_behind(unit, run)
         try:
             return digest(run, outcome=outcome, artifact_ids=made, cleaner=self._cleaner(policy))
@@ -167,7 +167,7 @@ class Capture:
         return Cleaner(literals=self.literals, pii=policy.redact_pii)
 
 
-def _left_behind(unit: MemoryUnit, run: Run) -> tuple[str, tuple[str, ...]]:
+def _left_behind(unit: "Unit", run: Run) -> tuple[str, tuple[str, ...]]:
     """The last thing a run said that was not blank, and the artifacts it made."""
     if run.started_at_ms is None:
         return "", ()
@@ -181,7 +181,7 @@ def _left_behind(unit: MemoryUnit, run: Run) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def _scope_keys(unit: MemoryUnit, session_id: str) -> tuple[str, ...]:
+def _scope_keys(unit: "Unit", session_id: str) -> tuple[str, ...]:
     try:
         session = require_session(unit, session_id)
     except DamagedRecord:
@@ -192,7 +192,7 @@ def _scope_keys(unit: MemoryUnit, session_id: str) -> tuple[str, ...]:
     return (*narrow[: MAX_SCOPE_KEYS - 1], widest)
 
 
-def _ended_run(unit: MemoryUnit, run_id: str) -> Run | None:
+def _ended_run(unit: "Unit", run_id: str) -> Run | None:
     """A run whose memory can still be made; its row and its session's are held."""
     try:
         run = unit.runs.get(run_id, lock=True)

@@ -6,7 +6,7 @@ Counts are made once the unit has committed, so one that is rolled back and repe
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -14,9 +14,13 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable
 from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy, policy_in
-from understudy.memory.ports import MemoryUnit, RunMemoryIndex, store_gone
+from understudy.memory.ports import store_gone
 from understudy.memory.record import Evidence, RunMemoryRecord, SemanticCapture
 from understudy.memory.retention import Doomed, doomed
+
+if TYPE_CHECKING:
+    from understudy.storage.run_memory_index import RunMemoryIndex
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -33,7 +37,7 @@ class Keeper:
 
     def keep(
         self,
-        unit: MemoryUnit,
+        unit: "Unit",
         record: RunMemoryRecord,
         evidence: Evidence,
         *,
@@ -60,14 +64,14 @@ class Keeper:
         self._prune(unit, record, policy or policy_in(unit))
         return True
 
-    def forget(self, unit: MemoryUnit, run_ids: Sequence[str]) -> None:
+    def forget(self, unit: "Unit", run_ids: Sequence[str]) -> None:
         """Remove records and everything that points to them."""
         unit.run_memory_index.hold()
         unit.run_memories.delete(run_ids)
         unit.run_memory_index.forget(run_ids)
 
     def drop_stale(
-        self, unit: MemoryUnit, *, expired: Sequence[str] = (), unreadable: Sequence[str] = ()
+        self, unit: "Unit", *, expired: Sequence[str] = (), unreadable: Sequence[str] = ()
     ) -> None:
         """Forget what a reader found to be past its time or broken, and count it."""
         unit.run_memory_index.hold()
@@ -77,7 +81,7 @@ class Keeper:
         unit.run_memory_index.forget(stale)
         self._count(unit, pruned_ttl_total=len(expired), skipped_unreadable_total=len(unreadable))
 
-    def _prune(self, unit: MemoryUnit, added: RunMemoryRecord, policy: RunMemoryPolicy) -> None:
+    def _prune(self, unit: "Unit", added: RunMemoryRecord, policy: RunMemoryPolicy) -> None:
         leaving = self._doomed(unit.run_memory_index, added.session_id, policy)
         # Where the clock was set back, the newest looks like the oldest.
         gone = _let_go(unit, [run_id for run_id in leaving.run_ids if run_id != added.run_id])
@@ -89,7 +93,7 @@ class Keeper:
             pruned_overflow_total=sum(it.run_id in gone for it in leaving.overflow),
         )
 
-    def _doomed(self, index: RunMemoryIndex, session_id: str, policy: RunMemoryPolicy) -> Doomed:
+    def _doomed(self, index: "RunMemoryIndex", session_id: str, policy: RunMemoryPolicy) -> Doomed:
         now, most = self.clock.now_ms(), policy.max_tracked_per_session
         expired = index.expired(
             before_ms=policy.expired_before_ms(now), limit=PRUNED_AT_ONCE, session_id=session_id
@@ -98,18 +102,18 @@ class Keeper:
         past = index.in_session(session_id, limit=PRUNED_AT_ONCE, skip=most)
         return replace(doomed(past, policy, now_ms=now, newer=most), expired=expired)
 
-    def _count(self, unit: MemoryUnit, **amounts: int) -> None:
+    def _count(self, unit: "Unit", **amounts: int) -> None:
         if any(amounts.values()):
             unit.afterwards(partial(self.counters.add, **amounts))
 
 
-def _check_place(unit: MemoryUnit) -> None:
+def _check_place(unit: "Unit") -> None:
     """Do not begin a new place beside one that is only away for a while."""
     if not unit.run_memories.is_there() and unit.run_memory_index.counts().records:
         raise store_gone()
 
 
-def _with_earlier_receipt(index: RunMemoryIndex, record: RunMemoryRecord) -> RunMemoryRecord:
+def _with_earlier_receipt(index: "RunMemoryIndex", record: RunMemoryRecord) -> RunMemoryRecord:
     """What was settled for this run stays settled."""
     earlier = index.get(record.run_id)
     if earlier is None or earlier.semantic_capture is SemanticCapture.PENDING:
@@ -117,7 +121,7 @@ def _with_earlier_receipt(index: RunMemoryIndex, record: RunMemoryRecord) -> Run
     return replace(record, semantic_capture=earlier.semantic_capture)
 
 
-def _let_go(unit: MemoryUnit, run_ids: Sequence[str]) -> set[str]:
+def _let_go(unit: "Unit", run_ids: Sequence[str]) -> set[str]:
     """Remove records as far as that works, and tell which are gone; the next start sees to the rest."""
     gone = set()
     for run_id in run_ids:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -13,10 +13,13 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy
-from understudy.memory.ports import Found, MemoryUnit
+from understudy.memory.ports import Found
 from understudy.memory.record import Pointer, RunMemoryRecord
 from understudy.memory.report import Action, Reason, Report, Source, Tally
 from understudy.memory.survey import Orphan, Survey, survey
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -42,7 +45,7 @@ class Maintenance:
         with self._lock:
             return self._last
 
-    def rebuild(self, unit: MemoryUnit, policy: RunMemoryPolicy, source: Source) -> Report:
+    def rebuild(self, unit: "Unit", policy: RunMemoryPolicy, source: Source) -> Report:
         """Remove what may not be kept and have the index point to all the rest.
 
         A store that cannot be listed, or a record that cannot be removed, raises `Unavailable`, and
@@ -100,7 +103,7 @@ class Maintenance:
 class _Rebuild:
     """One look, from the scan to the index."""
 
-    unit: MemoryUnit
+    unit: "Unit"
     policy: RunMemoryPolicy
     tally: Tally
     # Whether a record that cannot be removed is left where it is.

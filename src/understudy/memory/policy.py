@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, Invalid
 from understudy.core.pointer import pointer
-from understudy.runtime.service import HasRevisions, current_revision
+from understudy.runtime.service import current_revision
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 SETTING: Final = "run_memory_policy"
 MAX_TRACKED: Final = 10_000
@@ -47,7 +50,7 @@ class RunMemoryPolicy:
 DEFAULT: Final = RunMemoryPolicy()
 
 
-def policy_in(unit: HasRevisions) -> RunMemoryPolicy:
+def policy_in(unit: "Unit") -> RunMemoryPolicy:
     """The policy in force."""
     return usable_policy(current_revision(unit).document)
 

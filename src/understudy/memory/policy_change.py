@@ -1,19 +1,22 @@
 """A change of the run-memory policy takes hold before it is committed, or is not made."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from understudy.core.errors import Unavailable
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy import SETTING, RunMemoryPolicy, stored_policy
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.report import Source
 from understudy.runtime.model import Revision
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
-def policy_hook(maintenance: Maintenance) -> Callable[[MemoryUnit, Revision, Revision], None]:
+
+def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revision], None]:
     """What the runtime service calls in the transaction of a new revision."""
 
-    def enforce(unit: MemoryUnit, before: Revision, after: Revision) -> None:
+    def enforce(unit: "Unit", before: Revision, after: Revision) -> None:
         if before.document.get(SETTING) == after.document.get(SETTING):
             return
         take_hold(unit, maintenance, stored_policy(after.document))
@@ -21,7 +24,7 @@ def policy_hook(maintenance: Maintenance) -> Callable[[MemoryUnit, Revision, Rev
     return enforce
 
 
-def take_hold(unit: MemoryUnit, maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
+def take_hold(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
     """Remove what a policy does not allow, or tell that it has not taken hold."""
     try:
         maintenance.rebuild(unit, policy, Source.RUNTIME_POLICY)

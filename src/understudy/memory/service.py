@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -23,13 +23,15 @@ from understudy.memory.policy import (
     usable_policy,
 )
 from understudy.memory.policy_change import take_hold
-from understudy.memory.ports import MemoryUnit, MemoryUnits
 from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
 from understudy.memory.report import Source, report_json
 from understudy.memory.settling import no_memory, settle
 from understudy.runtime.model import Revision
 from understudy.runtime.service import RuntimeService
 from understudy.runtime.setting import Setting
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -43,9 +45,9 @@ PolicyAt = tuple[RunMemoryPolicy, Revision]
 class RunMemoryService:
     """What runs left behind."""
 
-    units: MemoryUnits
+    units: "Units"
     clock: Clock
-    runtime: RuntimeService[MemoryUnit]
+    runtime: RuntimeService
     keeper: Keeper
     maintenance: Maintenance
 
@@ -180,7 +182,7 @@ class RunMemoryService:
         }
 
     @property
-    def _setting(self) -> Setting[MemoryUnit, RunMemoryPolicy]:
+    def _setting(self) -> Setting[RunMemoryPolicy]:
         return Setting(
             name=SETTING,
             runtime=self.runtime,
@@ -189,7 +191,7 @@ class RunMemoryService:
             to_json=policy_json,
         )
 
-    def _require(self, unit: MemoryUnit, run_id: str) -> Pointer:
+    def _require(self, unit: "Unit", run_id: str) -> Pointer:
         pointer = unit.run_memory_index.get(run_id)
         now = self.clock.now_ms()
         if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now):

@@ -1,17 +1,20 @@
 """Noting how far learning from a run has come, in the index and in the record."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import structlog
 
 from understudy.core.errors import NotFound, Unavailable
-from understudy.memory.ports import MemoryUnit
 from understudy.memory.record import RECEIPT, SemanticCapture
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
 
-def settle(unit: MemoryUnit, run_id: str, receipt: SemanticCapture) -> None:
+def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
     """Change the receipt of a run; `NotFound` when its memory is gone."""
     index = unit.run_memory_index
     index.hold()
@@ -30,7 +33,7 @@ def no_memory(run_id: str) -> NotFound:
     )
 
 
-def _rewrite(unit: MemoryUnit, run_id: str, receipt: SemanticCapture) -> str | None:
+def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:
     """The stamp of the record once it says so too; None where it cannot be written now."""
     try:
         record = unit.run_memories.get(run_id)

@@ -3,17 +3,20 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.batches import batches
 from understudy.core.errors import Unavailable
 from understudy.memory.doubts import doubt_at_start
 from understudy.memory.policy import RunMemoryPolicy
-from understudy.memory.ports import Found, MemoryUnit
+from understudy.memory.ports import Found
 from understudy.memory.record import Pointer, RunMemoryRecord, pointer_to
 from understudy.memory.retention import Doomed, doomed, newest_first
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 GONE: Final = (
     "run memories are known and the place they were kept in is gone; put it back, or make an empty"
@@ -66,7 +69,7 @@ class Survey:
         )
 
 
-def survey(unit: MemoryUnit, *, now_ms: int) -> Survey:
+def survey(unit: "Unit", *, now_ms: int) -> Survey:
     """Look through the store; `Unavailable` when it cannot be listed."""
     # What is in its place comes first, so that a second record of a run is known for one.
     things = sorted(unit.run_memories.scan(), key=lambda found: not found.is_canonical)
@@ -92,7 +95,7 @@ def survey(unit: MemoryUnit, *, now_ms: int) -> Survey:
     return result
 
 
-def _judge(unit: MemoryUnit, doubtful: Mapping[str, Found], result: Survey, now_ms: int) -> None:
+def _judge(unit: "Unit", doubtful: Mapping[str, Found], result: Survey, now_ms: int) -> None:
     """Read what is new or changed, and tell sound records from others."""
     owners = unit.run_memory_index.owners(tuple(doubtful))
     records = unit.run_memories.readable(

@@ -1,15 +1,18 @@
 """What the next run of a session would be given to remember, as the prompt would choose it."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import Learned
-from understudy.retrieval.hits import SearchUnit
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recovered import Recovered, recover
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
 from understudy.skills.catalogue_entry import CatalogueEntry
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +29,7 @@ class MemoryContext:
 
 
 def memory_context(
-    unit: SearchUnit,
+    unit: "Unit",
     session: Session,
     *,
     query: str | None,

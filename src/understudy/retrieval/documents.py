@@ -1,5 +1,6 @@
 """What is ranked and what comes of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,3 +64,28 @@ class Scored:
     coverage: float
     at_ms: int
     matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermHit:
+    """Something that may answer a question."""
+
+    source_id: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermStatistics:
+    """How common terms are among all entries of a kind, whatever their scope.
+
+    A count up to `EXACT_COUNT` is exact. A larger one may be as old as `COUNT_AGE_S`; it is the
+    same on both databases once it has been counted anew.
+    """
+
+    documents: int
+    average_length: float
+    frequencies: Mapping[str, int]
+
+    def frequency(self, term: str) -> int:
+        """How many entries hold the term; 0 for one that was not asked about."""
+        return self.frequencies.get(term, 0)

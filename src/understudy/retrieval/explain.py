@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Learning, LearningStatus
@@ -15,7 +15,7 @@ from understudy.retrieval.choice import (
     prompt_order,
 )
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY
-from understudy.retrieval.hits import ResultKind, SearchUnit
+from understudy.retrieval.hits import ResultKind
 from understudy.retrieval.learned import judge, learn_context, statistics_for
 from understudy.retrieval.pack import note_tokens
 from understudy.retrieval.recollect import learning_note, run_note
@@ -25,6 +25,9 @@ from understudy.retrieval.recovered import Recovered, recover
 from understudy.retrieval.score import Scored
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes
 from understudy.sessions.model import Session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How many learnings are listed; those that would be told are always among them.
 MOST: Final = 500
@@ -76,7 +79,7 @@ class Explanation:
 
 
 def explain(
-    unit: SearchUnit,
+    unit: "Unit",
     session: Session,
     *,
     query: str | None,
@@ -109,9 +112,7 @@ def explain(
     )
 
 
-def _others(
-    unit: SearchUnit, scopes: Sequence[LearningScope], chosen: Learned
-) -> tuple[Learning, ...]:
+def _others(unit: "Unit", scopes: Sequence[LearningScope], chosen: Learned) -> tuple[Learning, ...]:
     """What is in sight and was not looked at: the newest of what is live, and what has ended."""
     known = {it.learning.learning_id for it in chosen.considered}
     found = {

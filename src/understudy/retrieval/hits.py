@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.model import LearningStatus, Tier, Verification
-from understudy.learnings.ports import LearningUnit
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.redaction.marker import cut
-from understudy.retrieval.ports import TermIndex
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ports import SkillUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 EXCERPT_CHARS: Final = 180
 TITLE_CHARS: Final = 80
@@ -30,18 +30,11 @@ class ResultKind(StrEnum):
     SKILL = "skill"
 
 
-class SearchUnit(LearningUnit, SkillUnit, Protocol):
-    """One transaction over everything a search looks at."""
-
-    @property
-    def term_index(self) -> TermIndex: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One search of one session."""
 
-    unit: SearchUnit
+    unit: "Unit"
     session: Session
     # What the session sees, narrowest first.
     scopes: tuple[LearningScope, ...]

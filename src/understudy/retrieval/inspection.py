@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
@@ -12,15 +12,15 @@ from understudy.memory.policy import policy_in
 from understudy.memory.record import Pointer, RunMemory, RunMemoryRecord
 from understudy.retrieval.context import MemoryContext, memory_context
 from understudy.retrieval.explain import Explanation, explain
-from understudy.retrieval.hits import SearchUnit
 from understudy.retrieval.report import injection_report
 from understudy.retrieval.search import SearchAnswer, checked_query, search
 from understudy.retrieval.skill_search import NoSkills, Skills
-from understudy.runs.model import Run
-from understudy.runs.ports import require_run
-from understudy.sessions.model import Session
-from understudy.sessions.ports import Units, require_session
+from understudy.runs.model import Run, require_run
+from understudy.sessions.model import Session, require_session
 from understudy.skills.catalogue_entry import CatalogueEntry
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Listed:
 class MemoryInspection:
     """What people ask about memory; only a search clears away what it finds to be over."""
 
-    units: Units[SearchUnit]
+    units: "Units"
     clock: Clock
     keeper: Keeper
     skills: Skills = field(default_factory=NoSkills)
@@ -118,9 +118,7 @@ class MemoryInspection:
             next_cursor=page.next_cursor,
         )
 
-    def _offered(
-        self, unit: SearchUnit, session: Session, user_id: str
-    ) -> tuple[CatalogueEntry, ...]:
+    def _offered(self, unit: "Unit", session: Session, user_id: str) -> tuple[CatalogueEntry, ...]:
         return self.skills.offered(
             unit, agent_id=session.agent_id, user_id=user_id, session=session
         )

@@ -1,19 +1,20 @@
 """What a session has learned that has to do with an input: found, judged, chosen."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.indexing import prompt_key, talk_key
-from understudy.learnings.model import Learning
-from understudy.learnings.ports import TERM_KIND, LearningUnit
+from understudy.learnings.model import TERM_KIND, Learning
 from understudy.learnings.visibility import prompt_blockers, replaced_ids
 from understudy.retrieval.choice import MAX_ENTRIES, Judged, Learned, choose
-from understudy.retrieval.hits import SearchUnit
-from understudy.retrieval.ports import TermStatistics
+from understudy.retrieval.documents import TermStatistics
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.terms import query_terms
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, visible_scopes
 from understudy.sessions.model import Session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How many are ranked where there are more in sight than can all be read; what is past its time
 # takes a place among them as well.
@@ -25,7 +26,7 @@ TALKS: Final = 4
 RIVALS: Final = 200
 
 
-def learn_context(unit: SearchUnit, session: Session, query: str | None, now_ms: int) -> Learned:
+def learn_context(unit: "Unit", session: Session, query: str | None, now_ms: int) -> Learned:
     """Choose what to tell of a session's learnings; changes nothing, not even a counter."""
     scopes = visible_scopes(unit, session)
     asked = query if query and query.strip() else None
@@ -43,13 +44,13 @@ def learn_context(unit: SearchUnit, session: Session, query: str | None, now_ms:
     )
 
 
-def is_small(unit: SearchUnit, keys: Sequence[str]) -> bool:
+def is_small(unit: "Unit", keys: Sequence[str]) -> bool:
     """Whether there is so little under these keys that all of it is read."""
     return unit.term_index.count(TERM_KIND, keys) <= SCAN_LIMIT
 
 
 def read(
-    unit: LearningUnit, learning_ids: Iterable[str], scopes: Sequence[LearningScope]
+    unit: "Unit", learning_ids: Iterable[str], scopes: Sequence[LearningScope]
 ) -> tuple[Learning, ...]:
     """Those that can be read and are in one of the scopes, in this order."""
     wanted = tuple(learning_ids)
@@ -58,7 +59,7 @@ def read(
     return tuple(found[each] for each in wanted if each in found and found[each].scope in scopes)
 
 
-def judge(unit: LearningUnit, learnings: Sequence[Learning], *, now_ms: int) -> list[Judged]:
+def judge(unit: "Unit", learnings: Sequence[Learning], *, now_ms: int) -> list[Judged]:
     """Learnings with everything that forbids to tell of them."""
     replaced = replaced_ids(unit.learnings, learnings, now_ms=now_ms) if learnings else frozenset()
     return [
@@ -70,13 +71,13 @@ def judge(unit: LearningUnit, learnings: Sequence[Learning], *, now_ms: int) -> 
     ]
 
 
-def statistics_for(unit: SearchUnit, query: str | None) -> TermStatistics | None:
+def statistics_for(unit: "Unit", query: str | None) -> TermStatistics | None:
     """How common the words of a query are among all learnings."""
     return None if query is None else unit.term_index.statistics(TERM_KIND, query_terms(query))
 
 
 def rivals_of(
-    unit: LearningUnit, judged: Sequence[Judged], scopes: Sequence[LearningScope], *, now_ms: int
+    unit: "Unit", judged: Sequence[Judged], scopes: Sequence[LearningScope], *, now_ms: int
 ) -> list[Judged]:
     """What narrower scopes say of the same subjects, where not everything in sight was read."""
     subjects = sorted(
@@ -96,7 +97,7 @@ def rivals_of(
 
 
 def _chosen(
-    unit: SearchUnit,
+    unit: "Unit",
     learnings: Sequence[Learning],
     asked: str | None,
     *,
@@ -111,7 +112,7 @@ def _chosen(
 
 
 def _found(
-    unit: SearchUnit, scopes: Sequence[LearningScope], terms: Sequence[str]
+    unit: "Unit", scopes: Sequence[LearningScope], terms: Sequence[str]
 ) -> tuple[Learning, ...]:
     """What holds the rarest words, and what holds any of them and was said together with that."""
     keys = [prompt_key(scope) for scope in scopes]
@@ -126,12 +127,12 @@ def _found(
     return (*best, *read(unit, (each for each in together if each not in known), scopes))
 
 
-def _matching(unit: SearchUnit, keys: Sequence[str], terms: Sequence[str], limit: int) -> list[str]:
+def _matching(unit: "Unit", keys: Sequence[str], terms: Sequence[str], limit: int) -> list[str]:
     found = unit.term_index.candidates(TERM_KIND, scopes=keys, terms=terms, limit=limit)
     return [each.source_id for each in found]
 
 
-def _newest(unit: SearchUnit, keys: Sequence[str]) -> list[str]:
+def _newest(unit: "Unit", keys: Sequence[str]) -> list[str]:
     """The newest of every scope, so that a full workspace does not hide a session's own."""
     return [
         each

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from understudy.learnings.model import Kind, Learning
-from understudy.learnings.ports import TERM_KIND
+from understudy.learnings.model import TERM_KIND, Kind, Learning
 from understudy.learnings.visibility import prompt_blockers, replaced_ids, search_blockers
 from understudy.redaction.marker import cut
 from understudy.retrieval.choice import content_of

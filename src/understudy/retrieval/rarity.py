@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.retrieval.ports import TermStatistics
+from understudy.retrieval.documents import TermStatistics
 
 # Up to so many entries in scope, scoring all of them is quicker than looking terms up.
 SCAN_LIMIT: Final = 300

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
-from understudy.learnings.model import Learning
-from understudy.learnings.ports import Use
+from understudy.learnings.model import Learning, LearningUse
 from understudy.memory.asked import query_text
 from understudy.memory.counters import PromptCounters
 from understudy.memory.keeping import Keeper
@@ -18,14 +17,15 @@ from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
 from understudy.retrieval.choice import Reason as LearnedReason
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, Frame, Note, new_mark
-from understudy.retrieval.hits import SearchUnit
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.pack import Budget, pack
 from understudy.retrieval.recovered import Reason, recover
 from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -70,14 +70,13 @@ class Recollector:
     learned: PromptCounters = field(default_factory=PromptCounters)
     mark: Callable[[], str] = new_mark
 
-    def recollect(self, unit: RunUnit, run: Run, budget: Budget) -> Recollection:
+    def recollect(self, unit: "Unit", run: Run, budget: Budget) -> Recollection:
         """What the run is told; what goes wrong in a section costs that section and nothing more."""
         # Whoever starts a run has all stores of the daemon.
-        own = cast("SearchUnit", unit)
-        learned = _careful(LEARNED_CONTEXT, run, partial(self._learned, own, run, budget.tokens))
+        learned = _careful(LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens))
         # One budget for both: what the first takes the second does not have.
         left = max(0, budget.tokens - learned.tokens)
-        recovered = _careful(RECOVERED_MEMORY, run, partial(self._recovered, own, run, left))
+        recovered = _careful(RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left))
         parts = {LEARNED_CONTEXT.name: learned, RECOVERED_MEMORY.name: recovered}
         return Recollection(
             sections={name: part.body for name, part in parts.items() if part.body},
@@ -89,7 +88,7 @@ class Recollector:
         self.keeper.counters.add(**_sums(COUNTED, report))
         self.learned.add(**_sums(LEARNED_COUNTED, report.get("learned", {})))
 
-    def _learned(self, unit: SearchUnit, run: Run, tokens: int) -> Part:
+    def _learned(self, unit: "Unit", run: Run, tokens: int) -> Part:
         now = self.clock.now_ms()
         session = require_session(unit, run.session_id)
         found = learn_context(unit, session, query_of(run), now)
@@ -107,7 +106,7 @@ class Recollector:
             tokens=packed.tokens,
         )
 
-    def _recovered(self, unit: SearchUnit, run: Run, tokens: int) -> Part:
+    def _recovered(self, unit: "Unit", run: Run, tokens: int) -> Part:
         policy = policy_in(unit)
         found = recover(unit, run.session_id, query_of(run), policy, self.clock.now_ms())
         expired, unreadable = found.ids(Reason.EXPIRED), found.ids(Reason.UNREADABLE)
@@ -157,9 +156,9 @@ def _sums(counted: Mapping[str, tuple[str, ...]], report: Mapping[str, Any]) -> 
     return {name: sum(counts.get(part, 0) for part in parts) for name, parts in counted.items()}
 
 
-def _uses(told: Sequence[Learning], run: Run, now_ms: int) -> tuple[Use, ...]:
+def _uses(told: Sequence[Learning], run: Run, now_ms: int) -> tuple[LearningUse, ...]:
     return tuple(
-        Use(
+        LearningUse(
             learning_id=it.learning_id,
             learning_version=it.version,
             run_id=run.run_id,

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import TERM_KIND, store_gone
 from understudy.memory.record import Pointer, RunMemory
-from understudy.retrieval.hits import SearchUnit
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import Document, Field, Scored, rank, relevant
 from understudy.retrieval.terms import query_terms
 from understudy.sessions.learning_scopes import session_scope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class Reason(StrEnum):
@@ -87,7 +90,7 @@ class Recovered:
 
 
 def recover(
-    unit: SearchUnit, session_id: str, query: str | None, policy: RunMemoryPolicy, now_ms: int
+    unit: "Unit", session_id: str, query: str | None, policy: RunMemoryPolicy, now_ms: int
 ) -> Recovered:
     """Choose what to tell of a session's own runs; changes nothing, not even a counter."""
     asked = query if query and query.strip() else None
@@ -126,7 +129,7 @@ def document_of(memory: RunMemory) -> Document:
     )
 
 
-def _pointers(unit: SearchUnit, session_id: str, query: str | None) -> tuple[Pointer, ...]:
+def _pointers(unit: "Unit", session_id: str, query: str | None) -> tuple[Pointer, ...]:
     """The newest of a session, and where there are more also those that hold words of the query."""
     newest = unit.run_memory_index.in_session(session_id, limit=SCAN_LIMIT)
     if len(newest) < SCAN_LIMIT or query is None:

@@ -1,7 +1,7 @@
 """The injection report of a run: which memories its prompt was told of, which not, and why."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.memory.policy import RunMemoryPolicy
@@ -11,7 +11,10 @@ from understudy.retrieval.choice import Reason as LearnedReason
 from understudy.retrieval.pack import Budget, Packed
 from understudy.retrieval.recovered import Considered, Reason, Recovered
 from understudy.retrieval.score import Scored
-from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.model import require_run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # Under this name it stands in the snapshot of a run.
 SNAPSHOT_KEY: Final = "memory"
@@ -19,7 +22,7 @@ SNAPSHOT_KEY: Final = "memory"
 MAX_LISTED: Final = 50
 
 
-def injection_report(unit: RunUnit, run_id: str) -> Mapping[str, Any] | None:
+def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
     """The report of a run, or `NotFound`; None where it has not begun, or began before there was any."""
     if require_run(unit, run_id).started_at_ms is None:
         return None

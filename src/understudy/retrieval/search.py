@@ -1,17 +1,20 @@
 """What a session can find: every kind of knowledge it sees, in one ranked list."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import Invalid
 from understudy.memory.policy import RunMemoryPolicy
-from understudy.retrieval.hits import Asked, SearchResult, SearchUnit, Source
+from understudy.retrieval.hits import Asked, SearchResult, Source
 from understudy.retrieval.learning_search import visible_learnings
 from understudy.retrieval.run_search import recovered_runs
 from understudy.retrieval.skill_search import visible_skills
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session
 from understudy.skills.catalogue_entry import CatalogueEntry
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
@@ -38,7 +41,7 @@ class SearchAnswer:
 
 
 def search(
-    unit: SearchUnit,
+    unit: "Unit",
     session: Session,
     *,
     query: str | None,

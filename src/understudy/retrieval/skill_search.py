@@ -1,7 +1,7 @@
 """Finding skills: of what the session's agent may use, what fits the query."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from understudy.redaction.marker import cut
 from understudy.retrieval.fitting import Fit, fitting
@@ -18,8 +18,10 @@ from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import Document, Field
 from understudy.sessions.model import Session
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ports import SkillUnit
 from understudy.skills.ranking import rank
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class Skills(Protocol):
@@ -30,7 +32,7 @@ class Skills(Protocol):
         ...
 
     def offered(
-        self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
+        self, unit: "Unit", *, agent_id: str, user_id: str, session: Session | None
     ) -> tuple[CatalogueEntry, ...]:
         """What an agent may use for a user in a session."""
         ...
@@ -43,7 +45,7 @@ class NoSkills:
         """Nothing to look at."""
 
     def offered(
-        self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
+        self, unit: "Unit", *, agent_id: str, user_id: str, session: Session | None
     ) -> tuple[CatalogueEntry, ...]:
         """Nothing."""
         return ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.principal import DAEMON
@@ -11,18 +11,20 @@ from understudy.learnings.events import What, of_candidate, tell
 from understudy.learnings.lifecycle import CANDIDATE
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Action, AutomationReview, Candidate, CandidateState, Tier
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.publishing import publish
 from understudy.learnings.rejecting import reject
 from understudy.learnings.wanted import Wanted
 from understudy.review.decision import Decision
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
     """One decision, and whatever it takes to carry it out; the last thing a unit does."""
 
-    unit: LearningUnit
+    unit: "Unit"
     candidate: Candidate
     decision: Decision
     review: AutomationReview
@@ -35,15 +37,13 @@ def apply(act: Application) -> None:
     _ACTS[act.decision.action](act)
 
 
-def note(unit: LearningUnit, candidate: Candidate, review: AutomationReview) -> None:
+def note(unit: "Unit", candidate: Candidate, review: AutomationReview) -> None:
     """Keep the review with a candidate that stays as it is."""
     noted = replace(candidate, automation_review=review, version=candidate.version + 1)
     unit.candidates.update(noted, expected_version=candidate.version)
 
 
-def escalate(
-    unit: LearningUnit, candidate: Candidate, review: AutomationReview, *, now_ms: int
-) -> None:
+def escalate(unit: "Unit", candidate: Candidate, review: AutomationReview, *, now_ms: int) -> None:
     """Leave the decision to a person."""
     CANDIDATE.check(candidate.state, CandidateState.ESCALATED)
     escalated = replace(

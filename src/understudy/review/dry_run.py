@@ -5,7 +5,7 @@ Neither the judge nor the evidence is asked; where publish_active is said, both 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
@@ -18,12 +18,14 @@ from understudy.learnings.model import (
     Mode,
     Tier,
 )
-from understudy.learnings.ports import LearningUnit
 from understudy.review.evaluate import evaluate
 from understudy.review.excerpts import Excerpts
 from understudy.review.policy import LearningPolicy
 from understudy.review.policy_in_force import policy_in
 from understudy.sessions.learning_scopes import LearningScope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 DEFAULT_DAYS: Final = 7
 MAX_DAYS: Final = 90
@@ -83,7 +85,7 @@ class LookedAt:
     truncated: bool
 
 
-def look(unit: LearningUnit, *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> LookedAt:
+def look(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> LookedAt:
     """Candidates that wait, and those decided in the last days."""
     if not 1 <= days <= MAX_DAYS:
         detail = f"days must be from 1 to {MAX_DAYS}"
@@ -181,7 +183,7 @@ def _differs(change: Change) -> bool:
     return is_waiting and change.before.takes_effect is not change.after.takes_effect
 
 
-def _published(unit: LearningUnit, candidates: Sequence[Candidate]) -> dict[str, Learning]:
+def _published(unit: "Unit", candidates: Sequence[Candidate]) -> dict[str, Learning]:
     ids = [it.published_learning_id for it in candidates if it.published_learning_id]
     return unit.learnings.readable(ids) if ids else {}
 

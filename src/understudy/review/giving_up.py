@@ -1,6 +1,6 @@
 """What to do about a review that fails: how long to wait, and when to leave it to a person."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -14,10 +14,12 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.core.text import preview
-from understudy.learnings.model import Action, AutomationReview, CandidateState, Mode
-from understudy.learnings.ports import Job, LearningUnit
+from understudy.learnings.model import Action, AutomationReview, CandidateState, Job, Mode
 from understudy.review.applying import escalate, note
 from understudy.review.policy_in_force import in_force
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -42,7 +44,7 @@ def words_for(problem: Exception) -> str:
     return f"the daemon failed unexpectedly ({type(problem).__name__}); its log says how"
 
 
-def give_up(unit: LearningUnit, job: Job, why: str, *, now_ms: int) -> None:
+def give_up(unit: "Unit", job: Job, why: str, *, now_ms: int) -> None:
     """Take a job off the queue, and leave its candidate to a person."""
     if not unit.review_queue.holds(job):
         return

@@ -1,24 +1,27 @@
 """A change of the learning policy has every candidate that waits looked at again."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.learnings.model import Mode
-from understudy.learnings.ports import LearningUnit
 from understudy.review.policy import SETTING
 from understudy.review.policy_in_force import stored_policy
 from understudy.runtime.model import Revision
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
 
 def policy_hook(
     clock: Clock, ring: Callable[[], None]
-) -> Callable[[LearningUnit, Revision, Revision], None]:
+) -> Callable[["Unit", Revision, Revision], None]:
     """What the runtime service calls in the transaction of a new revision; `ring` wakes workers.
 
     A revision whose policy cannot be read is not made.
     """
 
-    def queue_again(unit: LearningUnit, before: Revision, after: Revision) -> None:
+    def queue_again(unit: "Unit", before: Revision, after: Revision) -> None:
         if before.document.get(SETTING) == after.document.get(SETTING):
             return
         if stored_policy(after.document).mode is Mode.MANUAL_ONLY:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -20,7 +20,10 @@ from understudy.review.policy import (
 )
 from understudy.review.policy_json import policy_digest
 from understudy.review.policy_reading import read_policy
-from understudy.runtime.service import HasRevisions, current_revision
+from understudy.runtime.service import current_revision
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -41,29 +44,29 @@ class PolicyInForce:
     digest: str
 
 
-def in_force(unit: HasRevisions) -> PolicyInForce:
+def in_force(unit: "Unit") -> PolicyInForce:
     """The policy that counts, with its revision and digest."""
     revision = current_revision(unit)
     policy = usable_policy(revision.document)
     return PolicyInForce(policy=policy, revision=revision.revision, digest=policy_digest(policy))
 
 
-def policy_in(unit: HasRevisions) -> LearningPolicy:
+def policy_in(unit: "Unit") -> LearningPolicy:
     """The policy that counts."""
     return usable_policy(current_revision(unit).document)
 
 
-def capture_in(unit: HasRevisions) -> CaptureSettings:
+def capture_in(unit: "Unit") -> CaptureSettings:
     """What is captured under the policy that counts."""
     return policy_in(unit).capture
 
 
-def promotion_in(unit: HasRevisions) -> PromotionSettings:
+def promotion_in(unit: "Unit") -> PromotionSettings:
     """What a procedure must show under the policy that counts."""
     return policy_in(unit).promotion
 
 
-def judge_in(unit: HasRevisions) -> JudgeSettings:
+def judge_in(unit: "Unit") -> JudgeSettings:
     """Whether and where a model is asked under the policy that counts."""
     return policy_in(unit).judge
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from understudy.core.clock import Clock
 from understudy.learnings.claims import LEASE_MS, NeedsModel, while_held
@@ -15,11 +15,11 @@ from understudy.learnings.model import (
     AutomationReview,
     Candidate,
     CandidateState,
+    Job,
     Learning,
     Mode,
     Origin,
 )
-from understudy.learnings.ports import Job, LearningUnit
 from understudy.review.applying import Application, apply, note
 from understudy.review.decision import (
     Decision,
@@ -36,7 +36,9 @@ from understudy.review.judge import Judge, may_be_shown
 from understudy.review.policy_in_force import PolicyInForce, in_force
 from understudy.review.verify import Support, support_for
 from understudy.runs.patience import patiently
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,7 @@ class Case:
 class Reviewer:
     """Reviews candidates that a worker has claimed; nothing is decided once the claim is lost."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     judge: Judge
     listeners: Listeners = NO_LISTENERS
@@ -183,7 +185,7 @@ class Reviewer:
             )
             apply(act)
 
-    def _held(self, unit: LearningUnit, job: Job, case: Case) -> Candidate | None:
+    def _held(self, unit: "Unit", job: Job, case: Case) -> Candidate | None:
         """The candidate as it is now, if it is still ours to review under the same policy."""
         if not unit.review_queue.holds(job):
             return None
@@ -208,7 +210,7 @@ class Reviewer:
 
 
 def _held_against(
-    unit: LearningUnit, case: Case, candidate: Candidate, decision: Decision, *, now_ms: int
+    unit: "Unit", case: Case, candidate: Candidate, decision: Decision, *, now_ms: int
 ) -> Decision:
     """The decision in the light of what is known, and of what people declined, by now."""
     other = _conflict(unit, candidate, is_applied=case.is_applied, now_ms=now_ms)
@@ -226,7 +228,7 @@ def _without_judge(decision: Decision) -> Decision:
 
 
 def _conflict(
-    unit: LearningUnit, candidate: Candidate, *, is_applied: bool, now_ms: int
+    unit: "Unit", candidate: Candidate, *, is_applied: bool, now_ms: int
 ) -> Learning | None:
     """What a candidate would contradict if it were published now."""
     if is_applied:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Invalid, Unavailable
 from understudy.core.principal import Principal
 from understudy.learnings.deciding import require_candidate
 from understudy.learnings.guard import NO_LITERALS, Guard
-from understudy.learnings.ports import LearningUnit
 from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
 from understudy.review.evaluate import Evaluation, evaluate
 from understudy.review.policy import SETTING, LearningPolicy
@@ -22,7 +21,9 @@ from understudy.review.policy_texts import model_choices, texts_in
 from understudy.runtime.model import Revision
 from understudy.runtime.service import RuntimeService
 from understudy.runtime.setting import Setting
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 PolicyAt = tuple[LearningPolicy, Revision]
 
@@ -31,9 +32,9 @@ PolicyAt = tuple[LearningPolicy, Revision]
 class LearningPolicyService:
     """What an operator decides about learning."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
-    runtime: RuntimeService[LearningUnit]
+    runtime: RuntimeService
     route_exists: Callable[[str], bool]
     guard: Guard = NO_LITERALS
     # Held by who tries a policy out.
@@ -103,7 +104,7 @@ class LearningPolicyService:
         return policy
 
     @property
-    def _setting(self) -> Setting[LearningUnit, LearningPolicy]:
+    def _setting(self) -> Setting[LearningPolicy]:
         return Setting(
             name=SETTING,
             runtime=self.runtime,

@@ -3,16 +3,18 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin
-from understudy.learnings.ports import LearningUnit
 from understudy.learnings.quoting import own_words
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
 from understudy.review.saying import is_said, is_said_exactly
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # What a tool answered is long; so many are opened, and so much of each is read.
 MAX_ARTIFACTS: Final = 8
@@ -31,7 +33,7 @@ class Support:
     is_by_tool: bool = False
 
 
-def support_for(unit: LearningUnit, candidate: Candidate, *, now_ms: int) -> Support | None:
+def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support | None:
     """What bears a candidate out; None where nothing that the daemon kept does."""
     run_id = candidate.source.run_id
     if run_id is None or all(ref.run_id != run_id for ref in candidate.evidence_refs):
@@ -46,7 +48,7 @@ def support_for(unit: LearningUnit, candidate: Candidate, *, now_ms: int) -> Sup
     return None
 
 
-def _kept(unit: LearningUnit, run_id: str, *, now_ms: int) -> Iterator[tuple[str, str]]:
+def _kept(unit: "Unit", run_id: str, *, now_ms: int) -> Iterator[tuple[str, str]]:
     """What is kept of a run, named; nothing of one that is past its time."""
     pointer = unit.run_memory_index.get(run_id)
     if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now_ms):
@@ -72,7 +74,7 @@ def _vouched_for(content: str, text: str) -> str:
     return own_words(text, with_marked=bool(_MARKS.search(content)))
 
 
-def _memory(unit: LearningUnit, run_id: str, *, session_id: str) -> RunMemory | None:
+def _memory(unit: "Unit", run_id: str, *, session_id: str) -> RunMemory | None:
     """The memory of a run, if it can be read and believed."""
     try:
         record = unit.run_memories.get(run_id)
@@ -83,7 +85,7 @@ def _memory(unit: LearningUnit, run_id: str, *, session_id: str) -> RunMemory | 
     return record.memory
 
 
-def _bodies(unit: LearningUnit, candidate: Candidate, run_id: str) -> Iterator[tuple[str, str]]:
+def _bodies(unit: "Unit", candidate: Candidate, run_id: str) -> Iterator[tuple[str, str]]:
     """The artifacts of its own run that a candidate refers to."""
     named = dict.fromkeys(
         ref.artifact_id for ref in candidate.evidence_refs if ref.run_id == run_id

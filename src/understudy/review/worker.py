@@ -6,16 +6,18 @@ was kept before.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable
-from understudy.learnings.model import Mode
-from understudy.learnings.ports import Job, JobQueue, LearningUnit
+from understudy.learnings.model import Job, Mode
 from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS, give_up, is_hopeless, words_for
 from understudy.review.policy_in_force import in_force
 from understudy.review.reviewing import Reviewer
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.job_queue import JobQueue
+    from understudy.storage.unit import Unit, Units
 
 TOPIC: Final = "reviews"
 
@@ -24,7 +26,7 @@ TOPIC: Final = "reviews"
 class ReviewDuty:
     """Reviews the candidates of all sessions."""
 
-    units: Units[LearningUnit]
+    units: "Units"
     clock: Clock
     reviewer: Reviewer
 
@@ -33,11 +35,11 @@ class ReviewDuty:
     topic: ClassVar[str] = TOPIC
     waits_ms: ClassVar[Sequence[int]] = WAITS_MS
 
-    def queue(self, unit: LearningUnit) -> JobQueue:
+    def queue(self, unit: "Unit") -> "JobQueue":
         """The candidates that wait."""
         return unit.review_queue
 
-    def is_on(self, _: LearningUnit) -> bool:
+    def is_on(self, _: "Unit") -> bool:
         """Always: where people decide, what is queued is taken off without a review."""
         return True
 
@@ -62,10 +64,10 @@ class ReviewDuty:
             )
         await self.reviewer.review(job)
 
-    def is_hopeless(self, _: LearningUnit, job: Job, problem: Exception) -> bool:
+    def is_hopeless(self, _: "Unit", job: Job, problem: Exception) -> bool:
         """Whether a person has to decide."""
         return is_hopeless(job, problem)
 
-    def give_up(self, unit: LearningUnit, job: Job, problem: Exception) -> None:
+    def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
         """Leave the candidate to a person."""
         give_up(unit, job, words_for(problem), now_ms=self.clock.now_ms())

@@ -1,7 +1,7 @@
 """Putting what the daemon did of itself before people, as an item of the review queue."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.principal import DAEMON
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
@@ -11,8 +11,10 @@ from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin
 from understudy.learnings.proposing import propose
 from understudy.learnings.secrets import secret_reason
 from understudy.rollout.model import EventName, Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.stages import Stage
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # The daemon has counted, not guessed.
 CONFIDENCE: Final = 95
@@ -57,7 +59,7 @@ def _content(words: str, rollout: Rollout) -> str:
 
 
 def put_before_people(
-    unit: RolloutUnit, wanted: Sequence[NewCandidate], listeners: Listeners, *, now_ms: int
+    unit: "Unit", wanted: Sequence[NewCandidate], listeners: Listeners, *, now_ms: int
 ) -> None:
     """Propose them; no session is told, so no journal is held by it."""
     for each in wanted:

@@ -4,34 +4,17 @@ Without it, whoever chooses the id of a session could choose to be offered the c
 """
 
 import secrets
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 SECRET_BYTES: Final = 32
 
 
-class CanarySecretStore(Protocol):
-    """Where the secret is kept; it never changes, so that a session keeps what it was offered."""
-
-    def get(self) -> str | None:
-        """The secret, if one was made."""
-        ...
-
-    def add(self, secret: str, *, at_ms: int) -> bool:
-        """Keep the first secret; False when there is one already."""
-        ...
-
-
-class HasCanarySecret(Protocol):
-    """A unit of work that knows the secret."""
-
-    @property
-    def canary_secret(self) -> CanarySecretStore: ...
-
-
-def make_secret(units: Units[HasCanarySecret], clock: Clock) -> None:
+def make_secret(units: "Units", clock: Clock) -> None:
     """See that there is one; whichever daemon is first makes it."""
     with units.read() as unit:
         if unit.canary_secret.get() is not None:

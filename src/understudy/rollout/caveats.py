@@ -5,12 +5,15 @@ Tools and routes come and go with the daemon's settings, so it is looked at when
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from understudy.core.clock import shown_time
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.rollout.model import Definition, Rollout
-from understudy.rollout.source_ends import HasSources
 from understudy.skills.tools.fork_tools import SLASH
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ class Caveats:
 NO_CAVEATS = Caveats()
 
 
-def source_caveats(unit: HasSources, rollout: Rollout) -> tuple[Caveat, ...]:
+def source_caveats(unit: "Unit", rollout: Rollout) -> tuple[Caveat, ...]:
     """That a skill in whatever stage will be taken back one day, where its learning has an end."""
     if not rollout.is_live:
         return ()

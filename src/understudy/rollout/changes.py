@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry
 from understudy.core.clock import Clock
@@ -14,8 +14,11 @@ from understudy.learnings.making import NewCandidate
 from understudy.rollout.asking import asked_about, put_before_people
 from understudy.rollout.model import EventName, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.observer import NOBODY, Observer
-from understudy.rollout.ports import Mounts, NoMounts, RolloutUnit
+from understudy.rollout.ports import Mounts, NoMounts
 from understudy.rollout.telling import told_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 RESOURCE: Final = "rollouts"
 # What the audit calls it.
@@ -41,7 +44,7 @@ def nothing_to_stop(skill_name: str) -> None:
 class Changes:
     """Changes rollouts whose rows one unit holds, for one person or for the daemon."""
 
-    unit: RolloutUnit
+    unit: "Unit"
     actor: str
     now_ms: int
     mounts: Mounts = field(default_factory=NoMounts)
@@ -135,7 +138,7 @@ class ChangeMaker:
     listeners: Listeners = NO_LISTENERS
     stop_trials: StopTrials = nothing_to_stop
 
-    def within(self, unit: RolloutUnit, actor: str) -> Changes:
+    def within(self, unit: "Unit", actor: str) -> Changes:
         """Changes in one unit, at this moment."""
         return Changes(
             unit=unit,

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.model import EvidenceKind, Proof, Rollout
 from understudy.runs.model import Run, RunStatus
-from understudy.runs.ports import RunUnit
 from understudy.sessions.journal import own_text
 from understudy.sessions.sidechains import spawns_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # A run that somebody stopped says nothing about a skill, and neither does one that goes on.
 SPEAKING: Final = frozenset({RunStatus.COMPLETED, RunStatus.FAILED})
@@ -22,7 +24,7 @@ class Shown:
     why: str = ""
 
 
-def shown_by(unit: RunUnit, run: Run, marker: str) -> Shown:
+def shown_by(unit: "Unit", run: Run, marker: str) -> Shown:
     """Success is a completed run whose last output contains the marker, or anything without one."""
     if run.status is not RunStatus.COMPLETED:
         return Shown(success=False, why=f"run {run.run_id} is {run.status}, not completed")
@@ -34,7 +36,7 @@ def shown_by(unit: RunUnit, run: Run, marker: str) -> Shown:
     return Shown(success=True)
 
 
-def last_output(unit: RunUnit, run_id: str) -> str:
+def last_output(unit: "Unit", run_id: str) -> str:
     """The last thing that a run put out and that is not blank."""
     outputs = unit.journal.outputs([run_id]).get(run_id, ())
     said = (event for event in reversed(outputs) if isinstance(event.data.get("text"), str))
@@ -52,7 +54,7 @@ class Claim:
     success: bool
 
 
-def proof_of(unit: RunUnit, run: Run, rollout: Rollout, claim: Claim) -> Proof:
+def proof_of(unit: "Unit", run: Run, rollout: Rollout, claim: Claim) -> Proof:
     """Executed where those who carried the definition out in this attempt show it themselves.
 
     The word of the run that had them do it proves nothing: it can say anything.
@@ -64,7 +66,7 @@ def proof_of(unit: RunUnit, run: Run, rollout: Rollout, claim: Claim) -> Proof:
     return Proof.EXECUTED if is_executed else Proof.ATTESTED
 
 
-def same_execution(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
+def same_execution(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
     """The run, and those that show nothing but what it shows: who carried it out, or for whom."""
     yield run.run_id
     asking = _asking(unit, run, rollout)
@@ -74,7 +76,7 @@ def same_execution(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
         yield from (each.run_id for each in carried_out_for(unit, run.run_id, rollout.fingerprint))
 
 
-def beside(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
+def beside(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
     """The others that carried the definition out for the same run: all together are one success.
 
     One of them that fails says something of its own, whatever the others showed.
@@ -84,7 +86,7 @@ def beside(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[str]:
         yield from (each.run_id for each in carried_out_for(unit, asking, rollout.fingerprint))
 
 
-def _asking(unit: RunUnit, run: Run, rollout: Rollout) -> str | None:
+def _asking(unit: "Unit", run: Run, rollout: Rollout) -> str | None:
     """The run that had this one carry the definition out; None where it did not, or of itself."""
     if run.skill_fingerprint != rollout.fingerprint:
         return None
@@ -92,14 +94,14 @@ def _asking(unit: RunUnit, run: Run, rollout: Rollout) -> str | None:
     return spawn.run_id if spawn is not None and spawn.first_run_id == run.run_id else None
 
 
-def _carriers(unit: RunUnit, run: Run, rollout: Rollout) -> Iterator[Run]:
+def _carriers(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[Run]:
     """The run itself, or those of its own sidechains, that carried exactly this definition out."""
     if run.skill_fingerprint == rollout.fingerprint:
         return iter((run,))
     return carried_out_for(unit, run.run_id, rollout.fingerprint)
 
 
-def carried_out_for(unit: RunUnit, run_id: str, fingerprint: str) -> Iterator[Run]:
+def carried_out_for(unit: "Unit", run_id: str, fingerprint: str) -> Iterator[Run]:
     """The runs of sidechains that carried a definition out for a run."""
     spawns = spawns_of(unit, run_id)
     runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))

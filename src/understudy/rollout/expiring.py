@@ -1,7 +1,7 @@
 """A learning whose time is over takes its promoted skill along, though nobody ends the learning."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -10,8 +10,10 @@ from understudy.core.principal import DAEMON
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.lookup import lock_to_revoke
 from understudy.rollout.model import EventName
-from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.revoking import revoke
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -23,7 +25,7 @@ REASON: Final = "the time of its source learning is over"
 class ExpiredSources:
     """Revokes what has outlasted its learning; until it does, nobody is offered it."""
 
-    units: RolloutUnits
+    units: "Units"
     maker: ChangeMaker
 
     def look(self) -> int:
@@ -43,7 +45,7 @@ class ExpiredSources:
             log.warning("rollout.source_ended_unreadable", learning_id=learning_id)
             return False
 
-    def _revoke(self, unit: RolloutUnit, skill_name: str, learning_id: str) -> bool:
+    def _revoke(self, unit: "Unit", skill_name: str, learning_id: str) -> bool:
         changes = self.maker.within(unit, DAEMON.actor)
         # As everywhere the learning is held first.
         learning = unit.learnings.get(learning_id, lock=True)

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.principal import Principal
 from understudy.learnings.events import Told
 from understudy.learnings.model import Learning
-from understudy.learnings.ports import LearningUnit
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.lookup import lock_to_revoke
-from understudy.rollout.ports import as_rollout_unit
 from understudy.rollout.revoking import revoke
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 REASON: Final = "its source learning is no longer in force"
 
@@ -22,14 +23,13 @@ class LinkedRollouts:
 
     maker: ChangeMaker
 
-    def __call__(self, unit: LearningUnit, by: Principal, learning: Learning) -> Sequence[Told]:
+    def __call__(self, unit: "Unit", by: Principal, learning: Learning) -> Sequence[Told]:
         """Revoke what hangs on a learning; answers what is to be told of it at the end."""
-        ours = as_rollout_unit(unit)
         # By its name alone: a record that is damaged keeps no learning in force.
-        name = ours.rollouts.live_name_of(learning.learning_id)
-        found = None if name is None else lock_to_revoke(ours, name)
+        name = unit.rollouts.live_name_of(learning.learning_id)
+        found = None if name is None else lock_to_revoke(unit, name)
         if found is None:
             return ()
-        changes = self.maker.within(ours, by.actor)
+        changes = self.maker.within(unit, by.actor)
         revoke(changes, found, REASON)
         return tuple(changes.told)

@@ -1,13 +1,17 @@
 """A rollout by its name, and what speaks for it; where its record is damaged, what is left of it."""
 
+from typing import TYPE_CHECKING
+
 from understudy.core.errors import DamagedRecord
 from understudy.rollout.counting import Sums
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.refusals import no_rollout
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
-def require_rollout(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -> Rollout:
+
+def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:
     """The rollout, or `NotFound`."""
     rollout = unit.rollouts.get(skill_name, lock=lock)
     if rollout is None:
@@ -15,12 +19,12 @@ def require_rollout(unit: RolloutUnit, skill_name: str, *, lock: bool = False) -
     return rollout
 
 
-def sums_of_one(unit: RolloutUnit, rollout: Rollout) -> Sums:
+def sums_of_one(unit: "Unit", rollout: Rollout) -> Sums:
     """What speaks for its current definition."""
     return unit.rollouts.sums_of([rollout])[rollout.skill_name]
 
 
-def lock_to_revoke(unit: RolloutUnit, skill_name: str) -> Rollout | None:
+def lock_to_revoke(unit: "Unit", skill_name: str) -> Rollout | None:
     """The rollout, held, of which as much is read as it takes to revoke it."""
     try:
         return unit.rollouts.get(skill_name, lock=True)
@@ -28,9 +32,7 @@ def lock_to_revoke(unit: RolloutUnit, skill_name: str) -> Rollout | None:
         return unit.rollouts.remnant(skill_name)
 
 
-def get_or_revoked_remnant(
-    unit: RolloutUnit, skill_name: str, *, lock: bool = False
-) -> Rollout | None:
+def get_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout | None:
     """The rollout; of a revoked one that cannot be read what is left, as another begins on it."""
     try:
         return unit.rollouts.get(skill_name, lock=lock)

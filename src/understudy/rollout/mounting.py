@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -10,9 +11,11 @@ from understudy.rollout import mount_refusals
 from understudy.rollout.files import bundle_of, reads_back
 from understudy.rollout.model import Definition, Rollout
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.stages import Stage
 from understudy.skills.guarding import ContentGuard
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -21,7 +24,7 @@ log = structlog.get_logger()
 class Mounting:
     """The `Mounts` of a daemon; the record is the authority, and files come after it."""
 
-    units: RolloutUnits
+    units: "Units"
     keeper: MountKeeper
     guard: ContentGuard
 
@@ -37,7 +40,7 @@ class Mounting:
         """The digest that the files of a definition have."""
         return bundle_of(definition).digest
 
-    def after(self, unit: RolloutUnit, rollout: Rollout) -> None:
+    def after(self, unit: "Unit", rollout: Rollout) -> None:
         """Have the files of a learning's skill follow once this unit has committed."""
         unit.afterwards(partial(self._follow, rollout.source_learning_id))
 
@@ -53,7 +56,7 @@ class Mounting:
             log.exception("rollout.files_not_followed", learning_id=learning_id)
 
 
-def active_of(unit: RolloutUnit, learning_id: str) -> Rollout | None:
+def active_of(unit: "Unit", learning_id: str) -> Rollout | None:
     """The skill of a learning that is in force; one that cannot be read is not."""
     try:
         found = unit.rollouts.live_of(learning_id)

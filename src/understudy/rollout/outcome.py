@@ -1,9 +1,9 @@
 """What became of the runs that used a promoted skill."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from understudy.rollout.confidence import Tally
 from understudy.rollout.stages import Stage
@@ -61,38 +61,6 @@ class OutcomeCounts:
     succeeded: int = 0
     failed: int = 0
     abandoned: int = 0
-
-
-class OutcomeStore(Protocol):
-    """What became of runs, by the definition that they used."""
-
-    def add(self, outcome: UseOutcome) -> bool:
-        """Note an outcome; False when it was noted before."""
-        ...
-
-    def used_by(self, run_id: str) -> tuple[SkillUse, ...]:
-        """The promoted skills that a run used; asked at the end of every run."""
-        ...
-
-    def unsettled(self, *, since_ms: int, limit: int) -> tuple[str, ...]:
-        """Runs that have ended and whose uses since then are not noted, oldest use first."""
-        ...
-
-    def counts(self, skill_name: str, fingerprint: str) -> Mapping[Stage, OutcomeCounts]:
-        """What became of the runs that used a definition, by stage; of those that there are."""
-        ...
-
-    def first(
-        self, skill_name: str, fingerprint: str, stage: Stage, *, limit: int
-    ) -> tuple[UseOutcome, ...]:
-        """The first runs in a stage that say something of a definition."""
-        ...
-
-    def newest(
-        self, skill_name: str, fingerprint: str, stage: Stage, *, since_ms: int, limit: int
-    ) -> tuple[UseOutcome, ...]:
-        """The newest of them among those that used it since then, newest first."""
-        ...
 
 
 def outcome_of(statuses: Sequence[RunStatus]) -> Outcome | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -16,15 +16,17 @@ from understudy.rollout.holding import hold_for_review
 from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.rollout.outcome import Outcome, SkillUse, UseOutcome, outcome_of
-from understudy.rollout.ports import PolicyOf, RolloutUnit, RolloutUnits, as_rollout_unit
+from understudy.rollout.ports import PolicyOf
 from understudy.rollout.results import Execution, record_executed
 from understudy.rollout.revoking import demote
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.rollout.watching import watch_of, worse
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.model import Run, require_run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -47,15 +49,14 @@ class EndedUse:
 class OutcomeRecorder:
     """Notes each use once: in the canary it is evidence, in force it is held against the baseline."""
 
-    units: RolloutUnits
+    units: "Units"
     maker: ChangeMaker
     policy_of: PolicyOf
 
-    def ended(self, unit: RunUnit, run: Run) -> None:
+    def ended(self, unit: "Unit", run: Run) -> None:
         """Have the uses of a run noted once its end stands."""
-        own = as_rollout_unit(unit)
-        for run_id in _concerned(own, run):
-            own.afterwards(partial(self._settle_now, run_id))
+        for run_id in _concerned(unit, run):
+            unit.afterwards(partial(self._settle_now, run_id))
 
     def catch_up(self) -> int:
         """Note what was left when a daemon ended between the two; how many runs were looked at."""
@@ -103,7 +104,7 @@ class OutcomeRecorder:
             if follow is not None and _is_about(rollout, use):
                 follow(self, unit, rollout, ended)
 
-    def _take_as_evidence(self, unit: RolloutUnit, rollout: Rollout, ended: EndedUse) -> None:
+    def _take_as_evidence(self, unit: "Unit", rollout: Rollout, ended: EndedUse) -> None:
         """A canary that fails is held; what somebody stopped shows nothing."""
         if ended.run is None or ended.outcome is Outcome.ABANDONED:
             return
@@ -114,7 +115,7 @@ class OutcomeRecorder:
         )
         record_executed(self.maker.within(unit, DAEMON.actor), rollout, shown)
 
-    def _hold_against_baseline(self, unit: RolloutUnit, rollout: Rollout, _: EndedUse) -> None:
+    def _hold_against_baseline(self, unit: "Unit", rollout: Rollout, _: EndedUse) -> None:
         """Take back what does worse than it did, or at least have somebody look at it."""
         if rollout.held_reason is not None:
             return
@@ -132,7 +133,7 @@ class OutcomeRecorder:
         )
 
 
-_Follow = Callable[[OutcomeRecorder, RolloutUnit, Rollout, EndedUse], None]
+_Follow = Callable[[OutcomeRecorder, "Unit", Rollout, EndedUse], None]
 # What a use means by where its rollout stands; elsewhere it is only counted.
 _FOLLOWS: Final[Mapping[Stage, _Follow]] = {
     Stage.CANARY: OutcomeRecorder._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
@@ -146,7 +147,7 @@ def _is_about(rollout: Rollout, use: SkillUse) -> bool:
     return is_of_stage and use.fingerprint == rollout.fingerprint
 
 
-def ended_use(unit: RolloutUnit, use: SkillUse) -> EndedUse | None:
+def ended_use(unit: "Unit", use: SkillUse) -> EndedUse | None:
     """What became of a use; None as long as its run, or what it had carried out for it, goes on."""
     try:
         run = require_run(unit, use.run_id)
@@ -162,7 +163,7 @@ def ended_use(unit: RolloutUnit, use: SkillUse) -> EndedUse | None:
     return EndedUse(use=use, outcome=outcome, run=next(decisive, None))
 
 
-def _concerned(unit: RolloutUnit, run: Run) -> Iterator[str]:
+def _concerned(unit: "Unit", run: Run) -> Iterator[str]:
     """The runs whose uses may be over now: this one, or one that ended before its sidechain."""
     # What only tries something out says nothing of what it happens to use.
     if is_of_trial(run):

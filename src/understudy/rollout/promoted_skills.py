@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.rollout.carrying_out import loaded_from, offered_from
@@ -11,7 +11,7 @@ from understudy.rollout.drift import require_in_place
 from understudy.rollout.files import bundle_of, said_in
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.ports import Mark, RolloutUnit, as_rollout_unit
+from understudy.rollout.ports import Mark
 from understudy.rollout.repair import Repair
 from understudy.rollout.source_ends import SourceEnds
 from understudy.rollout.stages import Stage
@@ -21,15 +21,17 @@ from understudy.skills import caller_errors
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import Skill, SkillOrigin, Visibility
-from understudy.skills.ports import SkillUnit
 from understudy.skills.refs import PROMOTED
 from understudy.skills.skill_sources import LooseSource, SkillSource
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
 # Whether a session is offered a skill, beside what its scopes say; None where none is named.
-Chooses = Callable[[RolloutUnit, Rollout, Session | None], bool]
+Chooses = Callable[["Unit", Rollout, Session | None], bool]
 
 
-def for_everybody(unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
+def for_everybody(unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
     """Every session is offered it."""
     return True
 
@@ -45,7 +47,7 @@ class _Known:
     marks: Mapping[str, Mark] = field(default_factory=dict)
     rollouts: Mapping[str, Rollout] = field(default_factory=dict, repr=False)
 
-    def after(self, marks: Mapping[str, Mark], unit: RolloutUnit) -> "_Known":
+    def after(self, marks: Mapping[str, Mark], unit: "Unit") -> "_Known":
         """Those with other marks; reads only what changed."""
         same = {name for name, mark in marks.items() if self.marks.get(name) == mark}
         read = {it.skill_name: it for it in unit.rollouts.several(marks.keys() - same)}
@@ -76,47 +78,45 @@ class PromotedSkills:
         """Have the files follow what others on the same database changed."""
         self._repair.keep_up()
 
-    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[CatalogueEntry, ...]:
+    def offered(self, unit: "Unit", session: Session | None) -> tuple[CatalogueEntry, ...]:
         """What a session may know of: by its learning scopes, and chosen for it."""
-        own = as_rollout_unit(unit)
         return tuple(
             replace(offered_from(rollout), unusable=self._unusable(rollout))
-            for rollout in self._known(own)
-            if _in_scope(own, rollout, session)
-            and self._chosen[rollout.status](own, rollout, session)
+            for rollout in self._known(unit)
+            if _in_scope(unit, rollout, session)
+            and self._chosen[rollout.status](unit, rollout, session)
         )
 
-    def load(self, unit: SkillUnit, one: CatalogueEntry) -> Loaded:
+    def load(self, unit: "Unit", one: CatalogueEntry) -> Loaded:
         """A skill exactly as its record says; refused where its files say anything else."""
-        own = as_rollout_unit(unit)
-        rollout = own.rollouts.get(one.slug)
-        if rollout is None or not self._is_up(own, rollout):
+        rollout = unit.rollouts.get(one.slug)
+        if rollout is None or not self._is_up(unit, rollout):
             raise caller_errors.not_found(one.slug)
         if rollout.status is Stage.ACTIVE:
             require_in_place(self._keeper, rollout)
         return loaded_from(rollout)
 
-    def sources(self, unit: SkillUnit) -> Sequence[SkillSource]:
+    def sources(self, unit: "Unit") -> Sequence[SkillSource]:
         """What people may know of: those in force."""
-        active = (it for it in self._known(as_rollout_unit(unit)) if it.status is Stage.ACTIVE)
+        active = (it for it in self._known(unit) if it.status is Stage.ACTIVE)
         return [self._source(rollout) for rollout in active]
 
     def is_name(self, ref: str) -> bool:
         """Whether a promoted skill could be called that."""
         return is_skill_name(ref)
 
-    def has(self, unit: SkillUnit, name: str) -> bool:
+    def has(self, unit: "Unit", name: str) -> bool:
         """Whether a rollout that is not revoked, in whatever stage, can be taken for it."""
-        return as_rollout_unit(unit).rollouts.live_called(name) is not None
+        return unit.rollouts.live_called(name) is not None
 
-    def _known(self, unit: RolloutUnit) -> Iterator[Rollout]:
+    def _known(self, unit: "Unit") -> Iterator[Rollout]:
         marks = unit.rollouts.stamp(self._chosen.keys())
         known = self._last
         if known.marks != marks:
             self._last = known = known.after(marks, unit)
         return (rollout for rollout in known.rollouts.values() if self._is_up(unit, rollout))
 
-    def _is_up(self, unit: RolloutUnit, rollout: Rollout) -> bool:
+    def _is_up(self, unit: "Unit", rollout: Rollout) -> bool:
         return (
             rollout.status in self._chosen
             and self._keeper.shadows.over(rollout.skill_name) is None
@@ -157,7 +157,7 @@ def record_of(rollout: Rollout) -> Skill:
     )
 
 
-def _in_scope(unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
+def _in_scope(unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
     """Whether what the skill was learned for is in a session's sight."""
     if rollout.source_scope == WORKSPACE:
         return True

@@ -1,6 +1,7 @@
 """Promoting: a procedure becomes a draft, and a draft goes from stage to stage."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core.principal import Principal
 from understudy.learnings.ending import require_learning
@@ -12,11 +13,14 @@ from understudy.rollout.guards import GUARDS, Case, missing
 from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
 from understudy.rollout.model import Definition, EventName, Rollout
-from understudy.rollout.ports import IsTaken, RolloutUnit, Rules
+from understudy.rollout.ports import IsTaken, Rules
 from understudy.rollout.replay.standing import NO_REPLAYS, replay_standing
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import hold_name
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # Those that begin anew when they come to draft.
 _WITH_EVIDENCE = frozenset({Stage.VERIFIED, Stage.CANARY, Stage.REVOKED})
@@ -32,7 +36,7 @@ class Promoting:
     is_taken: IsTaken
 
     @property
-    def unit(self) -> RolloutUnit:
+    def unit(self) -> "Unit":
         """What it all happens in."""
         return self.changes.unit
 
@@ -149,7 +153,7 @@ class Promoting:
         return case_of(self.unit, rollout, self.rules, sums_of_one(self.unit, rollout))
 
 
-def case_of(unit: RolloutUnit, rollout: Rollout, rules: Rules, sums: Sums) -> Case:
+def case_of(unit: "Unit", rollout: Rollout, rules: Rules, sums: Sums) -> Case:
     """A rollout with everything that its guards look at."""
     counts = sums.under(executed_only=rules.require_executed_evidence)
     replays = replay_standing(unit, rollout) if rules.require_replay else NO_REPLAYS

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -12,9 +12,12 @@ from understudy.core.batches import batches
 from understudy.core.errors import UnderstudyError
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.ports import Mark, RolloutUnit, RolloutUnits
+from understudy.rollout.ports import Mark
 from understudy.rollout.stages import Stage
 from understudy.skills.catalogue_entry import folded
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -53,7 +56,7 @@ class _Seen:
 class Repair:
     """Whatever goes wrong costs the skill that it is about, and never a start or a run."""
 
-    def __init__(self, units: RolloutUnits, keeper: MountKeeper) -> None:
+    def __init__(self, units: "Units", keeper: MountKeeper) -> None:
         self._units = units
         self._keeper = keeper
         self._seen: _Seen | None = None
@@ -101,7 +104,7 @@ class Repair:
         with self._units.read() as unit:
             return self._as_of(unit)
 
-    def _as_of(self, unit: RolloutUnit) -> _Seen:
+    def _as_of(self, unit: "Unit") -> _Seen:
         return _Seen(unit.rollouts.stamp(MOUNTED), self._keeper.shadows.stamp())
 
     def _bring_changed(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
@@ -13,12 +14,14 @@ from understudy.rollout.evidence import Claim, beside, proof_of, same_execution,
 from understudy.rollout.holding import hold_for_review
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
-from understudy.rollout.ports import RolloutUnit, Rules
+from understudy.rollout.ports import Rules
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import Trial
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run
-from understudy.runs.ports import require_run
+from understudy.runs.model import Run, require_run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +107,13 @@ def _fits(rollout: Rollout, kind: EvidenceKind) -> bool:
     return kind is not EvidenceKind.CANARY or rollout.status is Stage.CANARY
 
 
-def _is_known(unit: RolloutUnit, rollout: Rollout, run_ids: Iterable[str]) -> bool:
+def _is_known(unit: "Unit", rollout: Rollout, run_ids: Iterable[str]) -> bool:
     """Whether one of some runs speaks in this attempt already."""
     about = rollout.skill_name, rollout.attempt
     return any(unit.rollouts.evidence_of_run(*about, run_id) is not None for run_id in run_ids)
 
 
-def _is_counted(unit: RolloutUnit, rollout: Rollout, execution: Execution) -> bool:
+def _is_counted(unit: "Unit", rollout: Rollout, execution: Execution) -> bool:
     """Whether what a run shows counts already; a failure does only where it was seen itself."""
     run = execution.run
     alike = chain(same_execution(unit, run, rollout), beside(unit, run, rollout))

@@ -1,17 +1,20 @@
 """Rolling back: a revoked skill is in force again as it last was, if that is still known."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.model import Learning
 from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
 from understudy.rollout.lookup import get_or_revoked_remnant
 from understudy.rollout.model import EventName, Rollout, Snapshot
-from understudy.rollout.ports import IsTaken, RolloutUnit
+from understudy.rollout.ports import IsTaken
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import ROLLOUT, Stage
 from understudy.rollout.taken import hold_name
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How many of the times that it was in force are looked at, newest first.
 MOST_SNAPSHOTS: Final = 200
@@ -44,9 +47,7 @@ def roll_back(
     )
 
 
-def _require_or_revoked_remnant(
-    unit: RolloutUnit, skill_name: str, *, lock: bool = False
-) -> Rollout:
+def _require_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:
     found = get_or_revoked_remnant(unit, skill_name, lock=lock)
     if found is None:
         raise refusals.no_rollout(skill_name)
@@ -60,7 +61,7 @@ def _require_free_to_go_back(rollout: Rollout) -> None:
         raise refusals.rollback_is_held(rollout)
 
 
-def _choose(unit: RolloutUnit, rollout: Rollout, *, now_ms: int) -> Snapshot:
+def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
     """The newest snapshot that may be in force again."""
     snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
     if not snapshots:
@@ -73,11 +74,11 @@ def _choose(unit: RolloutUnit, rollout: Rollout, *, now_ms: int) -> Snapshot:
     return next((it for it in fit if it.record.fingerprint not in demoted), fit[0])
 
 
-def _is_fit(unit: RolloutUnit, record: Rollout, *, now_ms: int) -> bool:
+def _is_fit(unit: "Unit", record: Rollout, *, now_ms: int) -> bool:
     return _stands(unit.learnings.get(record.source_learning_id), now_ms=now_ms)
 
 
-def _require_source(unit: RolloutUnit, snapshot: Snapshot, *, now_ms: int) -> None:
+def _require_source(unit: "Unit", snapshot: Snapshot, *, now_ms: int) -> None:
     learning = unit.learnings.get(snapshot.record.source_learning_id, lock=True)
     if not _stands(learning, now_ms=now_ms):
         raise refusals.source_is_gone(snapshot.skill_name)

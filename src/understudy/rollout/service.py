@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -18,21 +18,16 @@ from understudy.rollout.guards import Reason, missing
 from understudy.rollout.lookup import lock_to_revoke, require_rollout
 from understudy.rollout.markers import Markers
 from understudy.rollout.model import Evidence, LifecycleEvent, Rollout, Snapshot
-from understudy.rollout.ports import (
-    EVERYTHING,
-    IsTaken,
-    PolicyOf,
-    RolloutFilter,
-    RolloutUnit,
-    RolloutUnits,
-    Rules,
-)
+from understudy.rollout.ports import EVERYTHING, IsTaken, PolicyOf, RolloutFilter, Rules
 from understudy.rollout.promoting import Promoting, case_of
 from understudy.rollout.results import Result, record
 from understudy.rollout.revoking import revoke
 from understudy.rollout.rolling_back import roll_back
 from understudy.rollout.stages import NEXT, Stage
 from understudy.rollout.uses import Uses, uses_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # How much of its past a rollout is shown with, by itself and in a list; the rest of what happened
 # is in pages of its own, and the counts are of all evidence.
@@ -79,7 +74,7 @@ Change = Callable[[Changes, Rollout], Rollout]
 class RolloutService:
     """Everything a person does with rollouts, each in one transaction."""
 
-    units: RolloutUnits
+    units: "Units"
     maker: ChangeMaker
     policy_of: PolicyOf
     is_taken: IsTaken
@@ -203,7 +198,7 @@ class RolloutService:
         with self.units.read() as unit:
             return self._detail(unit, rollout)
 
-    def _detail(self, unit: RolloutUnit, rollout: Rollout) -> Detail:
+    def _detail(self, unit: "Unit", rollout: Rollout) -> Detail:
         rules = self.policy_of(unit)
         sums = unit.rollouts.sums_of([rollout])
         (told,) = _counted(unit, [rollout], sums, most=SHOWN)
@@ -226,7 +221,7 @@ class RolloutService:
         return given
 
 
-def _missing(unit: RolloutUnit, rollout: Rollout, rules: Rules, sums: Sums) -> tuple[Reason, ...]:
+def _missing(unit: "Unit", rollout: Rollout, rules: Rules, sums: Sums) -> tuple[Reason, ...]:
     target = NEXT.get(rollout.status)
     if target is None:
         return ()
@@ -234,7 +229,7 @@ def _missing(unit: RolloutUnit, rollout: Rollout, rules: Rules, sums: Sums) -> t
 
 
 def _counted(
-    unit: RolloutUnit, rollouts: Sequence[Rollout], sums: Mapping[str, Sums], *, most: int
+    unit: "Unit", rollouts: Sequence[Rollout], sums: Mapping[str, Sums], *, most: int
 ) -> list[Counted]:
     """What is told of each rollout in whatever form; as many statements for many as for one."""
     verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)

@@ -2,14 +2,17 @@
 
 import hmac
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.counting import Sums
 from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import PolicyOf, RolloutUnit
+from understudy.rollout.ports import PolicyOf
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 EVERY: Final = 100
 # Fine enough that a share of one percent is one percent.
@@ -46,7 +49,7 @@ class CanaryShare:
 
     policy_of: PolicyOf
 
-    def __call__(self, unit: RolloutUnit, rollout: Rollout, session: Session | None) -> bool:
+    def __call__(self, unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
         """Whether a session is; nobody who names none, and nobody while it is held or once it
         failed."""
         if session is None:
@@ -57,7 +60,7 @@ class CanaryShare:
         return not has_failed(rollout, sums_of_one(unit, rollout))
 
 
-def _is_drawn(unit: RolloutUnit, rollout: Rollout, session: Session, percent: int) -> bool:
+def _is_drawn(unit: "Unit", rollout: Rollout, session: Session, percent: int) -> bool:
     """Whether a session is in a share; nobody is as long as nobody has made the secret."""
     if percent in {0, EVERY}:
         return percent == EVERY
@@ -67,7 +70,7 @@ def _is_drawn(unit: RolloutUnit, rollout: Rollout, session: Session, percent: in
     return is_in_share(secret, rollout.fingerprint, _root_of(unit, session), percent)
 
 
-def _root_of(unit: RolloutUnit, session: Session) -> str:
+def _root_of(unit: "Unit", session: Session) -> str:
     """What is drawn: a whole family, or a session could make sidechains until one of them is."""
     is_root = session.parent_session_id is None
     return session.session_id if is_root else unit.sidechains.root_of(session.session_id)

@@ -1,13 +1,16 @@
 """Which names skills of other kinds have already."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.core.page import MAX_LIMIT, PageRequest
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.shadows import Shadows
 from understudy.skills.authority import is_live
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.filters import SkillFilter
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class CatalogueNames:
 
     shadows: Shadows
 
-    def __call__(self, unit: RolloutUnit, skill_name: str) -> bool:
+    def __call__(self, unit: "Unit", skill_name: str) -> bool:
         """Whether a skill is called that, by its slug or its name."""
         if self.shadows.over(skill_name) is not None:
             return True
@@ -28,14 +31,14 @@ class CatalogueNames:
         return (kept is not None and is_live(kept)) or _is_called(unit, name)
 
 
-def hold_name(unit: RolloutUnit, skill_name: str) -> None:
+def hold_name(unit: "Unit", skill_name: str) -> None:
     """Let nobody else give any skill this name until the unit ends."""
     name = folded(skill_name)
     unit.skills.hold(name)
     unit.skills.hold_name(name)
 
 
-def _is_called(unit: RolloutUnit, name: str) -> bool:
+def _is_called(unit: "Unit", name: str) -> bool:
     """Whether a kept skill has this name, whoever owns it."""
     narrowed = SkillFilter(query=name)
     request: PageRequest | None = PageRequest(limit=MAX_LIMIT)

@@ -1,13 +1,17 @@
 """What the sessions concerned are told of rollouts: names, stages and ids, and never their words."""
 
+from typing import TYPE_CHECKING
+
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.events import Told
 from understudy.rollout.model import LifecycleEvent, Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.sessions.journal import EventKind, NewEvent
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
-def told_of(unit: RolloutUnit, rollout: Rollout, happened: LifecycleEvent) -> Told:
+
+def told_of(unit: "Unit", rollout: Rollout, happened: LifecycleEvent) -> Told:
     """The event, for the session that the procedure was learned in and that of the run it is about."""
     data = {
         "what": f"rollout_{happened.event}".replace("rollout_rollout_", "rollout_"),
@@ -26,7 +30,7 @@ def told_of(unit: RolloutUnit, rollout: Rollout, happened: LifecycleEvent) -> To
     )
 
 
-def _source_session(unit: RolloutUnit, learning_id: str) -> str | None:
+def _source_session(unit: "Unit", learning_id: str) -> str | None:
     try:
         learning = unit.learnings.get(learning_id)
     except DamagedRecord:

@@ -3,15 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.confidence import Tally, is_worse, wilson_interval, wilson_lower_bound
 from understudy.rollout.counting import Counts, Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import Outcome, UseOutcome, tally_of
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.replay.standing import replayed
 from understudy.rollout.stages import Stage
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # So many of the first runs in force may raise what the later ones are measured by.
 FIRST_USES: Final = 10
@@ -168,7 +170,7 @@ def _is_below(recent: Tally, baseline: Tally | None) -> bool:
     return is_worse(recent, baseline)
 
 
-def watch_of(unit: RolloutUnit, rollout: Rollout, sums: Sums) -> Watch:
+def watch_of(unit: "Unit", rollout: Rollout, sums: Sums) -> Watch:
     """What is known of the current definition of a rollout, of which so much was counted."""
     about = (rollout.skill_name, rollout.fingerprint, Stage.ACTIVE)
     every, tried = _of_canary(sums.every), _of_canary(sums.executed)
@@ -187,7 +189,7 @@ def watch_of(unit: RolloutUnit, rollout: Rollout, sums: Sums) -> Watch:
     )
 
 
-def _since_ms(unit: RolloutUnit, rollout: Rollout) -> int:
+def _since_ms(unit: "Unit", rollout: Rollout) -> int:
     """Since when it is watched: whoever put it in force, or let it go on, has seen what was before.
 
     One that was taken back is shown as it was then.

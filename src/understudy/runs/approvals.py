@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -14,12 +14,13 @@ from understudy.runs.events import run_event
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
 from understudy.runs.offer_answers import answer_offer, offers_among
-from understudy.runs.ports import RunUnit
 from understudy.runs.reading import Place, RequestReader
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
 from understudy.runs.waiting import go_on_or_wait
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 DOMAIN: Final = "approvals"
 # Under this name a decision keeps whose word it is.
@@ -51,7 +52,7 @@ CheckInput = Callable[[str, Mapping[str, Any]], None]
 class ApprovalService:
     """Lists and resolves approvals."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     check_input: CheckInput
 
@@ -93,7 +94,7 @@ class ApprovalService:
 
     def _decide(
         self,
-        unit: RunUnit,
+        unit: "Unit",
         principal: Principal,
         run: Run,
         calls: Mapping[int, Resolution],
@@ -109,7 +110,7 @@ class ApprovalService:
 
     def _answer(
         self,
-        unit: RunUnit,
+        unit: "Unit",
         principal: Principal,
         run: Run,
         offer: Request,
@@ -205,7 +206,7 @@ def new_approval(
 
 
 def _keep(
-    unit: RunUnit, principal: Principal, run: Run, settled: Sequence[Request], now: int
+    unit: "Unit", principal: Principal, run: Run, settled: Sequence[Request], now: int
 ) -> None:
     for request in settled:
         unit.requests.settle(request)
@@ -250,7 +251,7 @@ def _check_batch(resolutions: Sequence[Resolution]) -> None:
         seen.add(each.request_id)
 
 
-def _pending(unit: RunUnit, run: Run, now: int) -> dict[str, Request]:
+def _pending(unit: "Unit", run: Run, now: int) -> dict[str, Request]:
     """The open approvals of a run that waits; one whose time is up counts as settled."""
     requests = unit.requests.pending([run.run_id]).get(run.run_id, ())
     open_ones = {

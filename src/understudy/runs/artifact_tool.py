@@ -1,11 +1,14 @@
 """The tool by which an agent reads on in what it was shown only a part of."""
 
+from typing import TYPE_CHECKING
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.runs.artifacts import MAX_SHOWN_CHARS, no_artifact
-from understudy.runs.ports import RunUnit
-from understudy.sessions.ports import Units
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 MAX_READ_CHARS = MAX_SHOWN_CHARS - 1024
 
@@ -29,7 +32,7 @@ class ReadArtifact:
     approval = Approval.NEVER
     parameters: type[BaseModel] = ReadArtifactParameters
 
-    def __init__(self, units: Units[RunUnit]) -> None:
+    def __init__(self, units: "Units") -> None:
         self._units = units
 
     async def call(self, arguments: ReadArtifactParameters, context: ToolContext) -> str:

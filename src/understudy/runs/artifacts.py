@@ -1,7 +1,7 @@
 """What a tool answered in full, where the model was shown only a part of it."""
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from understudy.core.errors import NotFound
 from understudy.core.ids import new_id
@@ -23,24 +23,6 @@ class Artifact:
     size: int  # in bytes
     created_at_ms: int
     content: str = ""
-
-
-class ArtifactStore(Protocol):
-    """Artifacts by id."""
-
-    def add(self, artifact: Artifact) -> None: ...
-
-    def get(self, run_id: str, artifact_id: str) -> Artifact | None:
-        """One artifact with its content."""
-        ...
-
-    def in_session(self, session_id: str, artifact_id: str) -> Artifact | None:
-        """An artifact of any run of a session, with its content."""
-        ...
-
-    def list(self, run_id: str) -> tuple[Artifact, ...]:
-        """The artifacts of a run in order, without their content."""
-        ...
 
 
 def cut(content: str, artifact_id: str) -> str:

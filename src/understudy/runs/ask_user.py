@@ -1,16 +1,15 @@
 """The tool by which an agent asks people, or a sidechain its parent."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.core.clock import Clock
 from understudy.core.ids import new_id
 from understudy.runs.answers import answer_text
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Audience, Request, RequestKind, RequestState
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import require_session
 from understudy.tools.base import (
     Approval,
     Effect,
@@ -20,6 +19,9 @@ from understudy.tools.base import (
     WaitsFor,
     in_thread,
 )
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 MAX_EXPIRY_S: Final = 366 * 24 * 3600
 Short = Annotated[str, Field(min_length=1, max_length=200)]
@@ -101,9 +103,7 @@ class AskUser:
     approval = Approval.NEVER
     parameters: type[BaseModel] = AskUserParameters
 
-    def __init__(
-        self, units: Units[RunUnit], clock: Clock, expires_after_s: int | None = None
-    ) -> None:
+    def __init__(self, units: "Units", clock: Clock, expires_after_s: int | None = None) -> None:
         self._units = units
         self._clock = clock
         # How long questions wait where the model does not say; None: for ever.

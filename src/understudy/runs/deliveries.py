@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.ids import new_id
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Delivery, DeliveryStatus, Run, RunStatus
-from understudy.runs.ports import RunUnit
 from understudy.sessions.model import ReplyTarget
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 HTTP: Final = "http"
 LOCAL: Final = "local"
@@ -37,7 +39,7 @@ def settle_local(run: Run) -> tuple[Delivery, ...]:
     )
 
 
-def queue_deliveries(unit: RunUnit, run: Run) -> None:
+def queue_deliveries(unit: "Unit", run: Run) -> None:
     """Put the end of a run into the outbox for its webhooks; to be called once, as it ends."""
     if not _has_something_to_say(run):
         return
@@ -54,7 +56,7 @@ def queue_deliveries(unit: RunUnit, run: Run) -> None:
             unit.deliveries.add(run.run_id, position, delivery)
 
 
-def queue_unread(unit: RunUnit, run_id: str) -> Run | None:
+def queue_unread(unit: "Unit", run_id: str) -> Run | None:
     """The same for a run that was closed without being read; answers it if that can be done now."""
     try:
         run = unit.runs.get(run_id)

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.runs.lifecycle import WAITING
 from understudy.runs.model import Delivery, Run, RunStatus
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Request
 from understudy.sessions.journal import JournalEvent
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +25,12 @@ class RunDetail:
     sent: Mapping[int, Delivery] = field(default_factory=dict)
 
 
-def detail_of(unit: RunUnit, run: Run) -> RunDetail:
+def detail_of(unit: "Unit", run: Run) -> RunDetail:
     """A run with what is known about it."""
     return details_of(unit, (run,))[0]
 
 
-def details_of(unit: RunUnit, runs: Sequence[Run]) -> tuple[RunDetail, ...]:
+def details_of(unit: "Unit", runs: Sequence[Run]) -> tuple[RunDetail, ...]:
     """Some runs with what is known about them."""
     outputs = unit.journal.outputs([run.run_id for run in runs])
     queued = sorted({run.session_id for run in runs if run.status is RunStatus.QUEUED})

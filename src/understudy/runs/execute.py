@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import structlog
 
@@ -15,7 +15,7 @@ from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
 from understudy.runs.model import Run, RunStatus, StopRequest, Usage
 from understudy.runs.patience import patiently
-from understudy.runs.ports import Ending, EndingHook, RunUnit, Worker
+from understudy.runs.ports import Ending, EndingHook, Worker
 from understudy.runs.requests import Audience
 from understudy.runs.steps import Steps, executed_calls
 from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
@@ -28,7 +28,10 @@ from understudy.runs.waiting import (
     wake_next,
 )
 from understudy.sessions.journal import EventKind, JournalEvent, own_text
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -79,7 +82,7 @@ class RunObserver(Protocol):
 class RunExecutor:
     """Takes one run from the queue to its end. The engine calls it, again after a crash."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     worker: AsyncWorker
     signals: StopSignals
@@ -178,7 +181,7 @@ class RunExecutor:
                 return None
             return run, steps, unit.runs.snapshot(run_id)
 
-    def _may_start(self, unit: RunUnit, run: Run) -> bool:
+    def _may_start(self, unit: "Unit", run: Run) -> bool:
         """Whether it is this run's turn; behind one that sleeps it sleeps as well."""
         if unit.runs.first_in_line(run.session_id) == run.run_id:
             return True
@@ -213,7 +216,7 @@ class RunExecutor:
             if run is not None:
                 self._tell(unit, run)
 
-    def _start(self, unit: RunUnit, run: Run) -> tuple[Run, Mapping[str, Any]]:
+    def _start(self, unit: "Unit", run: Run) -> tuple[Run, Mapping[str, Any]]:
         RUN.check(run.status, RunStatus.RUNNING)
         now = self.clock.now_ms()
         session = require_session(unit, run.session_id)
@@ -234,7 +237,7 @@ class RunExecutor:
         unit.runs.update(run)
         return run, snapshot
 
-    def _take_up(self, unit: RunUnit, run: Run, done: tuple[JournalEvent, ...]) -> Run:
+    def _take_up(self, unit: "Unit", run: Run, done: tuple[JournalEvent, ...]) -> Run:
         """Count the crash, if it was one: steps finished since the last one start the count anew."""
         progress = sum(1 for event in done if event.key is not None)
         before = 0 if progress > run.progress else run.crashes
@@ -260,7 +263,7 @@ class RunExecutor:
             return self._finish(unit, run, ending, tuple(steps.done.values()))
 
     def _finish(
-        self, unit: RunUnit, run: Run, ending: Ending, done: tuple[JournalEvent, ...]
+        self, unit: "Unit", run: Run, ending: Ending, done: tuple[JournalEvent, ...]
     ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
         now = self.clock.now_ms()
@@ -284,13 +287,13 @@ class RunExecutor:
         self._tell(unit, run)
         return run, wake_next(unit, run.session_id, at_ms=now)
 
-    def _clear(self, unit: RunUnit, run: Run) -> None:
+    def _clear(self, unit: "Unit", run: Run) -> None:
         """Let go of the prompt: what was recalled for it may have to be forgotten one day."""
         with suppress(DamagedRecord):
             snapshot = unit.runs.snapshot(run.run_id)
             unit.runs.set_snapshot(run.run_id, self.worker.leftover(snapshot))
 
-    def _tell(self, unit: RunUnit, run: Run) -> None:
+    def _tell(self, unit: "Unit", run: Run) -> None:
         for hook in self.ending_hooks:
             hook(unit, run)
 

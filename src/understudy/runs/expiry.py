@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -15,17 +15,18 @@ from understudy.runs.events import run_event
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, StopRequest
 from understudy.runs.offers import let_lapse
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import Audience, Request, RequestKind, RequestState
 from understudy.runs.waiting import fail_unread, go_on_or_wait, stop
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
 BATCH: Final = 100
 
 
-def expire_due(units: Units[RunUnit], clock: Clock) -> int:
+def expire_due(units: "Units", clock: Clock) -> int:
     """Settle every open request whose time is up; tells how many there were."""
     with units.read() as unit:
         due = unit.requests.due(clock.now_ms(), limit=BATCH)
@@ -35,7 +36,7 @@ def expire_due(units: Units[RunUnit], clock: Clock) -> int:
     return len(due)
 
 
-def _expire(unit: RunUnit, request_id: str, run_id: str, now: int) -> None:
+def _expire(unit: "Unit", request_id: str, run_id: str, now: int) -> None:
     try:
         run = unit.runs.get(run_id, lock=True)
         # Only now: somebody may have answered between the look and the lock.
@@ -58,20 +59,20 @@ def _expire(unit: RunUnit, request_id: str, run_id: str, now: int) -> None:
         CONSEQUENCES[request.kind, request.audience](unit, run, request, now)
 
 
-def _cancel(unit: RunUnit, run: Run, request: Request, now: int) -> None:
+def _cancel(unit: "Unit", run: Run, request: Request, now: int) -> None:
     when = datetime.fromtimestamp((request.expires_at_ms or now) / 1000, tz=UTC)
     reason = f"question {request.request_id} expired at {when.isoformat(timespec='seconds')}"
     stop(unit, run, StopRequest.CANCEL, at_ms=now, error=reason)
 
 
-def _decline(unit: RunUnit, run: Run, request: Request, now: int) -> None:
+def _decline(unit: "Unit", run: Run, request: Request, now: int) -> None:
     told = {"request_id": request.request_id, "answers": [], "declined": True, "expired": True}
     event = run_event(run, "parent_clarification_resolved", run.status, resolution=told)
     unit.journal.append(run.session_id, (event,), at_ms=now)
     go_on_or_wait(unit, run, at_ms=now)
 
 
-def _deny(unit: RunUnit, run: Run, request: Request, now: int) -> None:
+def _deny(unit: "Unit", run: Run, request: Request, now: int) -> None:
     told = {"request_id": request.request_id, "behavior": "deny", "reason": "expired"}
     event = run_event(run, "approval_resolved", run.status, resolutions=[told])
     unit.journal.append(run.session_id, (event,), at_ms=now)
@@ -80,7 +81,7 @@ def _deny(unit: RunUnit, run: Run, request: Request, now: int) -> None:
 
 # A question to people ends the run; one to the parent is taken as declined, an approval as denied.
 CONSEQUENCES: Final[
-    Mapping[tuple[RequestKind, Audience], Callable[[RunUnit, Run, Request, int], None]]
+    Mapping[tuple[RequestKind, Audience], Callable[["Unit", Run, Request, int], None]]
 ] = {
     (RequestKind.QUESTION, Audience.USER): _cancel,
     (RequestKind.QUESTION, Audience.PARENT): _decline,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -13,14 +13,16 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Understud
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, RunKind, RunStatus, StopRequest
-from understudy.runs.ports import EndingHook, Receipt, RunUnit
+from understudy.runs.model import Receipt, Run, RunKind, RunStatus, StopRequest
+from understudy.runs.ports import EndingHook
 from understudy.runs.requests import Request
 from understudy.runs.signals import Signal, SignalKind
 from understudy.runs.submission import Submission, hash_key
 from understudy.runs.waiting import fail_unread, leave_line, nudge, stop
 from understudy.sessions.model import Session, SessionStatus
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -37,7 +39,7 @@ CLARIFIED: Final = "\0clarification"
 STOPPED: Final = "cancelled together with the run that it worked for"
 
 
-def notify_parent(unit: RunUnit, run: Run, *, at_ms: int) -> None:
+def notify_parent(unit: "Unit", run: Run, *, at_ms: int) -> None:
     """Let the session above know that a run has ended or asks; called in the transaction that does.
 
     Whoever holds the parent's run may be waiting for the journal that this unit holds, so nothing
@@ -62,13 +64,13 @@ def notify_parent(unit: RunUnit, run: Run, *, at_ms: int) -> None:
 class Family:
     """Carries news between the runs of a session and of its sidechains."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     intake: RunIntake
     # What else happens whenever a run ends, whoever ends it.
     further: tuple[EndingHook, ...] = ()
 
-    def ended(self, unit: RunUnit, run: Run) -> None:
+    def ended(self, unit: "Unit", run: Run) -> None:
         """What happens in the transaction that ends a run."""
         for hook in self.further:
             hook(unit, run)
@@ -80,7 +82,7 @@ class Family:
         if unit.sidechains.questions_for(run.session_id):
             unit.signals.add(SignalKind.LOOK, run.session_id, at_ms=now)
 
-    def asked(self, unit: RunUnit, run: Run) -> None:
+    def asked(self, unit: "Unit", run: Run) -> None:
         """What happens in the transaction that keeps a question to the session above."""
         notify_parent(unit, run, at_ms=self.clock.now_ms())
 
@@ -106,7 +108,7 @@ class Family:
                 unit.signals.remove(signal.number)
             return True
 
-    def _look(self, unit: RunUnit, session_id: str) -> bool:
+    def _look(self, unit: "Unit", session_id: str) -> bool:
         """Let the session's run look; where none goes on, ask its agent what nobody has seen."""
         session = unit.sessions.get(session_id, lock=True)
         if session is None or session.status is SessionStatus.ENDED:
@@ -127,7 +129,7 @@ class Family:
             self._clarify(unit, session, request_id)
         return True
 
-    def _stop(self, unit: RunUnit, run_id: str) -> bool:
+    def _stop(self, unit: "Unit", run_id: str) -> bool:
         try:
             run = unit.runs.get(run_id, lock=True)
         except DamagedRecord as damaged:
@@ -137,7 +139,7 @@ class Family:
             self._cancel(unit, run)
         return True
 
-    def _stop_below(self, unit: RunUnit, run: Run) -> None:
+    def _stop_below(self, unit: "Unit", run: Run) -> None:
         """Cancel what still goes on in the sidechains that a run made.
 
         As above, nothing is waited for: whoever holds a sidechain may be waiting for the journal.
@@ -151,7 +153,7 @@ class Family:
             else:
                 self._cancel(unit, held)
 
-    def _cancel(self, unit: RunUnit, run: Run) -> None:
+    def _cancel(self, unit: "Unit", run: Run) -> None:
         if run.status in TERMINAL or run.stop_request is not None:
             return
         now = self.clock.now_ms()
@@ -162,7 +164,7 @@ class Family:
         else:
             stop(unit, run, StopRequest.CANCEL, at_ms=now, error=STOPPED)
 
-    def _clarify(self, unit: RunUnit, session: Session, request_id: str) -> None:
+    def _clarify(self, unit: "Unit", session: Session, request_id: str) -> None:
         """Submit a run in which the session's agent may answer; one for each question."""
         try:
             request = unit.requests.get(request_id)
@@ -195,7 +197,7 @@ class Family:
         self.intake.take(unit, principal, session, submission)
 
 
-_SEEN_TO: Final[Mapping[SignalKind, Callable[[Family, RunUnit, str], bool]]] = {
+_SEEN_TO: Final[Mapping[SignalKind, Callable[[Family, "Unit", str], bool]]] = {
     SignalKind.LOOK: Family._look,  # noqa: SLF001 - the table belongs to the class
     SignalKind.STOP: Family._stop,  # noqa: SLF001
 }
@@ -220,7 +222,7 @@ def clarification_words(text: str) -> str:
     return "\n".join(["Question from a sidechain", *questions])
 
 
-def _take_to_stop(unit: RunUnit, run_id: str) -> Run | None:
+def _take_to_stop(unit: "Unit", run_id: str) -> Run | None:
     """A run with its row held, and its session's as well if it has yet to begin."""
     try:
         run = unit.runs.take(run_id)

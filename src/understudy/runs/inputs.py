@@ -1,22 +1,24 @@
 """The input of a run as it is kept: assets by their ids, held for as long as the run exists."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.assets.keeping import keep, refer
 from understudy.assets.model import Asset, AssetDraft, ReferenceKind
 from understudy.core.errors import Invalid, LimitExceeded
 from understudy.core.principal import Principal
 from understudy.runs.model import GivenAs, InputItem, Run, RunInput
-from understudy.runs.ports import RunUnit
 from understudy.runs.submission import Submission, items_of
 from understudy.sessions.journal import caller_metadata
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # What a model call can carry; more would be refused by every provider.
 MAX_INPUT_BYTES: Final = 24 * 1024 * 1024
 
 
 def take_input(
-    unit: RunUnit, principal: Principal, submission: Submission, *, now_ms: int
+    unit: "Unit", principal: Principal, submission: Submission, *, now_ms: int
 ) -> RunInput:
     """The input with every file in it an asset that is there and stays."""
     given = items_of(submission)
@@ -30,7 +32,7 @@ def take_input(
     return RunInput(items=items, metadata=caller_metadata(submission.metadata))
 
 
-def refer_to_assets(unit: RunUnit, run: Run) -> None:
+def refer_to_assets(unit: "Unit", run: Run) -> None:
     """Keep the assets of a run's input from being deleted."""
     for asset_id in dict.fromkeys(item.asset_id for item in run.input.items):
         if asset_id is not None:
@@ -42,7 +44,7 @@ def _is_file(item: InputItem | AssetDraft) -> bool:
 
 
 def _kept(
-    unit: RunUnit,
+    unit: "Unit",
     principal: Principal,
     item: InputItem | AssetDraft,
     *,

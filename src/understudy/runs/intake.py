@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -14,11 +15,14 @@ from understudy.runs.deliveries import pending_deliveries
 from understudy.runs.events import run_event
 from understudy.runs.inputs import refer_to_assets, take_input
 from understudy.runs.model import DebugLevel, Route, Run, RunInput, RunRequest, RunStatus
-from understudy.runs.ports import RouteCatalogue, RunUnit
+from understudy.runs.ports import RouteCatalogue
 from understudy.runs.routing import RouteWish, choose_route
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_credential_scope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +39,11 @@ class RunIntake:
 
     clock: Clock
     routes: RouteCatalogue
-    defaults: Callable[[RunUnit], RuntimeDefaults]
+    defaults: Callable[["Unit"], RuntimeDefaults]
 
     def take(
         self,
-        unit: RunUnit,
+        unit: "Unit",
         principal: Principal,
         session: Session,
         submission: Submission,
@@ -80,7 +84,7 @@ class RunIntake:
         unit.audit.add(audit.done(principal, "runs.submit", run.run_id, at_ms=now))
         return self._queue(unit, run)
 
-    def _queue(self, unit: RunUnit, run: Run) -> tuple[Run, int]:
+    def _queue(self, unit: "Unit", run: Run) -> tuple[Run, int]:
         position = len(unit.runs.queued_positions([run.session_id])) + 1
         events = unit.journal.append(
             run.session_id,
@@ -98,7 +102,7 @@ class RunIntake:
 
     def _route(
         self,
-        unit: RunUnit,
+        unit: "Unit",
         session: Session,
         submission: Submission,
         defaults: RuntimeDefaults,
@@ -115,7 +119,7 @@ class RunIntake:
         return replace(route, fallback_model=submission.fallback_model)
 
 
-def _require_open(unit: RunUnit, session: Session, *, needs_idle: bool) -> None:
+def _require_open(unit: "Unit", session: Session, *, needs_idle: bool) -> None:
     if session.status is SessionStatus.ENDED:
         raise Conflict("session_ended", domain="sessions", detail="the session has ended")
     if needs_idle and unit.runs.unfinished_in(session.session_id):

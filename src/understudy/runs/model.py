@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from understudy.core.errors import NotFound
 from understudy.core.principal import Role
 from understudy.i18n.locales import DEFAULT
 from understudy.sessions.model import ReplyTarget
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # Where a run comes from that only tries something out: there is nobody to ask, nothing to remember.
 TRIAL_SOURCE: Final = "trial"
@@ -197,3 +201,33 @@ class Run:
 def work_id(run_id: str, wakes: int) -> str:
     """What the engine calls its work on a run."""
     return f"{run_id}.{wakes}" if wakes else run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugRequest:
+    """A provider request as it was sent, scrubbed."""
+
+    run_id: str
+    step: int
+    attempt: int
+    at_ms: int
+    request: Mapping[str, Any]
+    response: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """That a key was used, for what, and what came of it."""
+
+    key_hash: str
+    fingerprint: str
+    resource_id: str
+    created_at_ms: int
+
+
+def require_run(unit: "Unit", run_id: str, *, lock: bool = False) -> Run:
+    """The run, or `NotFound`."""
+    run = unit.runs.get(run_id, lock=lock)
+    if run is None:
+        raise NotFound("run_not_found", domain="runs", detail=f"no run {run_id!r}")
+    return run

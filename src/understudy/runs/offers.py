@@ -6,7 +6,7 @@ an offer, answers it, uses it up or lets it lapse.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
@@ -15,9 +15,11 @@ from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.runs.events import run_event
 from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 OPEN_MS: Final = 7 * DAY_MS
 
@@ -37,7 +39,7 @@ def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -
     )
 
 
-def hold_offers(unit: RunUnit, session_id: str) -> None:
+def hold_offers(unit: "Unit", session_id: str) -> None:
     """Let nobody else change the offers of a session; a run whose row is needed is held before."""
     require_session(unit, session_id, lock=True)
 
@@ -52,7 +54,7 @@ def is_over(offer: Request, now_ms: int) -> bool:
     return offer.expires_at_ms is not None and offer.expires_at_ms <= now_ms
 
 
-def make_offer(unit: RunUnit, run: Run, offer: Request) -> bool:
+def make_offer(unit: "Unit", run: Run, offer: Request) -> bool:
     """Keep an open offer, in a session that is held; False when it was made before."""
     if not unit.requests.add(offer):
         return False
@@ -62,7 +64,7 @@ def make_offer(unit: RunUnit, run: Run, offer: Request) -> bool:
 
 
 def settle_offer(
-    unit: RunUnit,
+    unit: "Unit",
     run: Run,
     offer: Request,
     state: RequestState,
@@ -80,7 +82,7 @@ def settle_offer(
     return offer
 
 
-def note_wish(unit: RunUnit, run: Run, offer: Request, *, told: Mapping[str, Any]) -> None:
+def note_wish(unit: "Unit", run: Run, offer: Request, *, told: Mapping[str, Any]) -> None:
     """Keep what the user of a run asked for unasked: an offer accepted before it was made."""
     at_ms = offer.created_at_ms
     offer = _answered(offer, RequestState.ALLOWED, told, run.user_id, at_ms)
@@ -89,7 +91,7 @@ def note_wish(unit: RunUnit, run: Run, offer: Request, *, told: Mapping[str, Any
         _tell(unit, run, offer, "offer_resolved", at_ms=at_ms)
 
 
-def let_lapse(unit: RunUnit, run: Run, offer_id: str, *, at_ms: int) -> None:
+def let_lapse(unit: "Unit", run: Run, offer_id: str, *, at_ms: int) -> None:
     """Close an offer whose time is up, unless somebody was quicker; its run is held."""
     hold_offers(unit, run.session_id)
     offer = unit.requests.get(offer_id)
@@ -116,7 +118,7 @@ def _entry(actor: str, action: str, offer: Request, run: Run, *, at_ms: int) -> 
     return replace(entry, actor=actor)
 
 
-def _tell(unit: RunUnit, run: Run, offer: Request, what: str, *, at_ms: int) -> None:
+def _tell(unit: "Unit", run: Run, offer: Request, what: str, *, at_ms: int) -> None:
     """Let readers know which offer moved; its words are found under its id."""
     moved = {"request_ids": [offer.request_id], "state": str(offer.state)}
     unit.journal.append(offer.session_id, (run_event(run, what, run.status, **moved),), at_ms=at_ms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -13,8 +13,7 @@ from understudy.runs.detail import RunDetail, detail_of
 from understudy.runs.events import run_event
 from understudy.runs.expiry import expire_due
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, StopRequest
-from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.model import Run, StopRequest, require_run
 from understudy.runs.reading import Place, RequestReader
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.requests import (
@@ -25,7 +24,9 @@ from understudy.runs.requests import (
     RequestState,
 )
 from understudy.runs.waiting import go_on_or_wait, stop
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 RESOLVED_EVENT: Final[Mapping[Audience, str]] = {
     Audience.USER: "user_question_resolved",
@@ -37,7 +38,7 @@ RESOLVED_EVENT: Final[Mapping[Audience, str]] = {
 class QuestionService:
     """Lists, answers and withdraws questions."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
 
     @property
@@ -113,7 +114,7 @@ class QuestionService:
 
 
 def answer(
-    unit: RunUnit, run: Run, resolution: QuestionResolution, *, actor: str, at_ms: int
+    unit: "Unit", run: Run, resolution: QuestionResolution, *, actor: str, at_ms: int
 ) -> Run:
     """Settle a question of a locked run, whoever answers it."""
     request = _open_question(unit, run, resolution.request_id)
@@ -147,7 +148,7 @@ def _told(resolution: QuestionResolution) -> dict[str, Any]:
     return told
 
 
-def _open_question(unit: RunUnit, run: Run, request_id: str) -> Request:
+def _open_question(unit: "Unit", run: Run, request_id: str) -> Request:
     """The open question of that id of this run; else what stands against answering it."""
     request = unit.requests.get(request_id)
     if request is not None and request.run_id == run.run_id:

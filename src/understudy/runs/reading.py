@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.runs.expiry import expire_due
-from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.model import Run, require_run
 from understudy.runs.requests import Request, RequestKind, RequestState
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class Place:
     run_id: str | None = None
     session_id: str | None = None
 
-    def find(self, unit: RunUnit, request_ids: Sequence[str]) -> Run | None:
+    def find(self, unit: "Unit", request_ids: Sequence[str]) -> Run | None:
         """The run with its row locked; in a session the one that asked, else the one it is at."""
         if self.run_id is not None:
             return require_run(unit, self.run_id, lock=True)
@@ -43,7 +45,7 @@ class Place:
 class RequestReader:
     """Reads the requests of one kind; those whose time is up are settled first."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     kind: RequestKind
     # Others that are read under the same name.
@@ -65,7 +67,7 @@ class RequestReader:
         with self.units.read() as unit:
             return self.require(unit, request_id)
 
-    def require(self, unit: RunUnit, request_id: str) -> Request:
+    def require(self, unit: "Unit", request_id: str) -> Request:
         """The same within a transaction."""
         request = unit.requests.get(request_id)
         if request is None or request.kind not in self.kinds:
@@ -95,7 +97,7 @@ class RequestReader:
                 request, kinds=self.kinds, state=state, session_id=session_id, run_id=run_id
             )
 
-    def waiting_run(self, unit: RunUnit, place: Place, request_ids: Sequence[str]) -> Run:
+    def waiting_run(self, unit: "Unit", place: Place, request_ids: Sequence[str]) -> Run:
         """The locked run that somebody answers; a conflict where a session is at nothing."""
         run = place.find(unit, request_ids)
         if run is None:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core.errors import Conflict
 from understudy.core.principal import Principal
-from understudy.runs.model import Run
-from understudy.runs.ports import Receipt, RunUnit, require_run
+from understudy.runs.model import Receipt, Run, require_run
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 def receipt_for(
@@ -30,7 +32,7 @@ def receipt_for(
     )
 
 
-def known_run(unit: RunUnit, receipt: Receipt | None) -> Run | None:
+def known_run(unit: "Unit", receipt: Receipt | None) -> Run | None:
     """The run of the first request under the same key; a conflict if that was another request."""
     known = None if receipt is None else unit.receipts.get(receipt.key_hash)
     if known is None or receipt is None:
@@ -40,7 +42,7 @@ def known_run(unit: RunUnit, receipt: Receipt | None) -> Run | None:
     return require_run(unit, known.resource_id)
 
 
-def keep_receipt(unit: RunUnit, receipt: Receipt | None, run: Run) -> None:
+def keep_receipt(unit: "Unit", receipt: Receipt | None, run: Run) -> None:
     """Remember which run a key led to."""
     if receipt is not None and not unit.receipts.add(replace(receipt, resource_id=run.run_id)):
         raise _key_taken()

@@ -1,12 +1,11 @@
 """What a run asks of people: to approve a tool call, to answer questions, or to take up an offer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from understudy.core.machine import Machine
-from understudy.core.page import Page, PageRequest
 from understudy.runs.model import RunStatus
 
 
@@ -88,62 +87,6 @@ class Request:
     resolved_at_ms: int | None = None
     # Who an offer is made to; whoever may approve calls may answer the others.
     user_id: str | None = None
-
-
-class RequestStore(Protocol):
-    """Requests by id."""
-
-    def get(self, request_id: str) -> Request | None: ...
-
-    def add(self, request: Request) -> bool:
-        """Keep a request; False when its call has asked already."""
-        ...
-
-    def settle(self, request: Request) -> None:
-        """Store what came of a request whose run this unit holds locked; of an offer, its session."""
-        ...
-
-    def of_call(self, call_key: str) -> Request | None:
-        """The request of a tool call, whatever became of it."""
-        ...
-
-    def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[Request, ...]]:
-        """What some runs wait for, as far as it can be read, oldest first."""
-        ...
-
-    def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
-        """What a run still waits for, readable or not."""
-        ...
-
-    def withdraw(self, run_id: str, *, at_ms: int) -> None:
-        """Take back whatever a run still waits for."""
-        ...
-
-    def page(
-        self,
-        request: PageRequest,
-        *,
-        kinds: Collection[RequestKind],
-        state: RequestState | None = RequestState.PENDING,
-        session_id: str | None = None,
-        run_id: str | None = None,
-    ) -> Page[Request]:
-        """Requests of some kinds, oldest first."""
-        ...
-
-    def offers_to(
-        self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
-    ) -> tuple[Request, ...]:
-        """What a user was offered in a session, newest first."""
-        ...
-
-    def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """Open requests whose time is up, the most overdue first: their ids and their runs'."""
-        ...
-
-    def close(self, request_id: str, *, at_ms: int) -> None:
-        """Let a request that cannot be read count as expired."""
-        ...
 
 
 def waiting_status(kinds: Collection[RequestKind]) -> RunStatus:

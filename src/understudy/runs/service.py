@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -12,23 +13,28 @@ from understudy.runs.detail import RunDetail, detail_of, details_of
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import (
+    DebugRequest,
     Run,
     RunStatus,
     StopRequest,
+    require_run,
 )
-from understudy.runs.ports import DebugRequest, EndingHook, RunUnit, require_run
+from understudy.runs.ports import EndingHook
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.submission import Submission, request_json
 from understudy.runs.waiting import leave_line, stop
 from understudy.sessions.journal import EventKind, JournalEvent
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunService:
     """Submit, find and stop runs."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     intake: RunIntake
     # Tells a run of this process at once that it should stop; the database tells the others.

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -14,16 +14,17 @@ from understudy.permissions.model import Rule
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.model import Run, require_run
 from understudy.runs.questions import answer
 from understudy.runs.requests import Audience, Request, RequestState
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession, open_session
 from understudy.sessions.journal import JournalEvent
-from understudy.sessions.model import Session
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import Session, require_session
 from understudy.sessions.sidechains import Sidechain, Spawn
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 SETTLED: Final = {True: RequestState.DECLINED, False: RequestState.ANSWERED}
 
@@ -73,7 +74,7 @@ class News:
 class SidechainService:
     """Everything a run does with the sessions below its own."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     intake: RunIntake
     cancel_run: Callable[[Principal, str], object]
@@ -168,7 +169,7 @@ class SidechainService:
             return require_session(unit, session_id).workdir
 
     def _open(
-        self, unit: RunUnit, principal: Principal, run: Run, session_id: str, wish: Wish
+        self, unit: "Unit", principal: Principal, run: Run, session_id: str, wish: Wish
     ) -> Session:
         wanted = NewSession(
             session_id=session_id,
@@ -195,7 +196,7 @@ def child_id(call_key: str) -> str:
     return f"ses_{digest[:32]}"
 
 
-def _require_at_work(unit: RunUnit, run_id: str) -> Run:
+def _require_at_work(unit: "Unit", run_id: str) -> Run:
     run = require_run(unit, run_id)
     if run.status in TERMINAL or run.stop_request is not None:
         raise Conflict(
@@ -223,7 +224,7 @@ def _submission(run: Run, child: Session, wish: Wish) -> Submission:
     return replace(submission, provider=run.route.route_id, generation=generation)
 
 
-def _standings(unit: RunUnit, sidechains: Sequence[Sidechain]) -> tuple[Standing, ...]:
+def _standings(unit: "Unit", sidechains: Sequence[Sidechain]) -> tuple[Standing, ...]:
     ids = [each.session.session_id for each in sidechains]
     latest = {
         session_id: _readable(unit, run_id)
@@ -243,7 +244,7 @@ def _standings(unit: RunUnit, sidechains: Sequence[Sidechain]) -> tuple[Standing
 
 
 def _standings_of_runs(
-    unit: RunUnit, named: Sequence[tuple[Sidechain, Run]]
+    unit: "Unit", named: Sequence[tuple[Sidechain, Run]]
 ) -> tuple[Standing, ...]:
     outputs = unit.journal.outputs([run.run_id for _, run in named])
     return tuple(
@@ -257,7 +258,7 @@ def _standings_of_runs(
     )
 
 
-def _readable(unit: RunUnit, run_id: str) -> Run | None:
+def _readable(unit: "Unit", run_id: str) -> Run | None:
     try:
         return unit.runs.get(run_id)
     except DamagedRecord:
@@ -268,12 +269,12 @@ def _last_said(outputs: Sequence[JournalEvent]) -> str | None:
     return str(outputs[-1].data.get("text", "")) if outputs else None
 
 
-def _require_child_run(unit: RunUnit, parent_id: str, run_id: str) -> tuple[Sidechain, Run]:
+def _require_child_run(unit: "Unit", parent_id: str, run_id: str) -> tuple[Sidechain, Run]:
     run = require_run(unit, run_id)
     return _require_child(unit, parent_id, run.session_id), run
 
 
-def _require_child(unit: RunUnit, parent_id: str, session_id: str) -> Sidechain:
+def _require_child(unit: "Unit", parent_id: str, session_id: str) -> Sidechain:
     session = unit.sessions.get(session_id)
     if session is None or session.parent_session_id != parent_id:
         raise NotFound(
@@ -284,7 +285,7 @@ def _require_child(unit: RunUnit, parent_id: str, session_id: str) -> Sidechain:
     return Sidechain(session=session, spawn=unit.sidechains.spawn_of(session_id))
 
 
-def _require_question(unit: RunUnit, parent_id: str, request_id: str) -> Request:
+def _require_question(unit: "Unit", parent_id: str, request_id: str) -> Request:
     request = unit.requests.get(request_id)
     is_ours = (
         request is not None

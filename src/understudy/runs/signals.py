@@ -6,9 +6,10 @@ may be waiting for the journal, would stop both.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from understudy.sessions.sidechains import HasSidechains
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class SignalKind(StrEnum):
@@ -27,30 +28,7 @@ class Signal:
     target: str
 
 
-class SignalStore(Protocol):
-    """Signals in the order in which they were given."""
-
-    def add(
-        self, kind: SignalKind, target: str, *, at_ms: int, due_at_ms: int | None = None
-    ) -> None:
-        """Write down what is to be done; with `due_at_ms`, not before then."""
-        ...
-
-    def waiting(self, *, now_ms: int, limit: int) -> tuple[Signal, ...]:
-        """The oldest ones that are to be done by now."""
-        ...
-
-    def remove(self, number: int) -> None: ...
-
-
-class HasSignals(HasSidechains, Protocol):
-    """A unit of work that keeps signals."""
-
-    @property
-    def signals(self) -> SignalStore: ...
-
-
-def leave_word(unit: HasSignals, run_id: str, session_id: str, *, at_ms: int) -> None:
+def leave_word(unit: "Unit", run_id: str, session_id: str, *, at_ms: int) -> None:
     """Have those above and below told of a run that ended without being read."""
     parent_id = unit.sidechains.parent_of(session_id)
     if parent_id is not None:

@@ -6,25 +6,27 @@ steps are done and what they answered; only the one that was in flight happens a
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
-from understudy.runs.ports import RunUnit
 from understudy.runs.stops import Superseded
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # Writes something beside the events of a step.
-Also = Callable[[RunUnit], None]
+Also = Callable[["Unit"], None]
 
 
 @dataclass(slots=True)
 class Steps:
     """What one execution of a run has done, and how it writes what it does."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     run: Run
     done: dict[str, JournalEvent] = field(default_factory=dict)
@@ -75,7 +77,7 @@ class Steps:
                 return ()
             return unit.journal.append(self.run.session_id, events, at_ms=self.clock.now_ms())
 
-    def _stored(self, unit: RunUnit, events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
+    def _stored(self, unit: "Unit", events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
         keys = [event.key for event in events if event.key is not None]
         return unit.journal.by_keys(self.run.session_id, keys) if keys else ()
 

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable
 from understudy.runs.model import StopRequest
-from understudy.runs.ports import RunUnit
 from understudy.runs.stops import StopSignals
 from understudy.runs.waiting import fail_unread, wake_next
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 log = structlog.get_logger()
 
@@ -42,7 +43,7 @@ class EngineRecords(Protocol):
 class Upkeep:
     """Keeps our records and the engine's in agreement."""
 
-    units: Units[RunUnit]
+    units: "Units"
     clock: Clock
     engine: EngineRecords
     signals: StopSignals

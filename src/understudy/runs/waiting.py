@@ -6,6 +6,7 @@ brings what it waits for wakes it in the same transaction, so neither can be los
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core.audit import AuditEntry
 from understudy.core.errors import DamagedRecord
@@ -13,7 +14,6 @@ from understudy.runs.deliveries import queue_unread
 from understudy.runs.events import status_event
 from understudy.runs.lifecycle import RUN
 from understudy.runs.model import Run, RunStatus, StopRequest
-from understudy.runs.ports import RunUnit
 from understudy.runs.requests import (
     WAITING_STATUS,
     Request,
@@ -22,6 +22,9 @@ from understudy.runs.requests import (
 )
 from understudy.runs.signals import SignalKind, leave_word
 from understudy.sessions.journal import EventKind, NewEvent
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ class MustSleep(Exception):
         self.sleep = sleep
 
 
-def fall_asleep(unit: RunUnit, run: Run, sleep: Sleep, *, at_ms: int) -> bool:
+def fall_asleep(unit: "Unit", run: Run, sleep: Sleep, *, at_ms: int) -> bool:
     """Put a locked run to sleep; False when what it waits for has happened meanwhile."""
     if run.asleep:
         return True
@@ -78,7 +81,7 @@ def waiting_event(run: Run, pending: Sequence[Request]) -> NewEvent:
     )
 
 
-def go_on_or_wait(unit: RunUnit, run: Run, *, at_ms: int) -> Run:
+def go_on_or_wait(unit: "Unit", run: Run, *, at_ms: int) -> Run:
     """After a request of a locked run was settled: wake it, unless more of the kind are open.
 
     With all approvals there, what was allowed runs before the run sleeps on over a question.
@@ -94,7 +97,7 @@ def go_on_or_wait(unit: RunUnit, run: Run, *, at_ms: int) -> Run:
     return wake(unit, run, at_ms=at_ms, status=RunStatus.RUNNING)
 
 
-def wake(unit: RunUnit, run: Run, *, at_ms: int, status: RunStatus | None = None) -> Run:
+def wake(unit: "Unit", run: Run, *, at_ms: int, status: RunStatus | None = None) -> Run:
     """Hand a locked, sleeping run to the engine again; one that is awake is left as it is."""
     if not run.asleep:
         return run
@@ -113,7 +116,7 @@ def wake(unit: RunUnit, run: Run, *, at_ms: int, status: RunStatus | None = None
     return run
 
 
-def nudge(unit: RunUnit, run: Run, *, at_ms: int) -> None:
+def nudge(unit: "Unit", run: Run, *, at_ms: int) -> None:
     """Something happened that a locked run may wait for beside people: let it look."""
     if run.status is not RunStatus.RUNNING:
         return
@@ -123,7 +126,7 @@ def nudge(unit: RunUnit, run: Run, *, at_ms: int) -> None:
         unit.runs.update(replace(run, nudged=True))
 
 
-def leave_line(unit: RunUnit, run: Run, how: StopRequest, *, at_ms: int) -> Run:
+def leave_line(unit: "Unit", run: Run, how: StopRequest, *, at_ms: int) -> Run:
     """Cancel a locked run that has not begun."""
     RUN.check(run.status, RunStatus.CANCELLED)
     run = replace(
@@ -139,19 +142,19 @@ def leave_line(unit: RunUnit, run: Run, how: StopRequest, *, at_ms: int) -> Run:
     return run
 
 
-def stop(unit: RunUnit, run: Run, how: StopRequest, *, at_ms: int, error: str | None = None) -> Run:
+def stop(unit: "Unit", run: Run, how: StopRequest, *, at_ms: int, error: str | None = None) -> Run:
     """Ask a locked run that has begun to stop; one that sleeps is woken to do so."""
     run = replace(run, stop_request=how, error=error, updated_at_ms=at_ms)
     unit.runs.update(run)
     return wake(unit, run, at_ms=at_ms)
 
 
-def step_aside(unit: RunUnit, run: Run) -> None:
+def step_aside(unit: "Unit", run: Run) -> None:
     """Let a queued run sleep behind one of its session that has not ended."""
     unit.runs.update(replace(run, asleep=True))
 
 
-def wake_next(unit: RunUnit, session_id: str, *, at_ms: int) -> bool:
+def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> bool:
     """When a run has ended: wake the next in line, if it stepped aside; tells whether there is one.
 
     The session's row is held, so that nobody steps aside unseen. Who holds the run's own row mostly
@@ -170,7 +173,7 @@ def wake_next(unit: RunUnit, session_id: str, *, at_ms: int) -> bool:
     return True
 
 
-def fail_unread(unit: RunUnit, run_id: str, *, reason: str, at_ms: int) -> Run | None:
+def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | None:
     """End a run that cannot be read or begun, so that its session does not wait for it for ever.
 
     Answers it as it was ended, where it can be read after all.

@@ -1,71 +1,27 @@
 """Change the runtime document, look back, roll back."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
-from understudy.core.audit import AuditStore
 from understudy.core.clock import Clock
 from understudy.core.errors import NotFound, StaleVersion
 from understudy.core.principal import Principal
 from understudy.runtime.model import MAX_REVISIONS, Revision
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
 INITIAL = Revision(revision=1, updated_at_ms=0, actor="daemon", setting="initial")
 
 
-class RevisionStore(Protocol):
-    """Revisions by number."""
-
-    def latest(self) -> Revision | None: ...
-
-    def get(self, revision: int) -> Revision | None: ...
-
-    def all(self) -> tuple[Revision, ...]:
-        """Kept revisions, newest first."""
-        ...
-
-    def add(self, revision: Revision, *, keep: int) -> bool:
-        """Store the next revision and drop the oldest past `keep`; False when the number is taken."""
-        ...
-
-
-class RuntimeUnit(Protocol):
-    """One transaction over the runtime document."""
-
-    @property
-    def revisions(self) -> RevisionStore: ...
-
-    @property
-    def audit(self) -> AuditStore: ...
-
-
-UnitT = TypeVar("UnitT", bound=RuntimeUnit)
-UnitT_co = TypeVar("UnitT_co", bound=RuntimeUnit, covariant=True)
-
-
-class RuntimeUnits(Protocol[UnitT_co]):
-    """Opens transactions."""
-
-    def read(self) -> AbstractContextManager[UnitT_co]: ...
-
-    def write(self) -> AbstractContextManager[UnitT_co]: ...
-
-
-class HasRevisions(Protocol):
-    """A transaction that sees the runtime document."""
-
-    @property
-    def revisions(self) -> RevisionStore: ...
-
-
-def current_revision(unit: HasRevisions) -> Revision:
+def current_revision(unit: "Unit") -> Revision:
     """The document in force."""
     return unit.revisions.latest() or INITIAL
 
 
-def kept_revisions(unit: HasRevisions) -> tuple[Revision, ...]:
+def kept_revisions(unit: "Unit") -> tuple[Revision, ...]:
     """The kept revisions, newest first."""
     kept = unit.revisions.all()
     # The first one is not stored: it is what every daemon begins with.
@@ -73,14 +29,14 @@ def kept_revisions(unit: HasRevisions) -> tuple[Revision, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class RuntimeService(Generic[UnitT]):
+class RuntimeService:
     """The one place that changes the runtime document."""
 
-    units: RuntimeUnits[UnitT]
+    units: "Units"
     clock: Clock
     # Told of the revision before and the one after, in the transaction that makes it; one that
     # raises keeps it from being made.
-    hooks: tuple[Callable[[UnitT, Revision, Revision], None], ...] = ()
+    hooks: tuple[Callable[["Unit", Revision, Revision], None], ...] = ()
 
     def current(self) -> Revision:
         """The document in force."""
@@ -141,7 +97,7 @@ class RuntimeService(Generic[UnitT]):
                 rollback_of=target.revision,
             )
 
-    def _expect(self, unit: UnitT, expected: int | None) -> Revision:
+    def _expect(self, unit: "Unit", expected: int | None) -> Revision:
         current = current_revision(unit)
         if expected is not None and expected != current.revision:
             raise StaleVersion(
@@ -154,7 +110,7 @@ class RuntimeService(Generic[UnitT]):
 
     def _add(
         self,
-        unit: UnitT,
+        unit: "Unit",
         principal: Principal,
         current: Revision,
         document: Mapping[str, Any],
@@ -188,14 +144,14 @@ class RuntimeService(Generic[UnitT]):
         return revision
 
 
-def _named(unit: HasRevisions, wanted: int) -> Revision:
+def _named(unit: "Unit", wanted: int) -> Revision:
     target = unit.revisions.get(wanted) or (INITIAL if wanted == INITIAL.revision else None)
     if target is None:
         raise _not_found(f"no revision {wanted}")
     return target
 
 
-def _before(unit: HasRevisions, current: Revision, setting: str) -> Revision:
+def _before(unit: "Unit", current: Revision, setting: str) -> Revision:
     """The newest revision in which a setting was another than it is now."""
     now = current.document.get(setting)
     for revision in kept_revisions(unit):

@@ -6,17 +6,17 @@ from typing import Any, Final, Generic, TypeVar
 
 from understudy.core.principal import Principal
 from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService, UnitT
+from understudy.runtime.service import RuntimeService
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting(Generic[UnitT, T]):
+class Setting(Generic[T]):
     """A setting with its history; whose value is read from whole documents."""
 
     name: str
-    runtime: RuntimeService[UnitT]
+    runtime: RuntimeService
     # The value of a document, or `Invalid` where it is damaged.
     stored: Callable[[Mapping[str, Any]], T]
     # The same, with what counts where it is damaged.

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -13,9 +13,10 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Understud
 from understudy.core.principal import DAEMON
 from understudy.schedules.firing import Firing
 from understudy.schedules.model import Schedule
-from understudy.schedules.ports import ScheduleUnit
 from understudy.schedules.setback import ClockMark, pass_over, plan_anew, was_dealt_with
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 log = structlog.get_logger()
 
@@ -29,7 +30,7 @@ SHORTEST_SLEEP_S: Final = 0.05
 class ScheduleWorker:
     """Looks for what is due, and submits it."""
 
-    units: Units[ScheduleUnit]
+    units: "Units"
     clock: Clock
     firing: Firing
     bell: Bell

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from understudy.access.tokens import TokenUnit
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.ids import new_id
@@ -23,8 +22,10 @@ from understudy.schedules.model import (
     Schedule,
     ScheduleStatus,
 )
-from understudy.schedules.ports import ScheduleUnit
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # What is late by no more than this was not missed.
 GRACE_MS: Final = 10_000
@@ -68,12 +69,12 @@ class Firing:
     clock: Clock
     intake: RunIntake
     # Whether a user would still be let in with at least a role.
-    may_still: Callable[[TokenUnit, str, Role], bool]
+    may_still: Callable[["Unit", str, Role], bool]
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     # A random number below its argument, so that many who failed together do not return together.
     jitter: Callable[[int], int] = lambda _: 0
 
-    def fire(self, unit: ScheduleUnit, schedule: Schedule) -> Schedule:
+    def fire(self, unit: "Unit", schedule: Schedule) -> Schedule:
         """Deal with the time that is due; raises when no run can be made."""
         execution = self._begin(schedule)
         if not self._owner_may(unit, schedule):
@@ -84,7 +85,7 @@ class Firing:
         return self._move_on(unit, *self._submit(unit, schedule, execution))
 
     def trigger(
-        self, unit: ScheduleUnit, schedule: Schedule, principal: Principal
+        self, unit: "Unit", schedule: Schedule, principal: Principal
     ) -> tuple[Schedule, Execution]:
         """Fire now, beside the cadence, which goes on as if nothing had been."""
         execution = Execution(
@@ -101,7 +102,7 @@ class Firing:
             schedule = self._end(unit, schedule, ScheduleStatus.COMPLETED)
         return self._keep(unit, schedule, execution), execution
 
-    def fail(self, unit: ScheduleUnit, schedule: Schedule, *, code: str, detail: str) -> Schedule:
+    def fail(self, unit: "Unit", schedule: Schedule, *, code: str, detail: str) -> Schedule:
         """Write down that no run could be made, and when to try again if that can help."""
         reason = f"{code}: {preview(detail, MAX_REASON_CHARS)}"
         failed = replace(self._begin(schedule), status=ExecutionStatus.FAILED, reason=reason)
@@ -126,7 +127,7 @@ class Firing:
             attempts=schedule.retries + 1,
         )
 
-    def _owner_may(self, unit: ScheduleUnit, schedule: Schedule) -> bool:
+    def _owner_may(self, unit: "Unit", schedule: Schedule) -> bool:
         """Whether the owner, or the admin who acted for them, could submit the run today."""
         admin = schedule.acting_admin
         return self.may_still(unit, schedule.owner_id, Role.OPERATOR) or (
@@ -134,7 +135,7 @@ class Firing:
         )
 
     def _suspend(
-        self, unit: ScheduleUnit, schedule: Schedule, execution: Execution
+        self, unit: "Unit", schedule: Schedule, execution: Execution
     ) -> tuple[Schedule, Execution]:
         """Fire no more until somebody has looked into it."""
         reason = f"owner_may_not: {schedule.owner_id} has no token that lets them submit runs"
@@ -156,7 +157,7 @@ class Firing:
         return self.clock.now_ms() - (schedule.next_fire_at_ms or 0) > GRACE_MS
 
     def _submit(
-        self, unit: ScheduleUnit, schedule: Schedule, execution: Execution
+        self, unit: "Unit", schedule: Schedule, execution: Execution
     ) -> tuple[Schedule, Execution]:
         unfinished = unit.schedules.unfinished(schedule.schedule_id)
         if BLOCKS[schedule.overlap_policy](unfinished):
@@ -170,7 +171,7 @@ class Firing:
         )
         return schedule, replace(execution, run_id=run.run_id)
 
-    def _move_on(self, unit: ScheduleUnit, schedule: Schedule, execution: Execution) -> Schedule:
+    def _move_on(self, unit: "Unit", schedule: Schedule, execution: Execution) -> Schedule:
         """Go to the first time after the one dealt with that is yet to come, if there is one."""
         upcoming = next_fire(
             schedule.cadence,
@@ -186,7 +187,7 @@ class Firing:
 
     def _end(
         self,
-        unit: ScheduleUnit,
+        unit: "Unit",
         schedule: Schedule,
         status: ScheduleStatus,
         *,
@@ -196,7 +197,7 @@ class Firing:
         unit.audit.add(audit.done(DAEMON, ENDINGS[status], schedule.schedule_id, at_ms=now))
         return ended(schedule, status, reason=reason)
 
-    def _keep(self, unit: ScheduleUnit, schedule: Schedule, execution: Execution) -> Schedule:
+    def _keep(self, unit: "Unit", schedule: Schedule, execution: Execution) -> Schedule:
         schedule = replace(schedule, updated_at_ms=execution.at_ms)
         unit.schedules.update(schedule)
         unit.schedules.record(execution, keep=KEPT_EXECUTIONS)

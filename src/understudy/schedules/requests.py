@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.assets.keeping import refer
 from understudy.assets.model import AssetDraft, ReferenceKind
@@ -14,9 +14,11 @@ from understudy.runs.model import RunKind
 from understudy.runs.ports import RouteCatalogue
 from understudy.runs.routing import check_route
 from understudy.runs.submission import Submission, check_limits, language_of
-from understudy.schedules.ports import ScheduleUnit
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 FIELD: Final = "request"
 SOURCE_PLUGIN: Final = "schedules"
@@ -33,7 +35,7 @@ def within_request() -> Iterator[None]:
 
 
 def prepare(
-    unit: ScheduleUnit,
+    unit: "Unit",
     principal: Principal,
     session: Session,
     request: Submission,
@@ -65,7 +67,7 @@ def prepare(
     )
 
 
-def hold_assets(unit: ScheduleUnit, schedule_id: str, request: Submission) -> None:
+def hold_assets(unit: "Unit", schedule_id: str, request: Submission) -> None:
     """Keep the assets of a request from being deleted."""
     kept = (item for item in request.input_items if not isinstance(item, AssetDraft))
     for asset_id in dict.fromkeys(item.asset_id for item in kept):

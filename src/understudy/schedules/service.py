@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -23,17 +24,18 @@ from understudy.schedules.model import (
     Schedule,
     ScheduleStatus,
 )
-from understudy.schedules.ports import ScheduleUnit
 from understudy.schedules.requests import hold_assets, prepare
-from understudy.sessions.model import SessionStatus
-from understudy.sessions.ports import Units, require_session
+from understudy.sessions.model import SessionStatus, require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleService:
     """Everything a caller does with schedules, each in one transaction."""
 
-    units: Units[ScheduleUnit]
+    units: "Units"
     clock: Clock
     routes: RouteCatalogue
     firing: Firing
@@ -126,9 +128,7 @@ class ScheduleService:
         self.changed()
         return schedule
 
-    def _audit(
-        self, unit: ScheduleUnit, principal: Principal, action: str, schedule: Schedule
-    ) -> None:
+    def _audit(self, unit: "Unit", principal: Principal, action: str, schedule: Schedule) -> None:
         entry = audit.done(
             principal,
             action,
@@ -195,7 +195,7 @@ def _check(wanted: NewSchedule, *, now_ms: int) -> None:
     check_cadence(wanted.cadence, now_ms=now_ms)
 
 
-def _require_room(unit: ScheduleUnit, principal: Principal) -> None:
+def _require_room(unit: "Unit", principal: Principal) -> None:
     if unit.schedules.open_of(principal.user_id) >= MAX_SCHEDULES:
         raise Conflict(
             "schedule_limit",
@@ -205,7 +205,7 @@ def _require_room(unit: ScheduleUnit, principal: Principal) -> None:
         )
 
 
-def _require(unit: ScheduleUnit, schedule_id: str, *, lock: bool = False) -> Schedule:
+def _require(unit: "Unit", schedule_id: str, *, lock: bool = False) -> Schedule:
     schedule = unit.schedules.get(schedule_id, lock=lock)
     if schedule is None:
         raise NotFound(

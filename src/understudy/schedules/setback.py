@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -12,8 +12,9 @@ from understudy.schedules.cadence import next_fire, sooner_fire
 from understudy.schedules.firing import RetryPolicy
 from understudy.schedules.lifecycle import OPEN
 from understudy.schedules.model import Cron, Schedule
-from understudy.schedules.ports import ScheduleUnit
-from understudy.sessions.ports import Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -31,14 +32,14 @@ class ClockMark:
         return self.at_ms is None or now_ms < self.at_ms
 
 
-def plan_anew(units: Units[ScheduleUnit], retry: RetryPolicy, *, now_ms: int) -> None:
+def plan_anew(units: "Units", retry: RetryPolicy, *, now_ms: int) -> None:
     """Bring nearer what was planned by a clock that has been set back since."""
     for schedule in _open_schedules(units):
         if _nearer(schedule, retry, now_ms) != schedule:
             _bring_nearer(units, schedule.schedule_id, retry, now_ms)
 
 
-def was_dealt_with(unit: ScheduleUnit, schedule: Schedule) -> bool:
+def was_dealt_with(unit: "Unit", schedule: Schedule) -> bool:
     """Whether the time that is due has been there before, and was not left to be tried again."""
     due = schedule.next_fire_at_ms
     if due is None or schedule.retrying_id is not None or not isinstance(schedule.cadence, Cron):
@@ -46,14 +47,14 @@ def was_dealt_with(unit: ScheduleUnit, schedule: Schedule) -> bool:
     return unit.schedules.has_execution_for(schedule.schedule_id, due)
 
 
-def pass_over(unit: ScheduleUnit, schedule: Schedule, *, now_ms: int) -> None:
+def pass_over(unit: "Unit", schedule: Schedule, *, now_ms: int) -> None:
     """Go on to the next time without firing."""
     scheduled = schedule.next_fire_at_ms or now_ms
     upcoming = next_fire(schedule.cadence, scheduled_ms=scheduled, now_ms=now_ms)
     unit.schedules.update(replace(schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming))
 
 
-def _open_schedules(units: Units[ScheduleUnit]) -> Iterator[Schedule]:
+def _open_schedules(units: "Units") -> Iterator[Schedule]:
     cursor: str | None = None
     while True:
         request = PageRequest.parse(limit=AT_ONCE, cursor=cursor)
@@ -65,9 +66,7 @@ def _open_schedules(units: Units[ScheduleUnit]) -> Iterator[Schedule]:
             return
 
 
-def _bring_nearer(
-    units: Units[ScheduleUnit], schedule_id: str, retry: RetryPolicy, now_ms: int
-) -> None:
+def _bring_nearer(units: "Units", schedule_id: str, retry: RetryPolicy, now_ms: int) -> None:
     with units.write() as unit:
         try:
             schedule = unit.schedules.get(schedule_id, lock=True)

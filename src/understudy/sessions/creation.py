@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from understudy.agents.model import DEFAULT_AGENT_ID
-from understudy.agents.ports import require_agent
+from understudy.agents.model import DEFAULT_AGENT_ID, require_agent
 from understudy.core import audit
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import new_id
@@ -14,9 +14,14 @@ from understudy.permissions.model import Rule
 from understudy.permissions.rules import read_document
 from understudy.permissions.sidechains import NOTHING_RUNS, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import JsonObject, PersonaSnapshot, Session, SessionStatus
+from understudy.sessions.model import (
+    JsonObject,
+    PersonaSnapshot,
+    Session,
+    SessionStatus,
+    require_session,
+)
 from understudy.sessions.persona import take_snapshot
-from understudy.sessions.ports import SessionUnit, require_session
 from understudy.sessions.scopes import (
     effective_capability_scope,
     effective_credential_scope,
@@ -24,6 +29,9 @@ from understudy.sessions.scopes import (
     read_credential_scope,
 )
 from understudy.sessions.sidechains import check_room
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 FlatScope = Mapping[str, object]
 _Read = Callable[[FlatScope], Scope]
@@ -67,9 +75,7 @@ class NewSession:
         )
 
 
-def new_session(
-    unit: SessionUnit, principal: Principal, wanted: NewSession, *, now_ms: int
-) -> Session:
+def new_session(unit: "Unit", principal: Principal, wanted: NewSession, *, now_ms: int) -> Session:
     """The session as it begins; a sidechain takes its parent's persona and narrows its scopes."""
     parent = _parent(unit, wanted)
     agent_id = wanted.agent_id or (parent.agent_id if parent else DEFAULT_AGENT_ID)
@@ -97,7 +103,7 @@ def new_session(
 
 
 def open_session(
-    unit: SessionUnit, principal: Principal, wanted: NewSession, *, now_ms: int
+    unit: "Unit", principal: Principal, wanted: NewSession, *, now_ms: int
 ) -> Session | None:
     """Store a new session, with its first event; None when its id is taken."""
     session = new_session(unit, principal, wanted, now_ms=now_ms)
@@ -139,7 +145,7 @@ def reuse(existing: Session, wanted: NewSession) -> Session:
     return existing
 
 
-def _parent(unit: SessionUnit, wanted: NewSession) -> Session | None:
+def _parent(unit: "Unit", wanted: NewSession) -> Session | None:
     if wanted.parent_session_id is None:
         return None
     # Held until the unit ends, so that several at once are counted.
@@ -151,7 +157,7 @@ def _parent(unit: SessionUnit, wanted: NewSession) -> Session | None:
 
 
 def _persona(
-    unit: SessionUnit, wanted: NewSession, parent: Session | None, *, now_ms: int
+    unit: "Unit", wanted: NewSession, parent: Session | None, *, now_ms: int
 ) -> PersonaSnapshot | None:
     if parent is None:
         if wanted.persona_id is None:
@@ -168,7 +174,7 @@ def _persona(
 
 
 def _inherited_rules(
-    unit: SessionUnit, parent: Session | None, agent_id: str, denied: tuple[Rule, ...]
+    unit: "Unit", parent: Session | None, agent_id: str, denied: tuple[Rule, ...]
 ) -> JsonObject | None:
     if parent is None and not denied:
         return None
@@ -181,7 +187,7 @@ def _inherited_rules(
     return rules_for_sidechain(above, of_parents_agent=lost).to_json()
 
 
-def _rules_of_agent(unit: SessionUnit, agent_id: str) -> tuple[Rule, ...]:
+def _rules_of_agent(unit: "Unit", agent_id: str) -> tuple[Rule, ...]:
     agent = unit.agents.get(agent_id)
     try:
         return () if agent is None else read_document(agent.permissions)

@@ -2,26 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.errors import Conflict
 from understudy.core.principal import Principal
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import Session, SessionStatus
-from understudy.sessions.ports import SessionUnit, require_session
+from understudy.sessions.model import Session, SessionStatus, require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 WITH_PARENT: Final = "its parent session has ended"
 
 
-def hold_below(unit: SessionUnit, session_id: str) -> tuple[Session, ...]:
+def hold_below(unit: "Unit", session_id: str) -> tuple[Session, ...]:
     """The sessions below a locked one that have not ended, locked before any event is written."""
     return tuple(
         require_session(unit, child_id, lock=True) for child_id in unit.sidechains.below(session_id)
     )
 
 
-def check_in_no_project(unit: SessionUnit, sessions: Sequence[Session]) -> None:
+def check_in_no_project(unit: "Unit", sessions: Sequence[Session]) -> None:
     """Refuse to end a member of a project."""
     for session in sessions:
         projects = unit.projects.ids_for_session(session.session_id)
@@ -34,7 +36,7 @@ def check_in_no_project(unit: SessionUnit, sessions: Sequence[Session]) -> None:
 
 
 def end_with_parent(
-    unit: SessionUnit, principal: Principal, sessions: Sequence[Session], *, now_ms: int
+    unit: "Unit", principal: Principal, sessions: Sequence[Session], *, now_ms: int
 ) -> None:
     """End sidechains, held locked, whose parent ends."""
     for session in sessions:

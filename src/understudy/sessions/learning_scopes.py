@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.sessions.model import Session
-from understudy.sessions.ports import SessionUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class ScopeKind(StrEnum):
@@ -45,7 +47,7 @@ def session_scope(session_id: str) -> LearningScope:
     return LearningScope(kind=ScopeKind.SESSION, id=session_id)
 
 
-def scopes_of(unit: SessionUnit, session_ids: Sequence[str]) -> frozenset[LearningScope]:
+def scopes_of(unit: "Unit", session_ids: Sequence[str]) -> frozenset[LearningScope]:
     """What any of these sessions sees; one that there is not sees what is for all."""
     bound = unit.sessions.persona_ids(session_ids)
     ids = {
@@ -57,7 +59,7 @@ def scopes_of(unit: SessionUnit, session_ids: Sequence[str]) -> frozenset[Learni
     return frozenset((WORKSPACE, *seen))
 
 
-def visible_scopes(unit: SessionUnit, session: Session) -> tuple[LearningScope, ...]:
+def visible_scopes(unit: "Unit", session: Session) -> tuple[LearningScope, ...]:
     """What a session sees, narrowest first."""
     persona = session.persona
     bound = [LearningScope(kind=ScopeKind.PERSONA, id=persona.persona_id)] if persona else []

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from understudy.core.errors import NotFound
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 JsonObject = Mapping[str, Any]
 
@@ -134,3 +139,35 @@ class Project:
     channel_links: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
     version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionActivity:
+    """What keeps a session busy."""
+
+    active_runs: int = 0
+    queued_runs: int = 0
+    waiting_runs: int = 0
+    live_children: int = 0
+    # Messages for the session that no run has read yet.
+    pending_mail: int = 0
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        """Why the session is not idle; empty means it is."""
+        counts = (
+            ("active_runs", self.active_runs),
+            ("queued_runs", self.queued_runs),
+            ("waiting_runs", self.waiting_runs),
+            ("live_children", self.live_children),
+            ("pending_mail", self.pending_mail),
+        )
+        return tuple(name for name, count in counts if count)
+
+
+def require_session(unit: "Unit", session_id: str, *, lock: bool = False) -> Session:
+    """The session, or `NotFound`."""
+    session = unit.sessions.get(session_id, lock=lock)
+    if session is None:
+        raise NotFound("session_not_found", domain="sessions", detail=f"no session {session_id!r}")
+    return session

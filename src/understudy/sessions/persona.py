@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -13,8 +13,10 @@ from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.sessions.model import JsonObject, Persona, PersonaSnapshot
-from understudy.sessions.ports import SessionUnit, Units
 from understudy.sessions.scopes import read_capability_scope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ def snapshot_of(persona: Persona, *, bound_at_ms: int) -> PersonaSnapshot:
     )
 
 
-def take_snapshot(unit: SessionUnit, persona_id: str, *, now_ms: int) -> PersonaSnapshot:
+def take_snapshot(unit: "Unit", persona_id: str, *, now_ms: int) -> PersonaSnapshot:
     """The copy of a stored persona, or `NotFound`."""
     return snapshot_of(_require(unit, persona_id), bound_at_ms=now_ms)
 
@@ -57,7 +59,7 @@ def take_snapshot(unit: SessionUnit, persona_id: str, *, now_ms: int) -> Persona
 class PersonaService:
     """Create, read, change and delete personas."""
 
-    units: Units[SessionUnit]
+    units: "Units"
     clock: Clock
 
     def create(
@@ -120,12 +122,12 @@ class PersonaService:
             unit.personas.delete(persona_id)
             self._audit(unit, principal, "personas.delete", stored)
 
-    def _audit(self, unit: SessionUnit, principal: Principal, action: str, to: Persona) -> None:
+    def _audit(self, unit: "Unit", principal: Principal, action: str, to: Persona) -> None:
         now = self.clock.now_ms()
         unit.audit.add(audit.done(principal, action, to.persona_id, at_ms=now, version=to.version))
 
 
-def _require(unit: SessionUnit, persona_id: str) -> Persona:
+def _require(unit: "Unit", persona_id: str) -> Persona:
     persona = unit.personas.get(persona_id)
     if persona is None:
         raise NotFound("persona_not_found", domain="personas", detail=f"no persona {persona_id!r}")

@@ -1,7 +1,7 @@
 """Projects: which sessions and people work on one thing."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -9,15 +9,17 @@ from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.sessions.model import MemberKind, Project, ProjectMember
-from understudy.sessions.ports import SessionUnit, Units, require_session
+from understudy.sessions.model import MemberKind, Project, ProjectMember, require_session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectService:
     """Create, read, change and delete projects and their members."""
 
-    units: Units[SessionUnit]
+    units: "Units"
     clock: Clock
 
     def create(
@@ -98,7 +100,7 @@ class ProjectService:
 
     def _save(
         self,
-        unit: SessionUnit,
+        unit: "Unit",
         principal: Principal,
         action: str,
         stored: Project,
@@ -111,19 +113,19 @@ class ProjectService:
         self._audit(unit, principal, action, changed)
         return changed
 
-    def _audit(self, unit: SessionUnit, principal: Principal, action: str, to: Project) -> None:
+    def _audit(self, unit: "Unit", principal: Principal, action: str, to: Project) -> None:
         now = self.clock.now_ms()
         unit.audit.add(audit.done(principal, action, to.project_id, at_ms=now, version=to.version))
 
 
-def _require(unit: SessionUnit, project_id: str, *, lock: bool = False) -> Project:
+def _require(unit: "Unit", project_id: str, *, lock: bool = False) -> Project:
     project = unit.projects.get(project_id, lock=lock)
     if project is None:
         raise NotFound("project_not_found", domain="projects", detail=f"no project {project_id!r}")
     return project
 
 
-def _checked(unit: SessionUnit, project: Project) -> Project:
+def _checked(unit: "Unit", project: Project) -> Project:
     """The project with each of its members checked as if it had just joined."""
     checked = replace(project, members=())
     for member in project.members:
@@ -131,7 +133,7 @@ def _checked(unit: SessionUnit, project: Project) -> Project:
     return checked
 
 
-def _joined(unit: SessionUnit, project: Project, member: ProjectMember) -> Project:
+def _joined(unit: "Unit", project: Project, member: ProjectMember) -> Project:
     check_caller_id(member.member_id, field="member_id", domain="projects")
     if member.member_kind is MemberKind.SESSION and member.session_id is None:
         member = replace(member, session_id=member.member_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -12,7 +12,9 @@ from understudy.core.errors import FieldError, Invalid, UnderstudyError
 from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.core.text import and_more, preview, printable
-from understudy.sessions.ports import SessionUnit, Units
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -20,8 +22,6 @@ MAX_REF_CHARS: Final = 200
 # The refusal of the guard, whose errors are the rules that were broken.
 UNSAFE: Final = "skills/skill_unsafe"
 MAX_RULES: Final = 20
-
-U = TypeVar("U", bound=SessionUnit)
 
 
 def with_rules(reason: str, errors: Sequence[FieldError]) -> str:
@@ -53,11 +53,11 @@ class RefusedChange:
 
 
 def record_refusal(
-    units: Units[U],
+    units: "Units",
     clock: Clock,
     change: RefusedChange,
     *,
-    named: Callable[[U], str] | None = None,
+    named: Callable[["Unit"], str] | None = None,
 ) -> None:
     """Write down that a change was refused; a refusal stands whether or not this can be written.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -14,17 +15,25 @@ from understudy.permissions.sidechains import changed_rules
 from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
 from understudy.sessions.ending import check_in_no_project, end_with_parent, hold_below
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import ReplyTarget, RoutePolicy, Session, SessionStatus
+from understudy.sessions.model import (
+    ReplyTarget,
+    RoutePolicy,
+    Session,
+    SessionStatus,
+    require_session,
+)
 from understudy.sessions.persona import take_snapshot
-from understudy.sessions.ports import SessionUnit, Units, require_session
 from understudy.sessions.scopes import changed_scope, read_capability_scope, read_credential_scope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True)
 class SessionService:
     """Everything that changes a session, each in one transaction."""
 
-    units: Units[SessionUnit]
+    units: "Units"
     clock: Clock
     route_exists: Callable[[str], bool]
 
@@ -57,7 +66,7 @@ class SessionService:
     def bind_persona(self, principal: Principal, session_id: str, persona_id: str) -> Session:
         """Copy the persona as it is now into an idle session."""
 
-        def bind(unit: SessionUnit, session: Session) -> Session:
+        def bind(unit: "Unit", session: Session) -> Session:
             snapshot = take_snapshot(unit, persona_id, now_ms=self.clock.now_ms())
             return replace(session, persona=snapshot)
 
@@ -79,7 +88,7 @@ class SessionService:
         """Set or clear what an idle session may see, within the persona's scope."""
         asked = None if scope is None else read_capability_scope(scope)
 
-        def change(_: SessionUnit, session: Session) -> Session:
+        def change(_: "Unit", session: Session) -> Session:
             had = session.capability_scope
             changed = changed_scope(session, had, asked, read_capability_scope)
             return replace(session, capability_scope=changed)
@@ -93,7 +102,7 @@ class SessionService:
         """Set or clear which credentials an idle session may use."""
         asked = None if scope is None else read_credential_scope(scope)
 
-        def change(_: SessionUnit, session: Session) -> Session:
+        def change(_: "Unit", session: Session) -> Session:
             had = session.credential_scope
             changed = changed_scope(session, had, asked, read_credential_scope)
             return replace(session, credential_scope=changed)
@@ -106,7 +115,7 @@ class SessionService:
     ) -> Session:
         """Set the session's own rules, also while it is busy: the next tool call sees them."""
 
-        def change(_: SessionUnit, session: Session) -> Session:
+        def change(_: "Unit", session: Session) -> Session:
             is_sidechain = session.parent_session_id is not None
             changed = changed_rules(session.permissions, rules, is_sidechain=is_sidechain)
             return replace(session, permissions=changed.to_json())
@@ -145,7 +154,7 @@ class SessionService:
     def end(self, principal: Principal, session_id: str, reason: str | None) -> Session:
         """Close an idle session and all below it to new runs; again it changes nothing."""
 
-        def close(unit: SessionUnit, session: Session) -> Session:
+        def close(unit: "Unit", session: Session) -> Session:
             below = hold_below(unit, session_id)
             # Once more, now that nobody can submit to those below either.
             require_idle(unit, session_id)
@@ -162,7 +171,7 @@ class SessionService:
         principal: Principal,
         session_id: str,
         action: str,
-        change: Callable[[SessionUnit, Session], Session],
+        change: Callable[["Unit", Session], Session],
         *,
         needs_idle: bool = False,
         allow_ended: bool = False,
@@ -186,15 +195,13 @@ class SessionService:
             return changed
 
     def _record(
-        self, unit: SessionUnit, session: Session, what: str, more: Mapping[str, object]
+        self, unit: "Unit", session: Session, what: str, more: Mapping[str, object]
     ) -> Session:
         event = NewEvent(kind=EventKind.SESSION, data={"type": what, **more})
         (written,) = unit.journal.append(session.session_id, (event,), at_ms=self.clock.now_ms())
         return replace(session, journal_length=written.offset)
 
-    def _audit(
-        self, unit: SessionUnit, principal: Principal, action: str, session: Session
-    ) -> None:
+    def _audit(self, unit: "Unit", principal: Principal, action: str, session: Session) -> None:
         unit.audit.add(
             audit.done(
                 principal,
@@ -206,7 +213,7 @@ class SessionService:
         )
 
 
-def require_idle(unit: SessionUnit, session_id: str) -> None:
+def require_idle(unit: "Unit", session_id: str) -> None:
     """Raise unless nothing is queued, running or waiting in the session or below it."""
     blockers = unit.sessions.activity(session_id).blockers
     if blockers:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -10,8 +10,7 @@ from understudy.core.errors import Conflict
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import SessionStatus
-from understudy.sessions.ports import SessionUnit, Units, require_session
+from understudy.sessions.model import SessionStatus, require_session
 from understudy.sessions.tasks import (
     AFTER_DEPENDENCIES,
     MAX_TASKS,
@@ -22,6 +21,9 @@ from understudy.sessions.tasks import (
     TaskStatus,
     check_words,
 )
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # How the journal names what the audit calls by an action.
 _HAPPENED: Final = {
@@ -70,7 +72,7 @@ class TaskDetail:
 class TaskService:
     """Create, change, stop and find tasks, each change in one transaction."""
 
-    units: Units[SessionUnit]
+    units: "Units"
     clock: Clock
 
     def create(self, principal: Principal, session_id: str, wanted: NewTask) -> TaskDetail:
@@ -143,14 +145,14 @@ class TaskService:
         )
 
     def _save(
-        self, unit: SessionUnit, principal: Principal, action: str, stored: Task, changed: Task
+        self, unit: "Unit", principal: Principal, action: str, stored: Task, changed: Task
     ) -> Task:
         changed = replace(changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms())
         unit.tasks.update(changed, expected_version=stored.version)
         self._record(unit, principal, action, changed)
         return changed
 
-    def _record(self, unit: SessionUnit, principal: Principal, action: str, task: Task) -> None:
+    def _record(self, unit: "Unit", principal: Principal, action: str, task: Task) -> None:
         data = {
             "type": _HAPPENED[action],
             "task_id": task.task_id,
@@ -167,7 +169,7 @@ class TaskService:
         )
 
 
-def _open_list(unit: SessionUnit, session_id: str) -> TaskList:
+def _open_list(unit: "Unit", session_id: str) -> TaskList:
     """The tasks of a session that can still change, held until the unit ends."""
     session = require_session(unit, session_id, lock=True)
     if session.status is SessionStatus.ENDED:
@@ -175,7 +177,7 @@ def _open_list(unit: SessionUnit, session_id: str) -> TaskList:
     return TaskList(unit.tasks.all(session_id))
 
 
-def _next_number(unit: SessionUnit, session_id: str) -> int:
+def _next_number(unit: "Unit", session_id: str) -> int:
     # Tasks are never removed, so their count is the highest number.
     count = unit.tasks.count(session_id)
     if count >= MAX_TASKS:

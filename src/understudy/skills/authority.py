@@ -1,18 +1,20 @@
 """Who may change which skill, and who may know of it: the same answer on every path."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.skills import caller_errors
 from understudy.skills.author import Author
 from understudy.skills.model import KEPT, Skill, SkillStatus, Visibility
-from understudy.skills.ports import SkillUnit
 from understudy.skills.refs import LOCAL, PROMOTED, is_id
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
-def find(unit: SkillUnit, ref: str) -> Skill | None:
+
+def find(unit: "Unit", ref: str) -> Skill | None:
     """The skill of an id or a slug, unless it is deleted."""
     skill = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
     return skill if skill is not None and is_live(skill) else None
@@ -29,9 +31,7 @@ def owns_or_administers(skill: Skill, principal: Principal) -> bool:
     return is_theirs or principal.role.includes(Role.ADMIN)
 
 
-def knows(
-    unit: SkillUnit, skill: Skill, principal: Principal, *, agent_id: str | None = None
-) -> bool:
+def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | None = None) -> bool:
     """Whether they may know that there is such a skill; with `agent_id` as a run of that agent."""
     if (
         owns_or_administers(skill, principal)
@@ -47,7 +47,7 @@ def knows(
     )
 
 
-def known_id(unit: SkillUnit, author: Author, ref: str) -> str:
+def known_id(unit: "Unit", author: Author, ref: str) -> str:
     """The id of the skill that a caller named, if they may know of it; else what they wrote."""
     if ref.startswith((LOCAL, PROMOTED)):
         return ref
@@ -67,7 +67,7 @@ def check_author(author: Author) -> None:
         raise caller_errors.no_user()
 
 
-def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
+def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
     """The skill that an author names and may know of; `hold` keeps all others from changing it.
 
     Whoever has an id was given it, so they may be told that it is not theirs. By its slug they are
@@ -90,7 +90,7 @@ def require_known(unit: SkillUnit, author: Author, ref: str, *, hold: bool = Fal
     return skill
 
 
-def require_mutable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
+def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
     """The skill that an author may change: their own, or as an admin any that is not the product's."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system:
@@ -100,7 +100,7 @@ def require_mutable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = F
     return skill
 
 
-def require_switchable(unit: SkillUnit, author: Author, ref: str, *, hold: bool = False) -> Skill:
+def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
     """The same to switch it on or off, which for an admin may be any."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system and not author.is_admin:

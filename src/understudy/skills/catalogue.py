@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable
 from understudy.core.scope import Gate
-from understudy.sessions.model import Session
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import Session, require_session
 from understudy.skills import caller_errors
 from understudy.skills.access import Reason
 from understudy.skills.bundles.bundle import Bundle
@@ -22,10 +21,13 @@ from understudy.skills.local.skill import LocalSkill
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import SkillOrigin
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
+from understudy.skills.ports import BundleFile
 from understudy.skills.precedence import counting
 from understudy.skills.ranking import rank
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -61,7 +63,7 @@ class Catalogue:
 
     def __init__(
         self,
-        units: SkillUnits,
+        units: "Units",
         local: LocalSkills,
         checks: BundleChecks,
         python_of: Callable[[str], Path | None] = lambda _: None,
@@ -80,7 +82,7 @@ class Catalogue:
         self._others.refresh()
 
     def offered(
-        self, unit: SkillUnit, *, agent_id: str, user_id: str, session: Session | None
+        self, unit: "Unit", *, agent_id: str, user_id: str, session: Session | None
     ) -> tuple[CatalogueEntry, ...]:
         """What they may use, by name; a session shows only what its capability scope lets through.
 
@@ -98,7 +100,7 @@ class Catalogue:
         return by_name(one for one in found if _passes(gate, one))
 
     def from_elsewhere(
-        self, unit: SkillUnit, ref: str, session: Session
+        self, unit: "Unit", ref: str, session: Session
     ) -> tuple[CatalogueEntry, ...]:
         """The promoted skill that is meant in full, also where a kept one of its name comes first."""
         gate = skill_gate(session)
@@ -111,7 +113,7 @@ class Catalogue:
         """Those of the offered that fit the words of a query, best first."""
         return rank(offered, query)[: max(limit, 0)]
 
-    def load(self, unit: SkillUnit, one: CatalogueEntry) -> Loaded:
+    def load(self, unit: "Unit", one: CatalogueEntry) -> Loaded:
         """A skill with everything in it; `NotFound` when it is gone or has become unsafe."""
         if one.origin is SkillOrigin.PROMOTED:
             return self._others.load(unit, one)
@@ -140,7 +142,7 @@ class Catalogue:
         return _loaded(_from_folder(opened.skill), opened.bundle, opened.skill.folder)
 
 
-def _folder(unit: SkillUnit, slug: str, number: int) -> Path | None:
+def _folder(unit: "Unit", slug: str, number: int) -> Path | None:
     """Where its files can be opened; without such a place its words can be followed all the same."""
     try:
         return unit.skill_bundles.folder(slug, number)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -13,7 +13,9 @@ from understudy.skills.author import Author
 from understudy.skills.model import Skill
 from understudy.skills.namesakes import require_own_name
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.ports import SkillUnit, SkillUnits
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 class SkillListener(Protocol):
@@ -28,7 +30,7 @@ class SkillListener(Protocol):
 class Change:
     """What is done here stands with the transaction, or not at all."""
 
-    unit: SkillUnit
+    unit: "Unit"
     author: Author
     at_ms: int
     listener: SkillListener
@@ -76,7 +78,7 @@ def _taken(one: Acknowledged) -> str:
 class ChangeMaker:
     """Opens changes."""
 
-    units: SkillUnits
+    units: "Units"
     clock: Clock
     listener: SkillListener
     others: OtherSkills = NO_OTHERS
@@ -87,7 +89,7 @@ class ChangeMaker:
         with self.units.write() as unit:
             yield self.within(unit, author)
 
-    def within(self, unit: SkillUnit, author: Author) -> Change:
+    def within(self, unit: "Unit", author: Author) -> Change:
         """The same as a part of somebody else's transaction."""
         return Change(
             unit=unit,

@@ -1,6 +1,7 @@
 """Into the trash and back: a deletion loses nothing but the grants."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from understudy.core.errors import DamagedRecord
 from understudy.skills import caller_errors
@@ -12,8 +13,11 @@ from understudy.skills.caller_errors import damaged, trash_missing
 from understudy.skills.change import Change
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillStatus, TrashedSkill
-from understudy.skills.ports import SkillUnit, require_bundle
+from understudy.skills.ports import require_bundle
 from understudy.skills.refs import is_id
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 def delete(change: Change, skill: Skill) -> TrashedSkill:
@@ -46,7 +50,7 @@ def require_deletable(change: Change, ref: str) -> Skill:
     return require_mutable(change.unit, change.author, ref)
 
 
-def require_trashed(unit: SkillUnit, author: Author, trash_name: str) -> TrashedSkill:
+def require_trashed(unit: "Unit", author: Author, trash_name: str) -> TrashedSkill:
     """What a deletion left, for its owner and for admins; to others there is nothing."""
     trashed = unit.skills.trashed(trash_name)
     if trashed is None or not owns_or_administers(trashed.skill, author.principal):
@@ -54,7 +58,7 @@ def require_trashed(unit: SkillUnit, author: Author, trash_name: str) -> Trashed
     return trashed
 
 
-def trashed_bundle(unit: SkillUnit, trashed: TrashedSkill) -> Bundle:
+def trashed_bundle(unit: "Unit", trashed: TrashedSkill) -> Bundle:
     """What would count again, whole, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(trashed.skill.slug, trashed.skill.version)
     if bundle is None or bundle.digest != trashed.skill.digest:

@@ -1,7 +1,7 @@
 """Finding the skill that somebody means: one that is kept, one from elsewhere, or one in a folder."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.principal import Principal
 from understudy.skills import caller_errors
@@ -13,11 +13,13 @@ from understudy.skills.local.skill import LocalSkill
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill, SkillOrigin
 from understudy.skills.other_sources import OtherSkills
-from understudy.skills.ports import SkillUnit
 from understudy.skills.precedence import counting
 from understudy.skills.refs import LOCAL, PROMOTED
 from understudy.skills.skill_sources import KeptSource, SkillSource, folder_source
 from understudy.skills.slug import slug_refused
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How skills without a row are referred to.
 LOOSE: Final = (LOCAL, PROMOTED)
@@ -35,7 +37,7 @@ class SkillFinder:
         self._kept = KeptEntries(checks)
 
     def find(
-        self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None
+        self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
     ) -> SkillSource:
         """What is meant by an id, a slug or a name; `NotFound` if they may know of no such skill."""
         found = self._kept_under(unit, principal, ref, agent_id)
@@ -46,7 +48,7 @@ class SkillFinder:
         return found
 
     def beside_called(
-        self, unit: SkillUnit, slug: str, *, user_id: str, agent_id: str = ""
+        self, unit: "Unit", slug: str, *, user_id: str, agent_id: str = ""
     ) -> tuple[Skill, ...]:
         """Those of `beside` that have this slug."""
         found = self._local.known().get(slug)
@@ -56,7 +58,7 @@ class SkillFinder:
         return tuple(skill for skill in beside if skill.slug == slug)
 
     def beside(
-        self, unit: SkillUnit, local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
+        self, unit: "Unit", local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
     ) -> tuple[Skill, ...]:
         """What has no row, and stands in the place of nothing that comes before it for a user."""
         others = [source.skill for source in self._others.sources(unit)]
@@ -69,7 +71,7 @@ class SkillFinder:
         return (*first, *counting(unit, records, (*kept, *first), **who))
 
     def _kept_under(
-        self, unit: SkillUnit, principal: Principal, ref: str, agent_id: str | None
+        self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
     ) -> SkillSource | None:
         if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
             raise caller_errors.bad_ref(ref)
@@ -79,14 +81,14 @@ class SkillFinder:
             return None
         return KeptSource(unit, kept, self._checks)
 
-    def _is_elsewhere(self, unit: SkillUnit, ref: str) -> bool:
+    def _is_elsewhere(self, unit: "Unit", ref: str) -> bool:
         """Whether something is meant that is not kept: a name with parts, or one that there is."""
         if slug_refused(ref) is None or not self._others.is_name(ref):
             return False
         return PARTS in ref or self._others.has(unit, ref)
 
     def _loose_under(
-        self, unit: SkillUnit, ref: str, *, agent_id: str, user_id: str
+        self, unit: "Unit", ref: str, *, agent_id: str, user_id: str
     ) -> SkillSource | None:
         if ref.startswith(PROMOTED):
             # In full it means this one, whatever else has its name.
@@ -101,6 +103,6 @@ class SkillFinder:
             return None if opened is None else folder_source(opened)
         return self._other(unit, meant.skill_id)
 
-    def _other(self, unit: SkillUnit, skill_id: str) -> SkillSource | None:
+    def _other(self, unit: "Unit", skill_id: str) -> SkillSource | None:
         sources = self._others.sources(unit)
         return next((it for it in sources if it.skill.skill_id == skill_id), None)

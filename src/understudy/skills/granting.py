@@ -1,8 +1,8 @@
 """Who may use a skill: grants, revocations, and the visibility that follows from what is left."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from understudy.agents.ports import require_agent
+from understudy.agents.model import require_agent
 from understudy.core import audit
 from understudy.core.ids import check_caller_id
 from understudy.skills import caller_errors
@@ -12,7 +12,10 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.change import Change
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import AgentGrant, Skill, UserGrant
-from understudy.skills.ports import SkillUnit, require_bundle
+from understudy.skills.ports import require_bundle
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 GRANT: Final = "skills.grant"
 REVOKE: Final = "skills.revoke"
@@ -32,7 +35,7 @@ def check_user_id(user_id: str) -> str:
     return user_id
 
 
-def pinned(unit: SkillUnit, skill: Skill, version: int | None) -> Bundle | None:
+def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
     """The bundle of an earlier version that an agent is to have from now on."""
     if version is None or version <= 0 or version == skill.version:
         return None
@@ -101,7 +104,7 @@ def forget_agent(change: Change, agent_id: str) -> None:
         change.unit.audit.add(entry)
 
 
-def is_agent(unit: SkillUnit, agent_id: str) -> bool:
+def is_agent(unit: "Unit", agent_id: str) -> bool:
     """Whether there is such an agent; while a slug is held, it stays."""
     return unit.agents.get(agent_id) is not None
 
@@ -118,13 +121,13 @@ def give_agent(change: Change, skill: Skill, agent_id: str, pin: int | None = No
     change.unit.skill_grants.give_agent(grant)
 
 
-def agent_grant(unit: SkillUnit, skill: Skill, agent_id: str) -> AgentGrant | None:
+def agent_grant(unit: "Unit", skill: Skill, agent_id: str) -> AgentGrant | None:
     """What an agent was granted of a skill."""
     granted = unit.skills.with_grants(skill.skill_id, agent_id=agent_id, user_id="")
     return None if granted is None else granted.agent_grant
 
 
-def is_caller_granted(unit: SkillUnit, author: Author, skill: Skill) -> bool:
+def is_caller_granted(unit: "Unit", author: Author, skill: Skill) -> bool:
     """Whether the agent that acts has a grant; where a person acts there is none."""
     agent_id = author.agent_id
     return agent_id is not None and agent_grant(unit, skill, agent_id) is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -13,7 +13,9 @@ from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import GrantedSkill
 from understudy.skills.pinned import PinnedWords
-from understudy.skills.ports import SkillUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -36,9 +38,7 @@ class KeptEntries:
         self._pinned = PinnedWords(checks)
         self._answers = Remembered[tuple[str, str], _Answer](_MOST)
 
-    def entries(
-        self, unit: SkillUnit, *, agent_id: str, user_id: str
-    ) -> tuple[CatalogueEntry, ...]:
+    def entries(self, unit: "Unit", *, agent_id: str, user_id: str) -> tuple[CatalogueEntry, ...]:
         """What an agent may use for a user, by name.
 
         Where nobody can tell what is granted, only what is open to everybody.
@@ -58,7 +58,7 @@ class KeptEntries:
         return known.entries
 
     def _answer(
-        self, unit: SkillUnit, maybe_open: tuple[GrantedSkill, ...], user_id: str, stamp: Hashable
+        self, unit: "Unit", maybe_open: tuple[GrantedSkill, ...], user_id: str, stamp: Hashable
     ) -> _Answer:
         entries, is_whole = [], True
         for granted in maybe_open:
@@ -76,7 +76,7 @@ class KeptEntries:
         return _Answer(stamp, tuple(one for one in entries if one is not None), is_whole=is_whole)
 
     def _version(
-        self, unit: SkillUnit, granted: GrantedSkill, reason: Reason
+        self, unit: "Unit", granted: GrantedSkill, reason: Reason
     ) -> CatalogueEntry | None:
         """The version that counts; None where the one that the agent is pinned to is gone."""
         one = _current(granted, reason)

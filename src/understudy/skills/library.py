@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from understudy.agents.ports import require_agent
+from understudy.agents.model import require_agent
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
@@ -33,7 +34,7 @@ from understudy.skills.model import (
     number_of,
 )
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.ports import BundleFile, SkillUnit, SkillUnits
+from understudy.skills.ports import BundleFile
 from understudy.skills.precedence import stands
 from understudy.skills.refs import is_id
 from understudy.skills.runtime_settings import settings_of
@@ -42,13 +43,16 @@ from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sorting import list_key
 from understudy.skills.usage import Usage
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
 
 class SkillLibrary:
     """What people look at; a skill that the caller may not know of looks like a missing one."""
 
     def __init__(
         self,
-        units: SkillUnits,
+        units: "Units",
         local: LocalSkills,
         checks: BundleChecks,
         others: OtherSkills = NO_OTHERS,
@@ -227,13 +231,13 @@ class SkillLibrary:
     @contextmanager
     def _looking(
         self, principal: Principal, ref: str, *, agent_id: str | None = None
-    ) -> Iterator[tuple[SkillUnit, SkillSource]]:
+    ) -> Iterator[tuple["Unit", SkillSource]]:
         """A unit, and in it the skill that is meant; as a run of `agent_id` if one is named."""
         self._local.refresh()
         with self._units.read() as unit:
             yield unit, self._finder.find(unit, principal, ref, agent_id)
 
-    def _find_even_deleted(self, unit: SkillUnit, principal: Principal, ref: str) -> Skill:
+    def _find_even_deleted(self, unit: "Unit", principal: Principal, ref: str) -> Skill:
         try:
             return self._finder.find(unit, principal, ref, None).skill
         except NotFound:

@@ -139,3 +139,16 @@ class GrantedSkill:
     user_grant: UserGrant | None = None
     # Of the version that the agent is pinned to; None when there is no pin, or no such version.
     pinned_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantCounts:
+    """How many grants a skill has."""
+
+    agents: int
+    users: int
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one at all."""
+        return self.agents + self.users > 0

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from understudy.sessions.model import Session
 from understudy.skills import caller_errors
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ports import SkillUnit
 from understudy.skills.skill_sources import SkillSource
 
 if TYPE_CHECKING:
     # The catalogue knows of this, and not the other way round.
     from understudy.skills.catalogue import Loaded
+    from understudy.storage.unit import Unit
 
 
 class OtherSkills(Protocol):
@@ -21,15 +21,15 @@ class OtherSkills(Protocol):
         """Catch up with what changed; never while a unit is open."""
         ...
 
-    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[CatalogueEntry, ...]:
+    def offered(self, unit: "Unit", session: Session | None) -> tuple[CatalogueEntry, ...]:
         """What a session may know of; without one, what is for all. Reads rows and no files."""
         ...
 
-    def load(self, unit: SkillUnit, one: CatalogueEntry) -> "Loaded":
+    def load(self, unit: "Unit", one: CatalogueEntry) -> "Loaded":
         """A skill with everything in it, or why it cannot be used."""
         ...
 
-    def sources(self, unit: SkillUnit) -> Sequence[SkillSource]:
+    def sources(self, unit: "Unit") -> Sequence[SkillSource]:
         """What people may know of."""
         ...
 
@@ -37,7 +37,7 @@ class OtherSkills(Protocol):
         """Whether one of these skills could be called that."""
         ...
 
-    def has(self, unit: SkillUnit, name: str) -> bool:
+    def has(self, unit: "Unit", name: str) -> bool:
         """Whether one of them, offered or not yet, can be taken for what is called that."""
         ...
 
@@ -48,15 +48,15 @@ class NoOthers:
     def refresh(self) -> None:
         """Nothing changes."""
 
-    def offered(self, unit: SkillUnit, session: Session | None) -> tuple[CatalogueEntry, ...]:
+    def offered(self, unit: "Unit", session: Session | None) -> tuple[CatalogueEntry, ...]:
         """Nothing."""
         return ()
 
-    def load(self, unit: SkillUnit, one: CatalogueEntry) -> "Loaded":
+    def load(self, unit: "Unit", one: CatalogueEntry) -> "Loaded":
         """There is none."""
         raise caller_errors.not_found(one.slug)
 
-    def sources(self, unit: SkillUnit) -> Sequence[SkillSource]:
+    def sources(self, unit: "Unit") -> Sequence[SkillSource]:
         """Nothing."""
         return ()
 
@@ -64,7 +64,7 @@ class NoOthers:
         """Nothing has a name."""
         return False
 
-    def has(self, unit: SkillUnit, name: str) -> bool:
+    def has(self, unit: "Unit", name: str) -> bool:
         """Nothing is called that."""
         return False
 

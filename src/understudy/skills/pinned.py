@@ -1,7 +1,7 @@
 """What a version that an agent is pinned to says of itself, where the skill has gone on since."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord, Invalid, LimitExceeded
 from understudy.core.remembered import Remembered
@@ -9,8 +9,10 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import described, read
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ports import SkillUnit
 from understudy.skills.runtime_settings import SkillContext, settings_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 _MOST: Final = 1_024
 
@@ -31,7 +33,7 @@ class PinnedWords:
         self._known = Remembered[str, _Words](_MOST)
 
     def instead_of(
-        self, unit: SkillUnit, one: CatalogueEntry, *, number: int, digest: str | None
+        self, unit: "Unit", one: CatalogueEntry, *, number: int, digest: str | None
     ) -> CatalogueEntry | None:
         """What is offered instead of the current version; None when the pinned one is gone or is
         not what it was, `Unavailable` when nobody can tell."""
@@ -50,9 +52,7 @@ class PinnedWords:
             context=words.context,
         )
 
-    def _read(
-        self, unit: SkillUnit, one: CatalogueEntry, number: int, digest: str
-    ) -> _Words | None:
+    def _read(self, unit: "Unit", one: CatalogueEntry, number: int, digest: str) -> _Words | None:
         version = unit.skills.version(one.skill_id or "", number)
         if version is None or version.digest != digest:
             return None

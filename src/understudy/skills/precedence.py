@@ -6,13 +6,15 @@ What nobody looked at does not replace what somebody did.
 """
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.core.principal import Principal, Role
 from understudy.skills.authority import is_live, knows
 from understudy.skills.catalogue_entry import folded
-from understudy.skills.ports import SkillUnit
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class Named(Protocol):
@@ -29,7 +31,7 @@ S = TypeVar("S", bound=Named)
 
 
 def counting(
-    unit: SkillUnit,
+    unit: "Unit",
     later: Iterable[S],
     before: Iterable[Named],
     *,
@@ -55,7 +57,7 @@ def counting(
     )
 
 
-def stands(unit: SkillUnit, slug: str, *, agent_id: str, user_id: str) -> bool:
+def stands(unit: "Unit", slug: str, *, agent_id: str, user_id: str) -> bool:
     """Whether a kept skill of this slug is known to a user, or to the agent that works for them."""
     kept = unit.skills.by_slug(slug)
     if kept is None or not is_live(kept):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.turns import Turns
 from understudy.skills import caller_errors, writing
@@ -15,9 +15,12 @@ from understudy.skills.change import ChangeMaker
 from understudy.skills.drafting import Draft, Drafting
 from understudy.skills.model import Skill
 from understudy.skills.patching import Patch, patched
-from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
+from understudy.skills.ports import require_bundle
 from understudy.skills.staging import staged
 from understudy.skills.writing import KeepPlan, Kept, require_version
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # Whoever is overtaken this often holds the slug while they look, and everybody else waits.
 MAX_ATTEMPTS: Final = 4
@@ -34,7 +37,7 @@ class Edit:
     slugs: frozenset[str] | None = None
 
 
-Editor = Callable[[SkillUnit, Skill], Edit]
+Editor = Callable[["Unit", Skill], Edit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ class Renewal:
 def patching(patch: Patch) -> Editor:
     """The current version with a patch in its SKILL.md; its companions as they are, or not at all."""
 
-    def edit(unit: SkillUnit, skill: Skill) -> Edit:
+    def edit(unit: "Unit", skill: Skill) -> Edit:
         bundle = require_bundle(unit, skill.slug, require_version(unit, skill, skill.version))
         text = bundle.manifest_text
         done = patched(text, patch)
@@ -69,7 +72,7 @@ def patching(patch: Patch) -> Editor:
 def restoring(number: int) -> Editor:
     """An earlier version."""
 
-    def edit(unit: SkillUnit, skill: Skill) -> Edit:
+    def edit(unit: "Unit", skill: Skill) -> Edit:
         version = require_version(unit, skill, number)
         return Edit(bundle=require_bundle(unit, skill.slug, version))
 
@@ -82,7 +85,7 @@ class Renewer:
     outside of any transaction; who was overtaken meanwhile begins again with what is there then,
     and in the end keeps all others from doing so."""
 
-    units: SkillUnits
+    units: "Units"
     drafting: Drafting
     maker: ChangeMaker
     turns: Turns = field(default_factory=Turns)
@@ -130,7 +133,7 @@ class Renewer:
         return draft
 
 
-def _edit(unit: SkillUnit, renewal: Renewal, skill: Skill) -> Edit:
+def _edit(unit: "Unit", renewal: Renewal, skill: Skill) -> Edit:
     if renewal.expected_version not in {None, skill.version}:
         raise caller_errors.changed(skill.slug, skill.version)
     return renewal.edit(unit, skill)

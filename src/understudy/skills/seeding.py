@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -20,11 +20,14 @@ from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
 from understudy.skills.namesakes import require_own_name
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.ports import SkillUnit, SkillUnits, next_number
+from understudy.skills.ports import next_number
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.shipped import shipped_skills
 from understudy.skills.slug import check_slug
 from understudy.skills.writing import is_current, put
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 OWNER: Final = "system"
 ACTION: Final = "skills.seed"
@@ -56,7 +59,7 @@ class _Step(StrEnum):
 
 
 def seed(
-    units: SkillUnits,
+    units: "Units",
     clock: Clock,
     guard: ContentGuard,
     skills: Mapping[str, Bundle] | None = None,
@@ -82,7 +85,7 @@ def seed(
 
 
 def _seed_one(
-    units: SkillUnits,
+    units: "Units",
     clock: Clock,
     guard: ContentGuard,
     slug: str,
@@ -105,7 +108,7 @@ def _seed_one(
     return step
 
 
-def _step(unit: SkillUnit, before: Skill | None, bundle: Bundle) -> _Step:
+def _step(unit: "Unit", before: Skill | None, bundle: Bundle) -> _Step:
     """What is to be done, as things stand; `Rejected` when the slug is somebody's own."""
     if before is None or not is_live(before):
         return _Step.ADD
@@ -141,7 +144,7 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
     )
 
 
-def _put(unit: SkillUnit, shipped: Skill, bundle: Bundle, before: Skill | None) -> None:
+def _put(unit: "Unit", shipped: Skill, bundle: Bundle, before: Skill | None) -> None:
     """Have the shipped bundle be the version that counts; the slug is held."""
     skill = replace(_after(before, shipped), version=next_number(unit, shipped.slug))
     version = SkillVersion(

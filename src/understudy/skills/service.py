@@ -1,7 +1,7 @@
 """The one place where skills are changed, whoever asks and by whatever way."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.core.principal import Principal
@@ -17,12 +17,14 @@ from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, TrashedSkill
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.patching import Patch, check_patch
-from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.renewing import Renewal, Renewer, patching, restoring
 from understudy.skills.staging import staged
 from understudy.skills.switching import Switching
 from understudy.skills.updating import Changes
 from understudy.skills.writing import KeepPlan, Kept
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # Where a request has the SKILL.md, if it is not in a file.
 _POINTERS: Final = {"skills.create": "/content"}
@@ -33,7 +35,7 @@ class SkillService:
 
     def __init__(
         self,
-        units: SkillUnits,
+        units: "Units",
         clock: Clock,
         *,
         guard: ContentGuard,
@@ -209,7 +211,7 @@ class SkillService:
         with self._maker.by(author) as change:
             return granting.revoke_user(change, _mutable(change, ref), user_id)
 
-    def agent_deleted(self, unit: SkillUnit, principal: Principal, agent_id: str) -> None:
+    def agent_deleted(self, unit: "Unit", principal: Principal, agent_id: str) -> None:
         """Hear in the transaction that deletes an agent that its grants go with it."""
         change = self._maker.within(unit, Author(principal=principal))
         granting.forget_agent(change, agent_id)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from understudy.skills import caller_errors
 from understudy.skills.bundles.bundle import Bundle
@@ -10,7 +10,10 @@ from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.local.records import record_of
 from understudy.skills.local.skills import Opened
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.ports import BundleFile, SkillUnit
+from understudy.skills.ports import BundleFile
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class SkillSource(Protocol):
@@ -40,7 +43,7 @@ class SkillSource(Protocol):
 class KeptSource:
     """A skill with a row, as one unit sees it."""
 
-    unit: SkillUnit
+    unit: "Unit"
     skill: Skill
     checks: BundleChecks
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.ports import SkillUnits
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 
 @contextmanager
-def staged(units: SkillUnits, bundle: Bundle) -> Iterator[None]:
+def staged(units: "Units", bundle: Bundle) -> Iterator[None]:
     """While a bundle may become a version; what did not is gone afterwards."""
     with units.read() as unit:
         unit.skill_bundles.stage(bundle)

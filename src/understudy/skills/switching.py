@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.skills.author import Author
 from understudy.skills.authority import require_switchable
@@ -11,9 +11,12 @@ from understudy.skills.change import Change, ChangeMaker
 from understudy.skills.dependencies.availability import Machine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.model import Skill, SkillStatus
-from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
+from understudy.skills.ports import require_bundle
 from understudy.skills.renewing import MAX_ATTEMPTS
 from understudy.skills.writing import require_version
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +24,7 @@ class Switching:
     """Looks outside of any transaction, and again when the skill changed meanwhile; in the end
     while nobody else can change it."""
 
-    units: SkillUnits
+    units: "Units"
     machine_for: Callable[[str], Machine]
     maker: ChangeMaker
 
@@ -39,10 +42,10 @@ class Switching:
             skill = require_switchable(change.unit, author, ref, hold=True)
             return _set(change, skill, self._values(change.unit, skill, enabled=enabled))
 
-    def _values(self, unit: SkillUnit, skill: Skill, *, enabled: bool) -> dict[str, Any]:
+    def _values(self, unit: "Unit", skill: Skill, *, enabled: bool) -> dict[str, Any]:
         return {**(self._on(unit, skill) if enabled else {}), "enabled": enabled}
 
-    def _on(self, unit: SkillUnit, skill: Skill) -> dict[str, Any]:
+    def _on(self, unit: "Unit", skill: Skill) -> dict[str, Any]:
         bundle = require_bundle(unit, skill.slug, require_version(unit, skill, skill.version))
         needed = find_requirements(bundle, read(bundle.manifest_text).manifest)
         lacking = missing(needed, self.machine_for(skill.slug))

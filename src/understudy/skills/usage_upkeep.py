@@ -1,12 +1,13 @@
 """Keeping what is counted about skills from growing with every run."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.sessions.ports import Units
-from understudy.skills.ports import SkillUnit
 from understudy.skills.usage import day_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 # So far back it is known on which day runs were told of a skill; before, only how many there were.
 KEPT_DAYS: Final = 90
@@ -18,7 +19,7 @@ BATCH: Final = 2_000
 class UsageUpkeep:
     """Sums up by day of which skills runs were told."""
 
-    units: Units[SkillUnit]
+    units: "Units"
     clock: Clock
 
     def sweep(self) -> int:

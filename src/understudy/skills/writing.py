@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.ids import new_id
 from understudy.skills import caller_errors, granting
@@ -15,8 +15,11 @@ from understudy.skills.change import Change
 from understudy.skills.drafting import Draft
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
-from understudy.skills.ports import SkillUnit, next_number
+from understudy.skills.ports import next_number
 from understudy.skills.runtime_settings import settings_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +83,7 @@ def keep(change: Change, draft: Draft, before: Skill | None, how: KeepPlan) -> K
     )
 
 
-def unchanged(unit: SkillUnit, author: Author, skill: Skill) -> Kept:
+def unchanged(unit: "Unit", author: Author, skill: Skill) -> Kept:
     """The skill as it stands."""
     return Kept(
         skill=skill,
@@ -90,14 +93,14 @@ def unchanged(unit: SkillUnit, author: Author, skill: Skill) -> Kept:
     )
 
 
-def is_current(unit: SkillUnit, skill: Skill, bundle: Bundle) -> bool:
+def is_current(unit: "Unit", skill: Skill, bundle: Bundle) -> bool:
     """Whether this is what counts already, whole; what is damaged can be put anew."""
     is_same = is_live(skill) and skill.digest == bundle.digest
     return is_same and unit.skill_bundles.get(skill.slug, skill.version) == bundle
 
 
 def put(
-    unit: SkillUnit, skill: Skill, version: SkillVersion, bundle: Bundle, before: Skill | None
+    unit: "Unit", skill: Skill, version: SkillVersion, bundle: Bundle, before: Skill | None
 ) -> None:
     """Have a bundle be the version that counts; `before` is the row as it was, if there was one."""
     unit.skill_bundles.put(skill.slug, version.number, bundle)
@@ -108,7 +111,7 @@ def put(
         unit.skills.update(skill, expected_revision=before.revision)
 
 
-def require_version(unit: SkillUnit, skill: Skill, number: int) -> SkillVersion:
+def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
     """A version that the skill has, or `NotFound`."""
     version = unit.skills.version(skill.skill_id, number)
     if version is None:
@@ -153,7 +156,7 @@ def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: K
     return _next(change.unit, fresh, before, draft.reading)
 
 
-def _next(unit: SkillUnit, fresh: Skill, before: Skill, after: Reading) -> Skill:
+def _next(unit: "Unit", fresh: Skill, before: Skill, after: Reading) -> Skill:
     """A live skill in its next version."""
     is_well = before.status is SkillStatus.ARCHIVED and not fresh.missing_deps
     return replace(
@@ -171,7 +174,7 @@ def _next(unit: SkillUnit, fresh: Skill, before: Skill, after: Reading) -> Skill
     )
 
 
-def _said(unit: SkillUnit, before: Skill, after: Reading) -> dict[str, Any]:
+def _said(unit: "Unit", before: Skill, after: Reading) -> dict[str, Any]:
     """What changed in SKILL.md; what did not stays as somebody may have set it beside the file."""
     data = unit.skill_bundles.read(before.slug, before.version, MANIFEST)
     if data is None:

@@ -19,7 +19,7 @@ from understudy.storage.schema import (
 from understudy.storage.versioned_files import FileTable
 
 
-class SqlAgents:
+class AgentStore:
     """Agents and their context files in two tables."""
 
     def __init__(self, connection: sa.Connection) -> None:

@@ -14,7 +14,7 @@ from understudy.storage.schema import artifacts, runs
 _LISTED = sa.select(*(column for column in artifacts.c if column.name != "content"))
 
 
-class SqlArtifacts:
+class ArtifactStore:
     """Artifacts in a table."""
 
     def __init__(self, connection: sa.Connection) -> None:

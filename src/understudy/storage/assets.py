@@ -17,7 +17,7 @@ from understudy.storage.schema import asset_references, assets
 BATCH: Final = 500
 
 
-class SqlAssets:
+class AssetStore:
     """Assets and their references in two tables."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:

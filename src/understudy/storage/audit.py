@@ -11,8 +11,8 @@ from understudy.storage.paging import select_page
 from understudy.storage.schema import audit
 
 
-class SqlAudit:
-    """Audit entries in a table."""
+class AuditStore:
+    """Where audit entries are kept; nothing removes them."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

@@ -10,8 +10,8 @@ from understudy.storage.schema import canary_secret
 ONLY: Final = "canary"
 
 
-class SqlCanarySecret:
-    """The one secret in a table."""
+class CanarySecretStore:
+    """Where the secret is kept; it never changes, so that a session keeps what it was offered."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.lifecycle import OPEN as OPEN_STATES
-from understudy.learnings.model import Candidate, CandidateState, Kind, Origin
-from understudy.learnings.ports import Expired, Tally
+from understudy.learnings.model import Candidate, CandidateState, Expired, Kind, Origin, Tally
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.candidate_rows import candidate_row, read_candidate
 from understudy.storage.engine import Dialect
@@ -31,7 +30,7 @@ from understudy.storage.schema.learnings import (
 MOST_REJECTED: Final = 50
 
 
-class SqlCandidates:
+class CandidateStore:
     """Candidates in a table."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
@@ -45,7 +44,11 @@ class SqlCandidates:
         return None if row is None else read_candidate(row)
 
     def add(self, candidate: Candidate) -> bool:
-        """Keep a new candidate; False when there is one that may stand only once."""
+        """Keep a new candidate; False when there is one that may stand only once.
+
+        That is a daemon's candidate of the same run with the same scope, kind and semantic key,
+        or any second run summary of one run.
+        """
         statement = _ADD[self._connection.dialect.name]
         return self._connection.execute(statement, candidate_row(candidate)).first() is not None
 

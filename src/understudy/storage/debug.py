@@ -6,11 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from understudy.runs.ports import DebugRequest
+from understudy.runs.model import DebugRequest
 from understudy.storage.schema import debug_requests
 
 
-class SqlDebug:
+class DebugStore:
     """Captured requests in a table."""
 
     def __init__(self, connection: sa.Connection) -> None:

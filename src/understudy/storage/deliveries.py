@@ -16,8 +16,8 @@ CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
 ONLY: Final = "current"
 
 
-class SqlDeliveries:
-    """Deliveries and their tries in two tables."""
+class DeliveryStore:
+    """What is to be sent to webhooks: an outbox, written in the transaction that ends a run."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
@@ -133,8 +133,8 @@ class SqlDeliveries:
         )
 
 
-class SqlWebhookSecret:
-    """The one secret in a table."""
+class WebhookSecretStore:
+    """The secret that webhooks are signed with, where the settings give none."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

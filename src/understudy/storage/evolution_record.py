@@ -24,7 +24,7 @@ from understudy.storage.schema.skills import MADE_BY_RUNS
 from understudy.storage.schema.waiting import OFFERS
 
 
-class SqlEvolution:
+class EvolutionStore:
     """A record that is kept nowhere else than in what it tells of."""
 
     def __init__(self, connection: sa.Connection) -> None:

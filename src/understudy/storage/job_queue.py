@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.learnings.ports import Job
+from understudy.learnings.model import Job
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS
 
@@ -17,8 +17,13 @@ CLAIM_BYTES: Final = 16
 ANEW: Final = {"attempts": 0, "claim": None, "again_at_ms": None, "needs_model": False}
 
 
-class SqlJobQueue:
-    """Work in a table; a claim is a word that only its holder knows."""
+class JobQueue:
+    """Work by the id of what it is about, each at most once; any number of daemons share it.
+
+    It has two lanes, so that what needs no model never waits for what does. All begin in the first
+    one; who finds that a model must be asked gives the job back to the second. A claim is a word that
+    only its holder knows.
+    """
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, jobs: sa.Table) -> None:
         self._connection = connection

@@ -12,7 +12,7 @@ from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
 
 
-class SqlJournal:
+class JournalStore:
     """Events of all sessions in one table."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, touched: set[str]) -> None:
@@ -23,7 +23,7 @@ class SqlJournal:
     def append(
         self, session_id: str, events: Sequence[NewEvent], *, at_ms: int
     ) -> tuple[JournalEvent, ...]:
-        """Write events in order; the session's row hands out the offsets."""
+        """Write events in order and answer them with their offsets, which the session's row gives."""
         length = self._connection.execute(_GROW, {"grown": session_id, "by": len(events)}).scalar()
         if length is None:
             raise NotFound(

@@ -11,9 +11,7 @@ from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.indexing import index_scopes
-from understudy.learnings.model import Kind, Learning
-from understudy.learnings.ports import TERM_KIND
-from understudy.retrieval.ports import TermIndex
+from understudy.learnings.model import TERM_KIND, Kind, Learning
 from understudy.retrieval.terms import terms_of
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.engine import Dialect
@@ -29,12 +27,13 @@ from understudy.storage.schema.learnings import (
     LIVE_WITH_SUBJECT,
     TAKEN_BACK,
 )
+from understudy.storage.term_index import TermIndex
 
 MOST_REVOKED: Final = 50
 
 
-class SqlLearnings:
-    """Learnings in a table; their words in the index of terms."""
+class LearningStore:
+    """Learnings by id; what is live is also in the index of terms."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
         self._connection = connection

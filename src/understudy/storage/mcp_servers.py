@@ -11,8 +11,8 @@ from understudy.storage.columns import read_record
 from understudy.storage.schema import session_mcp_servers
 
 
-class SqlSessionServers:
-    """Servers of sessions in a table."""
+class SessionServerStore:
+    """The servers that sessions have for themselves."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

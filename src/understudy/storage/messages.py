@@ -16,7 +16,7 @@ from understudy.storage.schema import messages, runs
 from understudy.storage.schema.mailboxes import DELIVERING, UNDELIVERED
 
 
-class SqlMessages:
+class MessageStore:
     """The messages of all mailboxes in a table."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
@@ -56,7 +56,7 @@ class SqlMessages:
         )
 
     def bury_unread(self, message_id: str, *, reason: str, at_ms: int) -> None:
-        """Give up a message without reading it."""
+        """Give up a message without reading it, for one that cannot be read."""
         self._connection.execute(
             sa.update(messages)
             .where(messages.c.message_id == message_id)
@@ -111,7 +111,10 @@ class SqlMessages:
         return self._connection.execute(query).first() is not None
 
     def claim_due(self, now_ms: int) -> str | None:
-        """The oldest message that is due, in a session where no other is in delivery."""
+        """The oldest message that is due, in a session where no other is in delivery.
+
+        Nobody else holds it, and its row is held until the unit ends.
+        """
         claimed = self._dialect.locked_if_free(_DUE)
         return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
 
@@ -120,7 +123,7 @@ class SqlMessages:
         return tuple(self._connection.execute(_READ, {"at_once": limit}).scalars())
 
     def next_due_ms(self) -> int | None:
-        """When the next message may be delivered."""
+        """When the next message may be delivered; those behind one in delivery are not counted."""
         return self._connection.execute(_NEXT_DUE).scalar()
 
     def any_delivering(self) -> bool:

@@ -12,7 +12,7 @@ from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import personas
 
 
-class SqlPersonas:
+class PersonaStore:
     """Personas in a table."""
 
     def __init__(self, connection: sa.Connection) -> None:

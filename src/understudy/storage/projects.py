@@ -15,7 +15,7 @@ from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import project_sessions, projects
 
 
-class SqlProjects:
+class ProjectStore:
     """Projects in a table, with their sessions beside them for look-ups."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:

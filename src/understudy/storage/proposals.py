@@ -12,8 +12,8 @@ from understudy.storage.paging import readable, select_page
 from understudy.storage.schema import file_proposals as proposals
 
 
-class SqlProposals:
-    """Proposals in one table."""
+class ProposalStore:
+    """Proposals of all agents."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

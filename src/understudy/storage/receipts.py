@@ -5,14 +5,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from understudy.runs.ports import Receipt
+from understudy.runs.model import Receipt
 from understudy.storage.columns import DAMAGED
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import receipts, responses
 
 
-class SqlReceipts:
-    """Receipts of submissions."""
+class ReceiptStore:
+    """Idempotency receipts of submissions."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -31,7 +31,7 @@ class SqlReceipts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResponse:
-    """The answer to a request under a key; no status while it is under way."""
+    """The answer to a request under an idempotency key; no status while it is under way."""
 
     key_hash: str
     fingerprint: str
@@ -40,8 +40,8 @@ class StoredResponse:
     created_at_ms: int
 
 
-class SqlResponses:
-    """Answers given under a key."""
+class ResponseStore:
+    """Answers given under an idempotency key; old ones are swept by the daemon."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

@@ -28,8 +28,8 @@ SAID: Final[Mapping[str, type[Any]]] = {
 }
 
 
-class SqlReplayCases:
-    """Cases in one table."""
+class ReplayCaseStore:
+    """The cases of replays."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -57,7 +57,11 @@ class SqlReplayCases:
         return None if row is None else _read(row)
 
     def regressed(self, rollout: Rollout, *, limit: int) -> tuple[ReplayCase, ...]:
-        """Cases that fared worse with a definition, and no better since by the same yardstick."""
+        """Cases that fared worse with a definition, and no better since by the same yardstick.
+
+        Of the attempt and the fingerprint that a rollout has now, the one judged first to begin
+        with; also of replays that are under way, or came to no end.
+        """
         rows = self._connection.execute(_REGRESSED, {**_named(rollout), "most": limit})
         return tuple(_read(row) for row in rows)
 

@@ -26,7 +26,7 @@ _WAITED_FOR = sa.and_(
 )
 
 
-class SqlRequests:
+class RequestStore:
     """Requests in a table."""
 
     def __init__(self, connection: sa.Connection) -> None:

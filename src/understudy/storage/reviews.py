@@ -12,8 +12,8 @@ from understudy.storage.rows import upsert_of
 from understudy.storage.schema import learning_reviews as reviews
 
 
-class SqlReviews:
-    """Reviews in a table, one row per candidate and policy."""
+class ReviewStore:
+    """What automation made of candidates, under each policy."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

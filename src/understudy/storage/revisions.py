@@ -11,7 +11,7 @@ from understudy.storage.rows import insert_new
 from understudy.storage.schema import runtime_revisions
 
 
-class SqlRevisions:
+class RevisionStore:
     """Revisions in a table."""
 
     def __init__(self, connection: sa.Connection) -> None:
@@ -34,7 +34,7 @@ class SqlRevisions:
         return tuple(_read(row) for row in self._connection.execute(query))
 
     def add(self, revision: Revision, *, keep: int) -> bool:
-        """Store the next revision and drop the oldest past `keep`; False when taken."""
+        """Store the next revision and drop the oldest past `keep`; False when the number is taken."""
         if not insert_new(self._connection, runtime_revisions, asdict(revision)):
             return False
         self._connection.execute(

@@ -15,7 +15,7 @@ from understudy.storage.schema import skill_uses as uses
 from understudy.storage.schema.skills import OF_PROMOTED
 
 
-class SqlOutcomes:
+class OutcomeStore:
     """Outcomes in one table, and the uses that they are about in another."""
 
     def __init__(self, connection: sa.Connection) -> None:
@@ -28,7 +28,7 @@ class SqlOutcomes:
         return self._connection.execute(statement, row).first() is not None
 
     def used_by(self, run_id: str) -> tuple[SkillUse, ...]:
-        """The promoted skills that a run used."""
+        """The promoted skills that a run used; asked at the end of every run."""
         rows = self._connection.execute(_USED_BY, {"of_run": run_id}).mappings()
         return tuple(SkillUse(**row) for row in rows)
 
@@ -38,7 +38,7 @@ class SqlOutcomes:
         return tuple(dict.fromkeys(self._connection.execute(_UNSETTLED, values).scalars()))
 
     def counts(self, skill_name: str, fingerprint: str) -> Mapping[Stage, OutcomeCounts]:
-        """What became of the runs that used a definition, by stage."""
+        """What became of the runs that used a definition, by stage; of those that there are."""
         found: dict[Stage, dict[str, int]] = {}
         values = {"name": skill_name, "definition": fingerprint}
         for row in self._connection.execute(_COUNTS, values):

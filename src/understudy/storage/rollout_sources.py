@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from understudy.storage.schema import learnings, rollouts
 
 
-class SqlRolloutSources:
-    """Rollouts beside the learnings that they came from."""
+class RolloutSourceStore:
+    """What the learnings beneath live rollouts say of their time."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

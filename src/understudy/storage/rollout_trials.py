@@ -15,7 +15,7 @@ from understudy.storage.schema.rollouts import PENDING
 MOST_REPORTED: Final = 50
 
 
-class SqlTrials:
+class TrialStore:
     """Trials in one table."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
@@ -31,7 +31,7 @@ class SqlTrials:
         self._connection.execute(sa.insert(trials).values(trial_row(trial)))
 
     def update(self, trial: Trial) -> bool:
-        """Replace one that is pending; False when it is over."""
+        """Replace a trial that is pending; False when it is over, and then nothing changes."""
         statement = (
             sa.update(trials)
             .where(trials.c.trial_id == trial.trial_id, PENDING)
@@ -40,7 +40,7 @@ class SqlTrials:
         return self._connection.execute(statement).rowcount == 1
 
     def of_run(self, run_id: str) -> Trial | None:
-        """The trial that a run executes."""
+        """The trial that a run executes; asked at the end of every run."""
         return self._one(_OF_RUN, run_id)
 
     def pending(self, *, limit: int, skill_name: str | None = None) -> tuple[Trial, ...]:
@@ -50,7 +50,7 @@ class SqlTrials:
         return tuple(readable(rows, read_trial))
 
     def count_pending(self, skill_name: str, attempt: int, fingerprint: str) -> int:
-        """How many trials of a definition are not over."""
+        """How many trials of a definition are not over; those that cannot be read among them."""
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
         return self._connection.execute(_COUNT_PENDING, values).scalar_one()
 
@@ -63,14 +63,15 @@ class SqlTrials:
         )
 
     def newest_marker(self, skill_name: str, attempt: int, fingerprint: str) -> str:
-        """What the newest trial of a definition expected that expected anything; "" if none."""
+        """What the newest trial of a definition in an attempt expected that expected anything;
+        "" where none did. Replays expect something of recorded runs, and are left out."""
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
         row = self._connection.execute(_MARKED, values).first()
         # One that cannot be read must not pass for one that expected nothing.
         return "" if row is None else read_trial(row).marker
 
     def with_report(self, skill_name: str, attempt: int) -> tuple[Trial, ...]:
-        """Trials of an attempt that are over and have a report, newest first."""
+        """Trials of an attempt that are over and have a report, newest first; at most fifty."""
         values = {"name": skill_name, "of_attempt": attempt}
         return tuple(readable(self._connection.execute(_REPORTED, values).all(), read_trial))
 

@@ -28,8 +28,8 @@ from understudy.storage.schema import rollout_events, rollouts
 from understudy.storage.schema.rollouts import FLAGGED, LIVE, WATCHED
 
 
-class SqlRollouts:
-    """Rollouts in a table, with what is never changed in others beside it."""
+class RolloutStore:
+    """Rollouts by the name of their skill, with what happened to them and what speaks for them."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
@@ -49,7 +49,7 @@ class SqlRollouts:
         return insert_new(self._connection, rollouts, rollout_row(rollout))
 
     def update(self, rollout: Rollout, *, expected_revision: int) -> None:
-        """Replace a rollout that nobody else changed."""
+        """Replace a rollout; raises `StaleVersion` when it changed meanwhile."""
         replace_version(
             self._connection,
             rollouts,
@@ -75,7 +75,8 @@ class SqlRollouts:
         return found
 
     def remnant(self, skill_name: str) -> Rollout | None:
-        """What is left of a rollout that cannot be read."""
+        """What is left of a rollout that cannot be read: all but its body, with what it said if
+        that was kept elsewhere; raises `DamagedRecord` when there is less."""
         row = self._connection.execute(_ONE, {"wanted": skill_name}).first()
         if row is None:
             return None
@@ -94,7 +95,7 @@ class SqlRollouts:
         return {stage: found.get(str(stage), 0) for stage in Stage}
 
     def several(self, skill_names: Collection[str]) -> tuple[Rollout, ...]:
-        """Those of some names that there are."""
+        """Those of some names that there are; one that cannot be read is left out."""
         rows = [
             row
             for some in batches(tuple(skill_names))
@@ -103,7 +104,7 @@ class SqlRollouts:
         return tuple(readable(rows, read_rollout))
 
     def stamp(self, stages: Collection[Stage]) -> dict[str, Mark]:
-        """The marks of all rollouts of some stages, by name."""
+        """The marks of all rollouts of some stages by name; much quicker than these."""
         rows = self._connection.execute(_STAMP, {"wanted": [str(stage) for stage in stages]})
         return {row[0]: Mark(*row) for row in rows}
 
@@ -136,7 +137,7 @@ class SqlRollouts:
     def recent_events(
         self, skill_names: Collection[str], *, limit: int
     ) -> dict[str, tuple[LifecycleEvent, ...]]:
-        """The newest of each by name, still oldest first."""
+        """The newest of each of some rollouts by name, still oldest first."""
         names = tuple(skill_names)
         look = self._recent_of_one if len(names) == 1 else self._recent_of_many
         found = {name: list[LifecycleEvent]() for name in names}
@@ -162,7 +163,8 @@ class SqlRollouts:
     def newest_evidence(
         self, rollouts: Sequence[Rollout], *, limit: int
     ) -> dict[str, tuple[Evidence, ...]]:
-        """So many of each kind at most, by name and oldest first."""
+        """What speaks for or against the current attempts, by name and oldest first: so many of
+        each kind at most, the newest. What cannot be read is left out."""
         return self._evidence.newest(rollouts, limit=limit)
 
     def verifiers_of(
@@ -172,7 +174,8 @@ class SqlRollouts:
         return self._evidence.verifiers(rollouts, limit=limit)
 
     def sums_of(self, rollouts: Sequence[Rollout]) -> dict[str, Sums]:
-        """What all evidence for the current definitions amounts to, by name."""
+        """What all evidence for the current definitions in the current attempts amounts to, by
+        name; counted where it is kept."""
         return self._evidence.sums(rollouts)
 
     def evidence_of_run(self, skill_name: str, attempt: int, run_id: str) -> Evidence | None:
@@ -188,7 +191,7 @@ class SqlRollouts:
         return self._snapshots.get(skill_name, number)
 
     def snapshots(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
-        """How it was before, newest first."""
+        """How it was before, newest first; one that cannot be read is left out."""
         return self._snapshots.page(skill_name, request)
 
     def last_other(self, skill_name: str, number: int, fingerprint: str) -> Snapshot | None:

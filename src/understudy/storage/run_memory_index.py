@@ -10,7 +10,6 @@ from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.memory.ports import TERM_KIND, IndexCounts
 from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
-from understudy.retrieval.ports import TermIndex
 from understudy.retrieval.terms import terms_of
 from understudy.runs.model import RunStatus
 from understudy.storage.columns import read_record
@@ -25,9 +24,10 @@ from understudy.storage.schema import (
     runs,
     term_entries,
 )
+from understudy.storage.term_index import TermIndex
 
 
-class SqlRunMemoryIndex:
+class RunMemoryIndex:
     """Pointers, scopes, evidence and backlog in tables; words in the index of terms."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:

@@ -34,7 +34,7 @@ from understudy.storage.schema.runs import BRINGS_OTHERS_IN
 from understudy.storage.schema.sessions import TOOL_RESULTS
 
 
-class SqlRuns:
+class RunStore:
     """Runs in a table."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:

@@ -30,8 +30,8 @@ from understudy.storage.schema import runs, schedule_executions, schedules
 _FIRES = schedule_executions.c
 
 
-class SqlSchedules:
-    """Schedules and their executions in two tables."""
+class ScheduleStore:
+    """Schedules by id, and what became of their fires."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
@@ -70,7 +70,7 @@ class SqlSchedules:
         )
 
     def cancel_unread(self, schedule_id: str, *, reason: str, at_ms: int) -> None:
-        """End a schedule without reading it."""
+        """End a schedule without reading it, for one that cannot be read."""
         self._connection.execute(
             sa.update(schedules)
             .where(schedules.c.schedule_id == schedule_id)
@@ -106,7 +106,7 @@ class SqlSchedules:
         )
 
     def open_of(self, owner_id: str) -> int:
-        """How many schedules of an owner have not ended."""
+        """How many schedules of an owner have not ended; no other unit adds one meanwhile."""
         theirs = sa.and_(schedules.c.owner_id == owner_id, schedules.c.status.in_(OPEN))
         # Two who count at once must not both find room: the oldest row stands for all of them.
         oldest = sa.select(schedules.c.schedule_id).where(theirs)
@@ -120,7 +120,7 @@ class SqlSchedules:
         return self._connection.execute(_NEXT_DUE).scalar()
 
     def claim_due(self, now_ms: int) -> str | None:
-        """A schedule that is due and that nobody else holds."""
+        """A schedule that is due and that nobody else holds; its row is held until the unit ends."""
         claimed = self._dialect.locked_if_free(_DUE)
         return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
 
@@ -135,7 +135,7 @@ class SqlSchedules:
         return tuple(RunStatus(status) for status in self._connection.execute(query).scalars())
 
     def record(self, execution: Execution, *, keep: int) -> None:
-        """Store or replace an execution, and forget the oldest whose runs have ended."""
+        """Store or replace an execution, and forget the oldest beyond `keep` whose runs have ended."""
         values = _execution_row(execution)
         replaced = self._connection.execute(
             sa.update(schedule_executions)

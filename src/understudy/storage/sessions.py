@@ -14,9 +14,9 @@ from understudy.sessions.model import (
     ReplyTarget,
     RoutePolicy,
     Session,
+    SessionActivity,
     SessionStatus,
 )
-from understudy.sessions.ports import SessionActivity
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
@@ -25,7 +25,7 @@ from understudy.storage.rows import insert_new, replace_version
 from understudy.storage.schema import runs, sessions
 
 
-class SqlSessions:
+class SessionStore:
     """Sessions in a table."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
@@ -49,7 +49,10 @@ class SqlSessions:
         return insert_new(self._connection, sessions, _row(session))
 
     def update(self, session: Session, *, expected_version: int) -> None:
-        """Replace a session; the journal counts its own length."""
+        """Replace a session; raises `StaleVersion` when it changed meanwhile.
+
+        The journal counts its own length.
+        """
         values = {name: value for name, value in _row(session).items() if name != "journal_length"}
         replace_version(
             self._connection,

@@ -15,8 +15,8 @@ from understudy.storage.schema import requests, runs, sessions, sidechains, sign
 from understudy.storage.sessions import read_session
 
 
-class SqlSidechains:
-    """Sessions below sessions, and what goes on there."""
+class SidechainStore:
+    """Which sessions are below which, and what goes on there."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -154,7 +154,7 @@ class SqlSidechains:
         return tuple(self._connection.execute(query).scalars())
 
 
-class SqlSignals:
+class SignalStore:
     """Signals in a table; they stay until they have been seen to."""
 
     def __init__(self, connection: sa.Connection) -> None:

@@ -6,15 +6,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.skills.grant_ports import GrantCounts
-from understudy.skills.model import AgentGrant, UserGrant, Visibility
+from understudy.skills.model import AgentGrant, GrantCounts, UserGrant, Visibility
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import skill_agent_grants, skill_user_grants, skills
 from understudy.storage.skill_rows import read_agent_grant, read_user_grant
 
 
-class SqlSkillGrants:
-    """Grants to agents and to users."""
+class GrantStore:
+    """Who may use which skill. Changes are made while the slug is held."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -54,7 +53,8 @@ class SqlSkillGrants:
         )
 
     def take_all_of_agent(self, agent_id: str, *, at_ms: int) -> int:
-        """Revoke everything that an agent was granted; how many grants there were."""
+        """Revoke everything that an agent was granted, and have the skills be private that nobody
+        else was; how many grants there were. Only while all skills are held."""
         # Set by set: an agent may have thousands, and a row that is damaged is none the less taken.
         self._connection.execute(_MAKE_PRIVATE, {"agent": agent_id, "now": at_ms})
         return self._delete(skill_agent_grants, skill_agent_grants.c.agent_id == agent_id)

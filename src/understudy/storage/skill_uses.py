@@ -27,8 +27,8 @@ from understudy.storage.schema import skill_listing_days as days
 from understudy.storage.schema import skill_uses as uses
 
 
-class SqlSkillUses:
-    """Uses of skills."""
+class SkillUseStore:
+    """The uses of skills."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
@@ -58,7 +58,10 @@ class SqlSkillUses:
         return self._totals(_LISTED, _USED, _since(since_ms))
 
     def sum_up(self, *, limit: int) -> int:
-        """Count what runs that have ended were told of by day, and no longer by run."""
+        """Count what runs that have ended were told of by day, and no longer by run.
+
+        Tells how many of them that were; none when there is nothing left to do.
+        """
         gone = self._take(skill_listings, _HAS_ENDED, limit=limit)
         self._add(Counter((row.ref, row.version, day_of(row.at_ms)) for row in gone))
         return len(gone)

@@ -49,15 +49,16 @@ from understudy.storage.skill_rows import (
 )
 
 
-class SqlSkills:
-    """Skills in a table, with a row per version beside them."""
+class SkillStore:
+    """Skills, their versions, and what deletions left. A slug has one row, deleted or not."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
     def hold(self, slug: str) -> None:
-        """Let nobody else change the skill of this slug until the unit ends."""
+        """Let nobody else, in any process or daemon, change the skill of this slug until the unit
+        ends. What was read before may have changed by then."""
         self._dialect.lock_slug(self._connection, slug)
 
     def hold_name(self, name: str) -> None:
@@ -66,11 +67,11 @@ class SqlSkills:
         self._dialect.lock_slug(self._connection, f"name:{name}")
 
     def hold_all(self) -> None:
-        """Let nobody else change any skill until the unit ends."""
+        """The same for every slug at once; only by a unit that holds none."""
         self._dialect.lock_skills(self._connection)
 
     def salvage(self, slug: str) -> Skill | None:
-        """Have a row that cannot be read be readable, with what of it can be."""
+        """Have a row that cannot be read be readable, with what of it can be; only while held."""
         row = self._connection.execute(_BY_SLUG, {"slug": slug}).first()
         if row is None:
             return None
@@ -89,7 +90,7 @@ class SqlSkills:
         return self._one(_BY_SLUG, slug=slug)
 
     def slugs_among(self, slugs: Collection[str]) -> frozenset[str]:
-        """Those of some slugs that a skill has, deleted or not."""
+        """Those of some slugs that a skill has, deleted or not; quick, however many they are."""
         # Nothing is called what cannot be printed, and no database takes it.
         asked = tuple(filter(str.isprintable, slugs))
         return frozenset(
@@ -103,7 +104,7 @@ class SqlSkills:
         return insert_new(self._connection, skills, skill_row(skill))
 
     def update(self, skill: Skill, *, expected_revision: int) -> None:
-        """Replace a skill that nobody else changed."""
+        """Replace a skill; raises `StaleVersion` when it changed meanwhile."""
         replace_version(
             self._connection,
             skills,
@@ -130,20 +131,23 @@ class SqlSkills:
         return {status: found.get(str(status), 0) for status in SkillStatus}
 
     def maybe_open(self, *, agent_id: str, user_id: str) -> tuple[GrantedSkill, ...]:
-        """Every skill that may be open to them, by name."""
+        """Every skill that may be open to them, by name, with what `access` needs to decide.
+
+        Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
+        """
         return tuple(readable(self._granted(MAYBE_OPEN, agent_id, user_id), read_granted))
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
-        """Equal as long as `maybe_open` would answer the same."""
+        """Equal as long as `maybe_open` would answer the same, and much quicker; raises as it does."""
         return tuple(map(tuple, self._granted(MAYBE_OPEN_STAMP, agent_id, user_id)))
 
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
-        """Every skill that is open to everybody, by name."""
+        """Every skill that is open to everybody, by name; grants are not looked at."""
         rows = self._connection.execute(OPEN_TO_EVERYBODY).all()
         return tuple(GrantedSkill(skill=skill) for skill in readable(rows, read_skill))
 
     def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
-        """One skill with what was granted of it to them."""
+        """One skill with what was granted of it, whatever its state."""
         values = {"skill": skill_id, **_who(agent_id, user_id)}
         row = self._connection.execute(WITH_GRANTS, values).first()
         return None if row is None else next(iter(readable([row], read_granted)), None)
@@ -154,14 +158,15 @@ class SqlSkills:
         self._connection.execute(_ADD_VERSION, {**row, "made_in": version.run_id})
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
-        """One version of the skill as it lives now, or did until it was deleted."""
+        """One version, also of a skill that is deleted; None when it lies in the trash of an
+        earlier life of the skill."""
         if not 0 < number <= _MOST_VERSIONS:
             return None
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
         return None if row is None else read_version(row)
 
     def versions(self, skill_id: str, request: PageRequest) -> Page[SkillVersion]:
-        """The same, all of them, newest first."""
+        """The versions of the skill as it lives now, newest first."""
         query = _VERSIONS.where(skill_versions.c.skill_id == skill_id)
         by = (skill_versions.c.number,)
         return select_page(

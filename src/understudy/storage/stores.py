@@ -4,48 +4,48 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from understudy.storage.agents import SqlAgents
-from understudy.storage.artifacts import SqlArtifacts
-from understudy.storage.assets import SqlAssets
-from understudy.storage.audit import SqlAudit
-from understudy.storage.canary_secret import SqlCanarySecret
-from understudy.storage.candidates import SqlCandidates
-from understudy.storage.debug import SqlDebug
-from understudy.storage.deliveries import SqlDeliveries, SqlWebhookSecret
+from understudy.storage.agents import AgentStore
+from understudy.storage.artifacts import ArtifactStore
+from understudy.storage.assets import AssetStore
+from understudy.storage.audit import AuditStore
+from understudy.storage.canary_secret import CanarySecretStore
+from understudy.storage.candidates import CandidateStore
+from understudy.storage.debug import DebugStore
+from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect
-from understudy.storage.evolution_record import SqlEvolution
-from understudy.storage.job_queue import SqlJobQueue
-from understudy.storage.learning_uses import SqlUses
-from understudy.storage.mcp_servers import SqlSessionServers
-from understudy.storage.messages import SqlMessages
-from understudy.storage.personas import SqlPersonas
-from understudy.storage.projects import SqlProjects
-from understudy.storage.proposals import SqlProposals
-from understudy.storage.receipts import SqlReceipts, SqlResponses
-from understudy.storage.replay_cases import SqlReplayCases
-from understudy.storage.requests import SqlRequests
-from understudy.storage.reviews import SqlReviews
-from understudy.storage.revisions import SqlRevisions
-from understudy.storage.rollout_outcomes import SqlOutcomes
-from understudy.storage.rollout_sources import SqlRolloutSources
-from understudy.storage.rollout_trials import SqlTrials
-from understudy.storage.rollouts import SqlRollouts
-from understudy.storage.runs import SqlRuns
-from understudy.storage.schedules import SqlSchedules
+from understudy.storage.evolution_record import EvolutionStore
+from understudy.storage.job_queue import JobQueue
+from understudy.storage.learning_uses import LearningUseStore
+from understudy.storage.mcp_servers import SessionServerStore
+from understudy.storage.messages import MessageStore
+from understudy.storage.personas import PersonaStore
+from understudy.storage.projects import ProjectStore
+from understudy.storage.proposals import ProposalStore
+from understudy.storage.receipts import ReceiptStore, ResponseStore
+from understudy.storage.replay_cases import ReplayCaseStore
+from understudy.storage.requests import RequestStore
+from understudy.storage.reviews import ReviewStore
+from understudy.storage.revisions import RevisionStore
+from understudy.storage.rollout_outcomes import OutcomeStore
+from understudy.storage.rollout_sources import RolloutSourceStore
+from understudy.storage.rollout_trials import TrialStore
+from understudy.storage.rollouts import RolloutStore
+from understudy.storage.runs import RunStore
+from understudy.storage.schedules import ScheduleStore
 from understudy.storage.schema import capture_jobs, review_jobs
-from understudy.storage.sessions import SqlSessions
-from understudy.storage.sidechains import SqlSidechains, SqlSignals
-from understudy.storage.skill_grants import SqlSkillGrants
-from understudy.storage.skill_uses import SqlSkillUses
-from understudy.storage.skills import SqlSkills
-from understudy.storage.suggestions import SqlSuggestions
-from understudy.storage.tasks import SqlTasks
-from understudy.storage.tokens import SqlTokens
-from understudy.storage.tools import SqlToolSwitches
-from understudy.storage.user_files import SqlUserFiles
+from understudy.storage.sessions import SessionStore
+from understudy.storage.sidechains import SidechainStore, SignalStore
+from understudy.storage.skill_grants import GrantStore
+from understudy.storage.skill_uses import SkillUseStore
+from understudy.storage.skills import SkillStore
+from understudy.storage.suggestions import SuggestionStore
+from understudy.storage.tasks import TaskStore
+from understudy.storage.tokens import TokenStore
+from understudy.storage.tools import ToolSwitchStore
+from understudy.storage.user_files import UserFileStore
 
 
-class SqlStores:
+class Stores:
     """One of each, made when it is first asked for; all share a connection."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
@@ -53,165 +53,165 @@ class SqlStores:
         self._dialect = dialect
 
     @cached_property
-    def agents(self) -> SqlAgents:
-        return SqlAgents(self.connection)
+    def agents(self) -> AgentStore:
+        return AgentStore(self.connection)
 
     @cached_property
-    def user_files(self) -> SqlUserFiles:
-        return SqlUserFiles(self.connection)
+    def user_files(self) -> UserFileStore:
+        return UserFileStore(self.connection)
 
     @cached_property
-    def proposals(self) -> SqlProposals:
-        return SqlProposals(self.connection)
+    def proposals(self) -> ProposalStore:
+        return ProposalStore(self.connection)
 
     @cached_property
-    def evolution(self) -> SqlEvolution:
-        return SqlEvolution(self.connection)
+    def evolution(self) -> EvolutionStore:
+        return EvolutionStore(self.connection)
 
     @cached_property
-    def assets(self) -> SqlAssets:
-        return SqlAssets(self.connection, self._dialect)
+    def assets(self) -> AssetStore:
+        return AssetStore(self.connection, self._dialect)
 
     @cached_property
-    def sessions(self) -> SqlSessions:
-        return SqlSessions(self.connection, self._dialect)
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.connection, self._dialect)
 
     @cached_property
-    def runs(self) -> SqlRuns:
-        return SqlRuns(self.connection, self._dialect)
+    def runs(self) -> RunStore:
+        return RunStore(self.connection, self._dialect)
 
     @cached_property
-    def candidates(self) -> SqlCandidates:
-        return SqlCandidates(self.connection, self._dialect)
+    def candidates(self) -> CandidateStore:
+        return CandidateStore(self.connection, self._dialect)
 
     @cached_property
-    def learning_uses(self) -> SqlUses:
-        return SqlUses(self.connection)
+    def learning_uses(self) -> LearningUseStore:
+        return LearningUseStore(self.connection)
 
     @cached_property
-    def reviews(self) -> SqlReviews:
-        return SqlReviews(self.connection)
+    def reviews(self) -> ReviewStore:
+        return ReviewStore(self.connection)
 
     @cached_property
-    def review_queue(self) -> SqlJobQueue:
-        return SqlJobQueue(self.connection, self._dialect, review_jobs)
+    def review_queue(self) -> JobQueue:
+        return JobQueue(self.connection, self._dialect, review_jobs)
 
     @cached_property
-    def capture_queue(self) -> SqlJobQueue:
-        return SqlJobQueue(self.connection, self._dialect, capture_jobs)
+    def capture_queue(self) -> JobQueue:
+        return JobQueue(self.connection, self._dialect, capture_jobs)
 
     @cached_property
-    def debug(self) -> SqlDebug:
-        return SqlDebug(self.connection)
+    def debug(self) -> DebugStore:
+        return DebugStore(self.connection)
 
     @cached_property
-    def personas(self) -> SqlPersonas:
-        return SqlPersonas(self.connection)
+    def personas(self) -> PersonaStore:
+        return PersonaStore(self.connection)
 
     @cached_property
-    def projects(self) -> SqlProjects:
-        return SqlProjects(self.connection, self._dialect)
+    def projects(self) -> ProjectStore:
+        return ProjectStore(self.connection, self._dialect)
 
     @cached_property
-    def sidechains(self) -> SqlSidechains:
-        return SqlSidechains(self.connection)
+    def sidechains(self) -> SidechainStore:
+        return SidechainStore(self.connection)
 
     @cached_property
-    def signals(self) -> SqlSignals:
-        return SqlSignals(self.connection)
+    def signals(self) -> SignalStore:
+        return SignalStore(self.connection)
 
     @cached_property
-    def skills(self) -> SqlSkills:
-        return SqlSkills(self.connection, self._dialect)
+    def skills(self) -> SkillStore:
+        return SkillStore(self.connection, self._dialect)
 
     @cached_property
-    def skill_grants(self) -> SqlSkillGrants:
-        return SqlSkillGrants(self.connection)
+    def skill_grants(self) -> GrantStore:
+        return GrantStore(self.connection)
 
     @cached_property
-    def skill_uses(self) -> SqlSkillUses:
-        return SqlSkillUses(self.connection, self._dialect)
+    def skill_uses(self) -> SkillUseStore:
+        return SkillUseStore(self.connection, self._dialect)
 
     @cached_property
-    def rollouts(self) -> SqlRollouts:
-        return SqlRollouts(self.connection, self._dialect)
+    def rollouts(self) -> RolloutStore:
+        return RolloutStore(self.connection, self._dialect)
 
     @cached_property
-    def rollout_trials(self) -> SqlTrials:
-        return SqlTrials(self.connection, self._dialect)
+    def rollout_trials(self) -> TrialStore:
+        return TrialStore(self.connection, self._dialect)
 
     @cached_property
-    def replay_cases(self) -> SqlReplayCases:
-        return SqlReplayCases(self.connection)
+    def replay_cases(self) -> ReplayCaseStore:
+        return ReplayCaseStore(self.connection)
 
     @cached_property
-    def rollout_outcomes(self) -> SqlOutcomes:
-        return SqlOutcomes(self.connection)
+    def rollout_outcomes(self) -> OutcomeStore:
+        return OutcomeStore(self.connection)
 
     @cached_property
-    def rollout_sources(self) -> SqlRolloutSources:
-        return SqlRolloutSources(self.connection)
+    def rollout_sources(self) -> RolloutSourceStore:
+        return RolloutSourceStore(self.connection)
 
     @cached_property
-    def canary_secret(self) -> SqlCanarySecret:
-        return SqlCanarySecret(self.connection)
+    def canary_secret(self) -> CanarySecretStore:
+        return CanarySecretStore(self.connection)
 
     @cached_property
-    def suggestions(self) -> SqlSuggestions:
-        return SqlSuggestions(self.connection)
+    def suggestions(self) -> SuggestionStore:
+        return SuggestionStore(self.connection)
 
     @cached_property
-    def tasks(self) -> SqlTasks:
-        return SqlTasks(self.connection)
+    def tasks(self) -> TaskStore:
+        return TaskStore(self.connection)
 
     @cached_property
-    def schedules(self) -> SqlSchedules:
-        return SqlSchedules(self.connection, self._dialect)
+    def schedules(self) -> ScheduleStore:
+        return ScheduleStore(self.connection, self._dialect)
 
     @cached_property
-    def messages(self) -> SqlMessages:
-        return SqlMessages(self.connection, self._dialect)
+    def messages(self) -> MessageStore:
+        return MessageStore(self.connection, self._dialect)
 
     @cached_property
-    def tokens(self) -> SqlTokens:
-        return SqlTokens(self.connection)
+    def tokens(self) -> TokenStore:
+        return TokenStore(self.connection)
 
     @cached_property
-    def audit(self) -> SqlAudit:
-        return SqlAudit(self.connection)
+    def audit(self) -> AuditStore:
+        return AuditStore(self.connection)
 
     @cached_property
-    def receipts(self) -> SqlReceipts:
-        return SqlReceipts(self.connection)
+    def receipts(self) -> ReceiptStore:
+        return ReceiptStore(self.connection)
 
     @cached_property
-    def requests(self) -> SqlRequests:
-        return SqlRequests(self.connection)
+    def requests(self) -> RequestStore:
+        return RequestStore(self.connection)
 
     @cached_property
-    def artifacts(self) -> SqlArtifacts:
-        return SqlArtifacts(self.connection)
+    def artifacts(self) -> ArtifactStore:
+        return ArtifactStore(self.connection)
 
     @cached_property
-    def responses(self) -> SqlResponses:
-        return SqlResponses(self.connection)
+    def responses(self) -> ResponseStore:
+        return ResponseStore(self.connection)
 
     @cached_property
-    def revisions(self) -> SqlRevisions:
-        return SqlRevisions(self.connection)
+    def revisions(self) -> RevisionStore:
+        return RevisionStore(self.connection)
 
     @cached_property
-    def mcp_servers(self) -> SqlSessionServers:
-        return SqlSessionServers(self.connection)
+    def mcp_servers(self) -> SessionServerStore:
+        return SessionServerStore(self.connection)
 
     @cached_property
-    def tool_switches(self) -> SqlToolSwitches:
-        return SqlToolSwitches(self.connection)
+    def tool_switches(self) -> ToolSwitchStore:
+        return ToolSwitchStore(self.connection)
 
     @cached_property
-    def deliveries(self) -> SqlDeliveries:
-        return SqlDeliveries(self.connection, self._dialect)
+    def deliveries(self) -> DeliveryStore:
+        return DeliveryStore(self.connection, self._dialect)
 
     @cached_property
-    def webhook_secret(self) -> SqlWebhookSecret:
-        return SqlWebhookSecret(self.connection)
+    def webhook_secret(self) -> WebhookSecretStore:
+        return WebhookSecretStore(self.connection)

@@ -32,8 +32,8 @@ LAST: Final = "last"
 Call = tuple[int, str]
 
 
-class SqlSuggestions:
-    """Suggestions in a table."""
+class SuggestionStore:
+    """What was suggested, and what runs did."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

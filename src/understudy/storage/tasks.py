@@ -11,8 +11,8 @@ from understudy.storage.rows import replace_version
 from understudy.storage.schema import tasks
 
 
-class SqlTasks:
-    """Tasks in a table."""
+class TaskStore:
+    """Tasks of sessions."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -36,11 +36,11 @@ class SqlTasks:
         return None if row is None else _read(row)
 
     def add(self, task: Task) -> None:
-        """Store a new task; its session's row is held locked."""
+        """Store a new task of a session whose row this unit holds locked."""
         self._connection.execute(sa.insert(tasks).values(_row(task)))
 
     def update(self, task: Task, *, expected_version: int) -> None:
-        """Replace a task."""
+        """Replace a task; raises `StaleVersion` when it changed meanwhile."""
         replace_version(
             self._connection,
             tasks,

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.batches import BATCH
 from understudy.core.errors import DamagedRecord
-from understudy.retrieval.ports import Candidate
+from understudy.retrieval.documents import TermHit
 from understudy.storage.columns import read_record
 from understudy.storage.schema import term_entries
 
@@ -115,11 +115,11 @@ class TermEntries:
         return documents, int(length)
 
 
-def candidates(rows: Sequence[Any], scopes: Collection[str]) -> list[Candidate]:
+def candidates(rows: Sequence[Any], scopes: Collection[str]) -> list[TermHit]:
     """Those of the rows that really are in one of the scopes."""
     allowed = frozenset(scopes)
     return [
-        Candidate(source_id=row.source_id, at_ms=row.at_ms)
+        TermHit(source_id=row.source_id, at_ms=row.at_ms)
         for row in rows
         if not allowed.isdisjoint(_scopes(row))
     ]

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 import sqlalchemy as sa
 
 from understudy.core.batches import batches
-from understudy.retrieval.ports import Candidate, TermStatistics
+from understudy.retrieval.documents import TermHit, TermStatistics
 from understudy.retrieval.rarity import EXACT_COUNT, SCAN_LIMIT, plan
 from understudy.storage.term_counts import TermCounts
 from understudy.storage.term_entries import TermEntries, candidates
@@ -49,8 +49,12 @@ POSTINGS: Final[Mapping[str, Callable[[sa.Connection], Postings]]] = {
 }
 
 
-class SqlTermIndex:
-    """Finds what may answer a question by the terms it holds."""
+class TermIndex:
+    """Which entries of a kind hold which terms, in which scopes.
+
+    Everything happens in the caller's unit of work. A term is any text. Entries that are put or removed together in one unit are best those of one session, whose row the unit holds:
+    then two daemons never wait for each other.
+    """
 
     def __init__(self, connection: sa.Connection, counts: TermCounts) -> None:
         self._entries = TermEntries(connection)
@@ -102,8 +106,13 @@ class SqlTermIndex:
 
     def candidates(
         self, kind: str, *, scopes: Sequence[str], terms: Sequence[str], limit: int
-    ) -> tuple[Candidate, ...]:
-        """What in any of the scopes holds some of the terms: the most and the rarest first."""
+    ) -> tuple[TermHit, ...]:
+        """What in any of the scopes holds some of the terms: the most and the rarest first.
+
+        Entries of the same weight come in the order in which they were put, the last first. Where
+        the terms have more postings than `POSTINGS_BUDGET`, only the rarest are looked up. With no
+        more than `SCAN_LIMIT` entries in scope it is quicker to read and score them all.
+        """
         within = _scope_tokens(kind, scopes)
         if not within:
             return ()
@@ -125,7 +134,10 @@ class SqlTermIndex:
         return tuple(candidates(rows, scopes))
 
     def newest(self, kind: str, *, scopes: Sequence[str], limit: int) -> tuple[str, ...]:
-        """The sources that were put last in any of the scopes, the last first."""
+        """The sources that were put last in any of the scopes, the last first.
+
+        One that is put again keeps its place.
+        """
         within = _scope_tokens(kind, scopes)
         held = self._frequencies(within)
         if not held:

@@ -12,7 +12,7 @@ from understudy.storage.paging import select_page
 from understudy.storage.schema import tokens
 
 
-class SqlTokens:
+class TokenStore:
     """Tokens in a table, as hashes."""
 
     def __init__(self, connection: sa.Connection) -> None:

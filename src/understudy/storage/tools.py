@@ -6,7 +6,7 @@ from understudy.storage.rows import insert_new
 from understudy.storage.schema import tool_switches
 
 
-class SqlToolSwitches:
+class ToolSwitchStore:
     """Tool switches in a table; a tool that is not mentioned is on."""
 
     def __init__(self, connection: sa.Connection) -> None:

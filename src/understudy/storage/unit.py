@@ -16,15 +16,15 @@ from understudy.runs.model import Run
 from understudy.skills.ports import BundleStore
 from understudy.storage.blobs import SqlBlobs
 from understudy.storage.engine import Dialect, dialect_of
-from understudy.storage.journal import SqlJournal
-from understudy.storage.learnings import SqlLearnings
+from understudy.storage.journal import JournalStore
+from understudy.storage.learnings import LearningStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
-from understudy.storage.run_memory_index import SqlRunMemoryIndex
+from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
-from understudy.storage.stores import SqlStores
+from understudy.storage.stores import Stores
 from understudy.storage.term_counts import TermCounts
-from understudy.storage.term_index import SqlTermIndex
+from understudy.storage.term_index import TermIndex
 
 # Hands a run to the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
@@ -33,14 +33,14 @@ OpenBlobs = Callable[[sa.Connection], BlobStore]
 # Where run memories are; there as well.
 OpenRunMemories = Callable[[sa.Connection], RunMemoryStore]
 # Where the bundles of skills are; there as well. Files need the unit, to be taken back with it.
-OpenSkillBundles = Callable[["SqlUnit"], BundleStore]
+OpenSkillBundles = Callable[["Unit"], BundleStore]
 
 
-def _bundles_as_rows(unit: "SqlUnit") -> BundleStore:
+def _bundles_as_rows(unit: "Unit") -> BundleStore:
     return SqlSkillBundles(unit.connection)
 
 
-class SqlUnit(SqlStores):
+class Unit(Stores):
     """Stores that share one connection and one transaction."""
 
     def __init__(
@@ -70,24 +70,24 @@ class SqlUnit(SqlStores):
         return self._blobs(self.connection)
 
     @cached_property
-    def journal(self) -> SqlJournal:
-        return SqlJournal(self.connection, self._dialect, self.touched)
+    def journal(self) -> JournalStore:
+        return JournalStore(self.connection, self._dialect, self.touched)
 
     @cached_property
     def run_memories(self) -> RunMemoryStore:
         return self._run_memories(self.connection)
 
     @cached_property
-    def run_memory_index(self) -> SqlRunMemoryIndex:
-        return SqlRunMemoryIndex(self.connection, self._dialect, self.term_index)
+    def run_memory_index(self) -> RunMemoryIndex:
+        return RunMemoryIndex(self.connection, self._dialect, self.term_index)
 
     @cached_property
-    def term_index(self) -> SqlTermIndex:
-        return SqlTermIndex(self.connection, self._term_counts)
+    def term_index(self) -> TermIndex:
+        return TermIndex(self.connection, self._term_counts)
 
     @cached_property
-    def learnings(self) -> SqlLearnings:
-        return SqlLearnings(self.connection, self._dialect, self.term_index)
+    def learnings(self) -> LearningStore:
+        return LearningStore(self.connection, self._dialect, self.term_index)
 
     @cached_property
     def skill_bundles(self) -> BundleStore:
@@ -130,7 +130,7 @@ def reachable() -> Iterator[None]:
         ) from problem
 
 
-class SqlUnits:
+class Units:
     """Opens units of work, and rings the bell after those that wrote to a journal."""
 
     def __init__(
@@ -158,13 +158,13 @@ class SqlUnits:
         self._here = threading.local()
 
     @contextmanager
-    def read(self) -> Iterator[SqlUnit]:
+    def read(self) -> Iterator[Unit]:
         """Look without changing anything."""
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
             yield self._unit(connection)
 
     @contextmanager
-    def write(self) -> Iterator[SqlUnit]:
+    def write(self) -> Iterator[Unit]:
         """Change things; all of it stands at the end, or nothing."""
         regrets: list[Callable[[BaseException], None]] = []
         try:
@@ -189,8 +189,8 @@ class SqlUnits:
             self._enqueued()
         self.ring(unit.touched)
 
-    def _unit(self, connection: sa.Connection) -> SqlUnit:
-        return SqlUnit(
+    def _unit(self, connection: sa.Connection) -> Unit:
+        return Unit(
             connection,
             self._dialect,
             self._enqueue,

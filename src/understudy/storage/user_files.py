@@ -21,8 +21,8 @@ _USERS: Final = (
 )
 
 
-class SqlUserFiles:
-    """Copies of users in one table."""
+class UserFileStore:
+    """The copies of context files that users have for themselves, with their history."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

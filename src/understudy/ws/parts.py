@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.access.tokens import TokenService
 from understudy.agents.service import AgentService
 from understudy.core.clock import Clock
 from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary
-from understudy.skills.ports import SkillUnits
 from understudy.skills.service import SkillService
 from understudy.ws.limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,7 @@ class WsParts:
     skills: SkillService
     library: SkillLibrary
     events: SkillEvents
-    units: SkillUnits
+    units: "Units"
     clock: Clock
     version: str
     is_loopback: bool

@@ -28,9 +28,10 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.storage.journal import JournalStore
 
 
-class Journal:
+class Journal(JournalStore):
     """A journal in a list."""
 
     def __init__(self, events: Sequence[JournalEvent]) -> None:

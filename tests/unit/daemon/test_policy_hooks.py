@@ -16,7 +16,7 @@ def test_reviews_are_queued_before_anybody_holds_the_run_memories() -> None:
     done: list[str] = []
     ground = SimpleNamespace(units=None, clock=FrozenClock(), bell=Bell())
     maintenance = SimpleNamespace(rebuild=lambda *_: done.append("run memories"))
-    unit = SimpleNamespace(
+    unit: Any = SimpleNamespace(
         candidates=SimpleNamespace(queue_pending=lambda **_: done.append("reviews")),
         afterwards=lambda _: None,
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from understudy.retrieval.ports import TermStatistics
+from understudy.retrieval.documents import TermStatistics
 from understudy.retrieval.rarity import POSTINGS_BUDGET, Plan, plan, weight
 
 

@@ -10,9 +10,9 @@ from tests.support.factories import make_session
 from tests.support.rollout_records import make_definition, make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.counting import Counts, Sums
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.sharing import CanaryShare, is_in_share, share_of
 from understudy.rollout.stages import Stage
+from understudy.storage.unit import Unit
 
 SESSIONS = [f"session_{number}" for number in range(4_000)]
 SECRET = "one" * 20
@@ -69,9 +69,7 @@ def test_a_canary_that_is_held_is_offered_to_nobody() -> None:
     sums = {canary.skill_name: Sums()}
     share = CanaryShare(policy_of=lambda _unit: PromotionSettings(canary_share_percent=100))
     session = make_session()
-    unit = cast(
-        "RolloutUnit", SimpleNamespace(rollouts=SimpleNamespace(sums_of=lambda _rollouts: sums))
-    )
+    unit = cast("Unit", SimpleNamespace(rollouts=SimpleNamespace(sums_of=lambda _rollouts: sums)))
 
     assert share(unit, canary, session)
     assert not share(unit, canary, None)

@@ -10,8 +10,7 @@ from understudy.api.views.learnings import (
     review_view,
 )
 from understudy.learnings.lineage import Lineage
-from understudy.learnings.model import Learning
-from understudy.learnings.ports import Use
+from understudy.learnings.model import Learning, LearningUse
 from understudy.runs.model import Run
 from understudy.wire.learnings import (
     LineageView,
@@ -55,7 +54,7 @@ def _run(run: Run) -> SourceRunView:
     )
 
 
-def _use(use: Use) -> UseView:
+def _use(use: LearningUse) -> UseView:
     return UseView(
         run_id=use.run_id,
         session_id=use.session_id,

@@ -9,8 +9,7 @@ from understudy.core.principal import Principal
 from understudy.runs.deliveries import shown_deliveries
 from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Delivery, Run
-from understudy.runs.ports import DebugRequest
+from understudy.runs.model import DebugRequest, Delivery, Run
 from understudy.runs.requests import RequestKind
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.events import RunEventView

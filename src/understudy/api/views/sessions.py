@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from understudy.api.ports import ApiUnit
 from understudy.api.views.runs import output_view, run_event_view
 from understudy.core.page import encode_cursor
 from understudy.core.scope import Scope
@@ -24,6 +23,9 @@ from understudy.wire.sessions import (
     SessionView,
 )
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
 MAX_OUTPUTS: Final = 20
 ACTIONS: Final = {
     SessionStatus.ACTIVE: ("input", "runs", "interrupt", "end"),
@@ -32,7 +34,7 @@ ACTIONS: Final = {
 
 
 def session_view(
-    unit: ApiUnit,
+    unit: "Unit",
     session: Session,
     *,
     inline: RunDetail | None = None,
@@ -63,7 +65,7 @@ def session_view(
     )
 
 
-def newest_outputs(unit: ApiUnit, session: Session) -> list[OutputView]:
+def newest_outputs(unit: "Unit", session: Session) -> list[OutputView]:
     """What the runs of a session answered last, newest last."""
     newest = unit.journal.read_back(
         session.session_id,
@@ -75,7 +77,7 @@ def newest_outputs(unit: ApiUnit, session: Session) -> list[OutputView]:
 
 
 def snapshot_view(
-    unit: ApiUnit, session: Session, *, inline: RunDetail | None = None
+    unit: "Unit", session: Session, *, inline: RunDetail | None = None
 ) -> SessionSnapshot:
     """What a session is doing right now."""
     current = unit.runs.current(session.session_id)
@@ -98,7 +100,7 @@ def reply_targets_view(session: Session) -> ReplyTargetsView:
 
 
 def session_events_view(
-    unit: ApiUnit, session: Session, events: Sequence[JournalEvent], *, more: bool
+    unit: "Unit", session: Session, events: Sequence[JournalEvent], *, more: bool
 ) -> SessionEventsView:
     """A page of the journal, with the outputs and run events on it."""
     return SessionEventsView(

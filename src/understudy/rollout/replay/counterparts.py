@@ -1,11 +1,15 @@
 """Which recorded run a run of a replay repeats: that of its case, or a sidechain of that one."""
 
-from understudy.rollout.ports import RolloutUnit
+from typing import TYPE_CHECKING
+
 from understudy.runs.model import Run
 from understudy.sessions.sidechains import Spawn, spawns_of
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
-def recorded_for(unit: RolloutUnit, run: Run) -> str | None:
+
+def recorded_for(unit: "Unit", run: Run) -> str | None:
     """The run that holds what a run of a replay was told then; None where that is not clear.
 
     A sidechain repeats the one of the same label that the recorded run made, if it made just one;
@@ -27,7 +31,7 @@ def recorded_for(unit: RolloutUnit, run: Run) -> str | None:
     return theirs[0].first_run_id if is_clear else None
 
 
-def _alike(unit: RolloutUnit, run_id: str, like: Spawn) -> list[Spawn]:
+def _alike(unit: "Unit", run_id: str, like: Spawn) -> list[Spawn]:
     """The sidechains of one label that a run made, oldest first."""
     alike = [spawn for spawn in spawns_of(unit, run_id) if spawn.label == like.label]
     # Of those of one moment the ids of runs tell which came first; those of sessions do not.

@@ -1,9 +1,9 @@
 """How the runs of a case went: by the marker, else by a judge, else by how they ended."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.rollout.evidence import last_output
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.replay.judge import JudgeRules, Opinion, ReplayJudge
 from understudy.rollout.replay.report import Fared, JudgedBy, Verdict
 from understudy.rollout.replay.stand_ins import UNRECORDED
@@ -11,6 +11,9 @@ from understudy.runs.execute import MAX_RUN_EVENTS
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind
 from understudy.sessions.sidechains import spawns_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 SUCCESS = Opinion(verdict=Verdict.SUCCEEDED, reason="")
 
@@ -24,7 +27,7 @@ class EndedRun:
     unrecorded_calls: int = 0
 
 
-def read_ended(unit: RolloutUnit, run: Run) -> EndedRun:
+def read_ended(unit: "Unit", run: Run) -> EndedRun:
     """What a run left in the journal."""
     return EndedRun(
         run=run,
@@ -33,7 +36,7 @@ def read_ended(unit: RolloutUnit, run: Run) -> EndedRun:
     )
 
 
-def _unrecorded(unit: RolloutUnit, run_id: str) -> int:
+def _unrecorded(unit: "Unit", run_id: str) -> int:
     """How many calls of a run, and of the sidechains that it made, were not answered."""
     results = unit.journal.read(run_id=run_id, kinds=(EventKind.TOOL_RESULT,), limit=MAX_RUN_EVENTS)
     own = sum(str(it.data.get("content", "")).startswith(UNRECORDED) for it in results)

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.carrying_out import task_for
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.replay import refusals
 from understudy.rollout.trials.runs import TrialInput, is_of_trial
 from understudy.rollout.trials.wish import CaseWish, TrialWish
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import InputItem, Run
 from understudy.tools.base import ToolError
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 MAX_CASES: Final = 20
 
@@ -30,7 +32,7 @@ class Planned:
         return {"run_id": self.recorded.run_id} | ({"marker": self.marker} if self.marker else {})
 
 
-def plan(unit: RolloutUnit, rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]:
+def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]:
     """The cases of a replay, each of which can be run; `Invalid` names those that cannot."""
     for part, is_given in {
         "kind": wish.kind is not None,
@@ -64,7 +66,7 @@ def without_skill(recorded: Run) -> TrialInput:
 
 
 def _planned(
-    unit: RolloutUnit, rollout: Rollout, case: CaseWish, marker: str | None, *, pointer: str
+    unit: "Unit", rollout: Rollout, case: CaseWish, marker: str | None, *, pointer: str
 ) -> Planned:
     where = f"{pointer}/run_id"
     recorded = unit.runs.get(case.run_id)

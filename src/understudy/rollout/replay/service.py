@@ -3,20 +3,22 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.rollout.model import EvidenceKind, Rollout
-from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.replay.case import ReplayCase
 from understudy.rollout.replay.plan import Planned, plan, with_skill, without_skill
 from understudy.rollout.trials.runs import TrialPlace, TrialRuns
 from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.rollout.trials.wish import TrialWish, check_room, lock_unchanged
-from understudy.runs.model import Run
-from understudy.runs.ports import require_run
+from understudy.runs.model import Run, require_run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # The folders of a case: without the skill, and with it.
 CaseFolders = tuple[str, str]
@@ -26,7 +28,7 @@ CaseFolders = tuple[str, str]
 class Replaying:
     """Starts replays, and the cases of those that are under way."""
 
-    units: RolloutUnits
+    units: "Units"
     clock: Clock
     runs: TrialRuns
 
@@ -64,7 +66,7 @@ class Replaying:
 
     def _open(
         self,
-        unit: RolloutUnit,
+        unit: "Unit",
         owner: Principal,
         rollout: Rollout,
         case: tuple[ReplayCase, Run],
@@ -136,6 +138,6 @@ def _cases(
     )
 
 
-def _case(unit: RolloutUnit, case: ReplayCase) -> ReplayCase:
+def _case(unit: "Unit", case: ReplayCase) -> ReplayCase:
     """The case as it is now."""
     return next(it for it in unit.replay_cases.of_trial(case.trial_id) if it.number == case.number)

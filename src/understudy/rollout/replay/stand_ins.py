@@ -3,12 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
 from understudy.core.errors import DamagedRecord
-from understudy.rollout.ports import RolloutUnit, RolloutUnits
 from understudy.rollout.replay.counterparts import recorded_for
 from understudy.rollout.replay.recording import (
     Answer,
@@ -27,6 +26,9 @@ from understudy.sessions.journal import EventKind
 from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError, in_thread
 from understudy.tools.registry import ToolRegistry
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
 # The words that every call begins with that the recording cannot answer.
 UNRECORDED: Final = "not run: this is a replay, which answers such calls from a recording, and "
 NO_SIDECHAIN: Final = "it holds no one sidechain that this run would be"
@@ -37,7 +39,7 @@ CALLS: Final = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
 class Replayed:
     """What the stand-ins of one execution share."""
 
-    units: RolloutUnits
+    units: "Units"
     # What this run repeats; None: nobody can tell what it would have been told.
     recording: Recording | None
     numbers: CallNumbers
@@ -94,7 +96,7 @@ class StandIn:
 class RecordedTools:
     """Gives the runs of replays, and of all that they set going, their tools."""
 
-    units: RolloutUnits
+    units: "Units"
 
     def concerns(self, run: Run) -> bool:
         """Whether a run belongs to a trial, which may be a replay."""
@@ -120,7 +122,7 @@ class RecordedTools:
         )
 
 
-def _is_of_replay(unit: RolloutUnit, run: Run) -> bool:
+def _is_of_replay(unit: "Unit", run: Run) -> bool:
     """Whether nothing may happen in a run; also where nobody can tell what it is for."""
     try:
         trial = None if run.trial_id is None else unit.rollout_trials.get(run.trial_id)
@@ -129,7 +131,7 @@ def _is_of_replay(unit: RolloutUnit, run: Run) -> bool:
     return trial is None or bool(trial.cases)
 
 
-def _recording(unit: RolloutUnit, run: Run, recognise: Recognise) -> Recording | None:
+def _recording(unit: "Unit", run: Run, recognise: Recognise) -> Recording | None:
     run_id = recorded_for(unit, run)
     if run_id is None:
         return None

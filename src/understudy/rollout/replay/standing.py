@@ -1,12 +1,14 @@
 """What the replays of a definition say for it."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.confidence import Tally
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.replay.report import tally_in
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # How many of the cases that are still worse are named.
 MOST_NAMED: Final = 5
@@ -25,7 +27,7 @@ class ReplayStanding:
 NO_REPLAYS: Final = ReplayStanding()
 
 
-def replay_standing(unit: RolloutUnit, rollout: Rollout) -> ReplayStanding:
+def replay_standing(unit: "Unit", rollout: Rollout) -> ReplayStanding:
     """What all replays of this very definition in this attempt come to."""
     worse = unit.replay_cases.regressed(rollout, limit=MOST_NAMED)
     return ReplayStanding(
@@ -34,7 +36,7 @@ def replay_standing(unit: RolloutUnit, rollout: Rollout) -> ReplayStanding:
     )
 
 
-def replayed(unit: RolloutUnit, rollout: Rollout) -> Tally:
+def replayed(unit: "Unit", rollout: Rollout) -> Tally:
     """How many cases of the newest replay succeeded with the skill; none of none without one."""
     trials = unit.rollout_trials.with_report(rollout.skill_name, rollout.attempt)
     replays = (it for it in trials if it.cases and it.fingerprint == rollout.fingerprint)

@@ -7,14 +7,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
-from understudy.rollout.ports import RolloutUnit, RolloutUnits, as_rollout_unit
 from understudy.rollout.replay.case import ReplayCase
 from understudy.rollout.replay.judge import JudgeRules, ReplayJudge
 from understudy.rollout.replay.measuring import EndedRun, Measuring, read_ended
@@ -23,8 +22,10 @@ from understudy.rollout.replay.service import Replaying
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.rollout.trials.trial import BATCH, Trial, TrialState
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run
-from understudy.runs.ports import RunUnit, require_run
+from understudy.runs.model import Run, require_run
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -61,12 +62,12 @@ class ReplayState:
 class ReplayWorker:
     """Brings replays to their end; any daemon may run one."""
 
-    units: RolloutUnits
+    units: "Units"
     clock: Clock
     replaying: Replaying
     judge: ReplayJudge
     # What the policy says of the judge.
-    rules_of: Callable[[RolloutUnit], JudgeRules]
+    rules_of: Callable[["Unit"], JudgeRules]
     bell: Bell
 
     async def run(self) -> None:
@@ -179,13 +180,13 @@ class ReplayNews:
         """A skill changed: what is replayed of it may have to end."""
         self.bell.ring(TOPIC)
 
-    def ended(self, unit: RunUnit, run: Run) -> None:
+    def ended(self, unit: "Unit", run: Run) -> None:
         """Told in the transaction that ends a run."""
         if is_of_trial(run):
-            as_rollout_unit(unit).afterwards(partial(self.bell.ring, TOPIC))
+            unit.afterwards(partial(self.bell.ring, TOPIC))
 
 
-def _ended(unit: RolloutUnit, case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:
+def _ended(unit: "Unit", case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:
     """All runs of a case, once they are over."""
     if case.without_run_id is None or case.with_run_id is None:
         return None

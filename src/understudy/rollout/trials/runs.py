@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 
@@ -10,7 +10,6 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.core.principal import DAEMON, Principal
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.trials import refusals
 from understudy.rollout.trials.rules import TRIAL_RULES
 from understudy.runs.intake import RunIntake
@@ -21,6 +20,9 @@ from understudy.sessions.model import Session
 from understudy.skills.tools.fork import Worktrees
 from understudy.skills.tools.fork_tools import ForkTools, tools_for_promoted
 from understudy.tools.base import ToolError
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
@@ -68,7 +70,7 @@ class TrialRuns:
 
     def start(
         self,
-        unit: RolloutUnit,
+        unit: "Unit",
         principal: Principal,
         rollout: Rollout,
         given: TrialInput,
@@ -92,7 +94,7 @@ class TrialRuns:
 
     def _open(
         self,
-        unit: RolloutUnit,
+        unit: "Unit",
         principal: Principal,
         rollout: Rollout,
         place: TrialPlace,

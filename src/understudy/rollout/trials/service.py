@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -18,7 +19,6 @@ from understudy.rollout.evidence import SPEAKING, Shown, shown_by
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import RolloutUnit, RolloutUnits, as_rollout_unit
 from understudy.rollout.replay.case import ReplayCase
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.results import Execution, record_executed
@@ -36,9 +36,11 @@ from understudy.rollout.trials.wish import (
 )
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import InputItem, Run
-from understudy.runs.ports import RunUnit
 from understudy.skills.instructions import Params
 from understudy.tools.base import ToolError
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -47,7 +49,7 @@ log = structlog.get_logger()
 class TrialService:
     """Starts trials, and settles them when their runs have ended."""
 
-    units: RolloutUnits
+    units: "Units"
     maker: ChangeMaker
     runs: TrialRuns
     guard: Guard = NO_LITERALS
@@ -87,15 +89,14 @@ class TrialService:
             require_rollout(unit, skill_name)
             return unit.rollout_trials.page(skill_name, request)
 
-    def ended(self, unit: RunUnit, run: Run) -> None:
+    def ended(self, unit: "Unit", run: Run) -> None:
         """Have the trial of a run settled once the end of the run stands."""
         if run.trial_id is None or run.skill_fingerprint is None:
             return
-        own = as_rollout_unit(unit)
         # Even one that cannot be read is no reason not to end.
         with suppress(DamagedRecord):
-            if own.rollout_trials.of_run(run.run_id) is not None:
-                own.afterwards(partial(self._settle_now, run.run_id))
+            if unit.rollout_trials.of_run(run.run_id) is not None:
+                unit.afterwards(partial(self._settle_now, run.run_id))
 
     def catch_up(self) -> int:
         """Settle what was left when a daemon ended between the two; how many were looked at."""
@@ -201,12 +202,12 @@ def _task(rollout: Rollout, params: Params) -> str:
         raise refusals.bad_params(problem.detail) from None
 
 
-def _marker_before(unit: RolloutUnit, rollout: Rollout) -> str:
+def _marker_before(unit: "Unit", rollout: Rollout) -> str:
     """What was expected of this very definition last; "" where nothing was."""
     return unit.rollout_trials.newest_marker(rollout.skill_name, *rollout.tried)
 
 
-def _outcome(unit: RolloutUnit, run_id: str, marker: str) -> tuple[Run | None, Shown | None]:
+def _outcome(unit: "Unit", run_id: str, marker: str) -> tuple[Run | None, Shown | None]:
     """The run with what it shows; nothing as long as it goes on."""
     try:
         run = unit.runs.get(run_id)
@@ -226,7 +227,7 @@ def _reason(run: Run | None, shown: Shown, uncounted: str | None) -> str | None:
     return ways[0] or ways[1]
 
 
-def _is_moot(unit: RolloutUnit, trial: Trial) -> bool:
+def _is_moot(unit: "Unit", trial: Trial) -> bool:
     """Whether a trial can no longer count for anything."""
     try:
         return not trial.is_about(unit.rollouts.get(trial.skill_name))

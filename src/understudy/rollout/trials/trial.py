@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
-from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.sessions.model import JsonObject
 
@@ -54,42 +53,3 @@ class Trial:
     def is_about(self, rollout: Rollout | None) -> bool:
         """Whether a rollout is still what is tried."""
         return rollout is not None and rollout.is_live and rollout.tried == self.tried
-
-
-class TrialStore(Protocol):
-    """Trials by id."""
-
-    def get(self, trial_id: str, *, lock: bool = False) -> Trial | None:
-        """One trial; `lock` holds its row until the unit ends."""
-        ...
-
-    def add(self, trial: Trial) -> None: ...
-
-    def update(self, trial: Trial) -> bool:
-        """Replace a trial that is pending; False when it is over, and then nothing changes."""
-        ...
-
-    def of_run(self, run_id: str) -> Trial | None:
-        """The trial that a run executes; asked at the end of every run."""
-        ...
-
-    def pending(self, *, limit: int, skill_name: str | None = None) -> tuple[Trial, ...]:
-        """Trials that are not over, of one skill or of all, oldest first."""
-        ...
-
-    def count_pending(self, skill_name: str, attempt: int, fingerprint: str) -> int:
-        """How many trials of a definition are not over; those that cannot be read among them."""
-        ...
-
-    def page(self, skill_name: str, request: PageRequest) -> Page[Trial]:
-        """Trials of a skill, newest first."""
-        ...
-
-    def newest_marker(self, skill_name: str, attempt: int, fingerprint: str) -> str:
-        """What the newest trial of a definition in an attempt expected that expected anything;
-        "" where none did. Replays expect something of recorded runs, and are left out."""
-        ...
-
-    def with_report(self, skill_name: str, attempt: int) -> tuple[Trial, ...]:
-        """Trials of an attempt that are over and have a report, newest first; at most fifty."""
-        ...

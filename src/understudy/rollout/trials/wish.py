@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.rollout import refusals
 from understudy.rollout.markers import EXPECTED, Markers
 from understudy.rollout.model import EvidenceKind, Rollout
-from understudy.rollout.ports import RolloutUnit
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials import refusals as trial_refusals
 from understudy.skills.instructions import Params
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 MAX_PENDING: Final = 10
 # What a trial shows in each stage; the first is what it shows where nobody says.
@@ -70,7 +72,7 @@ def kind_of(rollout: Rollout, wish: TrialWish) -> EvidenceKind:
     return kind
 
 
-def lock_unchanged(unit: RolloutUnit, seen: Rollout) -> Rollout:
+def lock_unchanged(unit: "Unit", seen: Rollout) -> Rollout:
     """The rollout, held until the unit ends; a `Conflict` when it is no longer what was seen."""
     rollout = unit.rollouts.get(seen.skill_name, lock=True)
     # Evidence may come in meanwhile.
@@ -79,7 +81,7 @@ def lock_unchanged(unit: RolloutUnit, seen: Rollout) -> Rollout:
     return rollout
 
 
-def check_room(unit: RolloutUnit, rollout: Rollout) -> None:
+def check_room(unit: "Unit", rollout: Rollout) -> None:
     """Refuse more trials of a definition than may go on at once."""
     under_way = unit.rollout_trials.count_pending(rollout.skill_name, *rollout.tried)
     if under_way >= MAX_PENDING:

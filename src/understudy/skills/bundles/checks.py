@@ -1,12 +1,15 @@
 """Reading versions exactly as they were kept, and telling of those that are not any more."""
 
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import SkillVersion
-from understudy.skills.ports import SkillUnit, require_bundle
+from understudy.skills.ports import require_bundle
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # More of them are one trouble and not many.
 _MOST: Final = 100
@@ -19,7 +22,7 @@ class BundleChecks:
         self._lock = threading.Lock()
         self._damaged: dict[tuple[str, int], None] = {}
 
-    def require(self, unit: SkillUnit, slug: str, version: SkillVersion) -> Bundle:
+    def require(self, unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
         """All files of a version, or `DamagedRecord` where one is not what it was."""
         met = (slug, version.number)
         try:

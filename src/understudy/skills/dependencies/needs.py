@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
@@ -14,7 +15,10 @@ from understudy.skills.dependencies.requirements import Requirements, find_requi
 from understudy.skills.filters import SkillFilter
 from understudy.skills.lifecycle import STATUS
 from understudy.skills.model import Skill, SkillStatus
-from understudy.skills.ports import SkillUnit, SkillUnits, require_bundle
+from understudy.skills.ports import require_bundle
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 # Said of a skill that needs nothing, and of one whose bundle cannot be read.
 NOTHING_NEEDED = "ok"
@@ -49,7 +53,7 @@ class Needs:
         return not self.is_damaged and known != (self.status, self.missing)
 
 
-def needs_in_use(units: SkillUnits, environments: Environments) -> Iterator[Needs]:
+def needs_in_use(units: "Units", environments: Environments) -> Iterator[Needs]:
     """The needs of every skill that is enabled and not deleted, by name."""
     after = None
     while True:
@@ -70,7 +74,7 @@ def needs_in_use(units: SkillUnits, environments: Environments) -> Iterator[Need
         after = decode_cursor(page.next_cursor)
 
 
-def requirements_of(unit: SkillUnit, skill: Skill) -> Requirements | None:
+def requirements_of(unit: "Unit", skill: Skill) -> Requirements | None:
     """What the current version needs; None when it cannot be read as it was kept."""
     version = unit.skills.version(skill.skill_id, skill.version)
     if version is None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -19,7 +19,9 @@ from understudy.skills.dependencies.needs import Needs, keep, needs_in_use
 from understudy.skills.dependencies.next_steps import next_step
 from understudy.skills.dependencies.runtimes import FindRuntimes, Runtimes
 from understudy.skills.events import EventName, SkillEvents
-from understudy.skills.ports import SkillUnits
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 # For everything that one call installs.
 INSTALL_WITHIN_S: Final = 300.0
@@ -69,7 +71,7 @@ class DependencyService:
 
     def __init__(
         self,
-        units: SkillUnits,
+        units: "Units",
         clock: Clock,
         *,
         environments: Environments,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
@@ -11,9 +11,11 @@ from understudy.core.text import quoted
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.author import Author
 from understudy.skills.authority import known_id
-from understudy.skills.ports import SkillUnits
 from understudy.skills.service import SkillService
 from understudy.tools.base import ToolContext, ToolError, in_thread
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 T = TypeVar("T")
 
@@ -30,7 +32,7 @@ class ToolChangeMaker:
     """Makes changes in the name of the user that a run works for, with that user's role."""
 
     service: SkillService
-    units: SkillUnits
+    units: "Units"
     clock: Clock
     role_of: RoleOf
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from understudy.core.principal import Principal, Role
 from understudy.runs.family import question_data
@@ -11,10 +11,12 @@ from understudy.runs.sidechain_tools import REPORT_NOTE
 from understudy.runs.sidechains import SidechainService, Standing, Wish, child_id
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Loaded
-from understudy.skills.ports import SkillUnit
 from understudy.skills.tools.fork_tools import ForkTools, tools_for, tools_for_promoted
 from understudy.skills.uses import Use
 from understudy.tools.base import NotYet, ToolContext, WaitsFor
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 TASK: Final = (
     "Carry out the skill below for another agent, here and by yourself: do not fork it again. "
@@ -49,7 +51,7 @@ class Forks:
     # Where promoted skills work; without it they work where the run does.
     worktrees: Worktrees | None = None
 
-    def begun(self, unit: SkillUnit, context: ToolContext) -> Spawn | None:
+    def begun(self, unit: "Unit", context: ToolContext) -> Spawn | None:
         """The sidechain that this very call began before."""
         return unit.sidechains.spawn_of(child_id(context.call_key))
 

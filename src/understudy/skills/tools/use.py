@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -11,19 +11,21 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.core.text import quoted
 from understudy.runs.tool_work import run_blocking
-from understudy.sessions.ports import require_session
+from understudy.sessions.model import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.model import SkillOrigin
-from understudy.skills.ports import SkillUnit, SkillUnits
 from understudy.skills.refs import PROMOTED
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.tools.fork import Forks
 from understudy.skills.uses import Use
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 from understudy.tools.parameters import Parameters
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
 
 SIMILAR = 3
 MOST_NAMED = 20
@@ -71,7 +73,7 @@ class UseSkill:
     approval = Approval.NEVER
     parameters: type[BaseModel] = UseSkillParameters
 
-    def __init__(self, catalogue: Catalogue, units: SkillUnits, clock: Clock, forks: Forks) -> None:
+    def __init__(self, catalogue: Catalogue, units: "Units", clock: Clock, forks: Forks) -> None:
         self._catalogue = catalogue
         self._units = units
         self._clock = clock
@@ -120,9 +122,7 @@ class UseSkill:
         with suppress(ToolError, NotFound, DamagedRecord):
             self._note(self._load(name, context), context)
 
-    def _offered(
-        self, unit: SkillUnit, context: ToolContext, ref: str
-    ) -> tuple[CatalogueEntry, ...]:
+    def _offered(self, unit: "Unit", context: ToolContext, ref: str) -> tuple[CatalogueEntry, ...]:
         session = require_session(unit, context.session_id)
         if ref.startswith(PROMOTED):
             return self._catalogue.from_elsewhere(unit, ref, session)
