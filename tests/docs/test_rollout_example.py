@@ -11,7 +11,9 @@ from tests.api.live import Live
 from tests.support.worked_pages import WorkedPage
 
 PAGE = WorkedPage(
-    "rollout-worked-example.md", re.compile(r"\b(?:run|cand|lrn|trl|ses)_[0-9a-f]{32}\b")
+    "rollout-worked-example.md",
+    re.compile(r"\b(?:run|cand|lrn|trl|ses)_[0-9a-f]{32}\b"),
+    continued_by=("rollout-demotion-example.md",),
 )
 
 

@@ -29,14 +29,15 @@ VARIES = (
 
 @dataclass(frozen=True, slots=True)
 class WorkedPage:
-    """What one page shows; `ids` are what is called otherwise each time."""
+    """One worked example and the pages that continue it; `ids` match what differs each time."""
 
     name: str
     ids: re.Pattern[str]
+    continued_by: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        return (HOWTO / self.name).read_text()
+        return "\n".join((HOWTO / name).read_text() for name in (self.name, *self.continued_by))
 
     @property
     def files(self) -> dict[str, str]:
