@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN
 from tests.api.test_resources import ok, refused
 from understudy.daemon.wiring import Daemon
-from understudy.permissions.guards import GUARDED
+from understudy.permissions.decide import GUARDED
 
 GIT = {"tool": "write_file", "arguments": {"path": "docs/*"}, "decision": "allow"}
 DENY = {"tool": "write_*", "decision": "deny", "reason": "read only"}

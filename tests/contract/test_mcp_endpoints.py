@@ -13,7 +13,7 @@ from tests.support.mcp_servers import loader, polite_over_http
 from understudy.mcp_client.connection import Connection
 from understudy.mcp_client.errors import CallFailed, ServerDown
 from understudy.mcp_client.model import Endpoint, Server, ServerState
-from understudy.mcp_client.results import result_text
+from understudy.mcp_client.tool import result_text
 from understudy.tools.addresses import Address
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -16,8 +16,7 @@ from tests.support.mcp_servers import NEEDED, RUDE, loader, make_context, polite
 from understudy.mcp_client.connection import Connection
 from understudy.mcp_client.errors import CallFailed, ServerDown
 from understudy.mcp_client.model import Program, Server, ServerState
-from understudy.mcp_client.results import result_text
-from understudy.mcp_client.tool import McpTool
+from understudy.mcp_client.tool import McpTool, result_text
 from understudy.tools.base import ToolError
 from understudy.tools.process_tree import PR_SET_CHILD_SUBREAPER, prctl
 from understudy.tools.processes import Children

@@ -24,7 +24,7 @@ from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.storage.unit import Unit
 from understudy.testing.answers import Answer, FakeCall, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
-from understudy.tools.place import WORKTREES
+from understudy.tools.base import WORKTREES
 
 NAME = "learning-sched"
 FINGERPRINT = "f" * 64

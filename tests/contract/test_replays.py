@@ -36,7 +36,7 @@ from understudy.sessions.model import Session
 from understudy.settings import Settings
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
-from understudy.tools.place import WORKTREES
+from understudy.tools.base import WORKTREES
 
 WITH_SKILL: dict[str, Any] = {SKILL: [MARKER], TASK: [MARKER]}
 TORN = ("report = '{\"a\"'", "report = '[]'", "report = '{\"recorded\":{}}'", "marker = '5'")

@@ -26,7 +26,7 @@ from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
-from understudy.tools.place import WORKTREES
+from understudy.tools.base import WORKTREES
 
 SECRET = "client" + "Secret: hunter2" + "hunter2"
 

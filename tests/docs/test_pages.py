@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from understudy.agents.model import CONTEXT_FILES
-from understudy.providers.script import Script
+from understudy.providers.scripted import Script
 from understudy.telemetry import metrics
 from understudy.wire.events import StreamEventName
 

@@ -14,15 +14,14 @@ from understudy.core.text import preview
 from understudy.evolution.acts import Act
 from understudy.evolution.consent import Call
 from understudy.permissions.model import Decision, Verdict
-from understudy.permissions.outright import is_among
+from understudy.permissions.rules import is_among
 from understudy.providers.base import ToolCall
 from understudy.runs.approvals import is_word_of, new_approval
 from understudy.runs.model import Run
 from understudy.runs.requests import Request, RequestState
 from understudy.runs.stops import Superseded
 from understudy.tools.base import Effect, Tool, ToolError
-from understudy.tools.names import quoted
-from understudy.tools.registry import ToolRegistry
+from understudy.tools.registry import ToolRegistry, quoted
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

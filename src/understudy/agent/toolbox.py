@@ -20,9 +20,8 @@ from understudy.runs.patience import patiently
 from understudy.runs.stops import Stopped
 from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.tools.base import NotYet, ToolContext, ToolError, in_thread
+from understudy.tools.base import NotYet, Place, ToolContext, ToolError, in_thread
 from understudy.tools.paths import open_directory, parse_path, readable_errors
-from understudy.tools.place import Place
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

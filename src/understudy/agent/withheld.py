@@ -4,8 +4,7 @@ from typing import Final
 
 from understudy.agents.model import Agent
 from understudy.core.errors import DamagedRecord, Invalid
-from understudy.permissions.outright import denied_outright
-from understudy.permissions.rules import read_document
+from understudy.permissions.rules import denied_outright, read_document
 from understudy.permissions.sidechains import read_session_rules
 from understudy.sessions.model import Session
 

@@ -1,9 +1,9 @@
 """The servers of the config file, with the credentials that it names."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from understudy.mcp_client.model import Endpoint, Program, Server
-from understudy.mcp_client.programs import base_environment
 from understudy.settings.mcp import McpServerConfig
 
 
@@ -43,3 +43,12 @@ def _target(config: McpServerConfig, environment: Mapping[str, str]) -> Program 
         environment={**base_environment(environment), **config.env, **given},
         cwd=config.cwd,
     )
+
+
+# Where programs and homes are, and how to write; no credential is called like these.
+PASSED_ON: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
+
+
+def base_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The few variables that every program needs."""
+    return {name: environment[name] for name in PASSED_ON if name in environment}

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import anyio
 import structlog
 
-from understudy.mcp_client.backoff import Backoff
 from understudy.mcp_client.errors import CallTimedOut, ServerDown, describe
 from understudy.mcp_client.listing import RawTool, read_listing
 from understudy.mcp_client.model import CONNECTION, ListedTool, Server, ServerState, ServerStatus
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
+
 
 log = structlog.get_logger()
 
@@ -272,3 +272,35 @@ class Connection:
             tell = log.warning if state is ServerState.FAILED else log.info
             tell(f"mcp.{state}", server=self.server.name, reason=reason)
         self.state, self.reason = state, reason
+
+
+FIRST_S: Final = 1.0
+LONGEST_S: Final = 60.0
+# A server that lived this long did well; its next failure counts as the first.
+STEADY_S: Final = 60.0
+
+
+class Backoff:
+    """Counts failures in a row."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._failures = 0
+        self._until = -1.0
+
+    def failed(self, *, lived_s: float) -> None:
+        """It failed after it had lived for so long."""
+        if lived_s >= STEADY_S:
+            self._failures = 0
+        self._failures += 1
+        # Beyond a few doublings the longest wait is reached anyway.
+        doublings = min(self._failures - 1, 16)
+        self._until = self._now() + min(FIRST_S * 2**doublings, LONGEST_S)
+
+    def wait_s(self) -> float:
+        """How long until the next try; nothing or less: now."""
+        return self._until - self._now() if self._failures else 0.0
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._failures = 0

@@ -13,8 +13,7 @@ from understudy.mcp_client.flood import MAX_MESSAGE_BYTES, Flooded, Intake
 from understudy.mcp_client.model import Endpoint
 from understudy.tools.addresses import Address
 from understudy.tools.base import ToolError
-from understudy.tools.destinations import Destinations
-from understudy.tools.urls import Target, parse_url
+from understudy.tools.destinations import Destinations, Target, parse_url
 
 CONNECT_S: Final = 10.0
 # Beyond what the server itself may take.

@@ -5,7 +5,6 @@ from typing import Final
 from pydantic import ValidationError
 
 from understudy.core.errors import UnderstudyError
-from understudy.mcp_client.text import one_line
 
 MAX_REASON_CHARS: Final = 500
 
@@ -40,3 +39,21 @@ def describe(problem: BaseException) -> str:
         case _:
             detail = str(problem) or type(problem).__name__
     return one_line(detail, MAX_REASON_CHARS)
+
+
+CUT: Final = "…"
+
+
+def tidy(text: str, limit: int) -> str:
+    """The text without characters that hide or reorder others, and not longer than `limit`."""
+    # More is not looked at than could be kept.
+    seen = "".join(
+        char if char.isprintable() or char == "\n" else " " for char in text[: limit * 2]
+    )
+    seen = seen.strip()
+    return seen if len(seen) <= limit else seen[: limit - 1] + CUT
+
+
+def one_line(text: str, limit: int) -> str:
+    """The same on one line."""
+    return tidy(" ".join(text[: limit * 2].split()), limit)

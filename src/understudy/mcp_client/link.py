@@ -27,11 +27,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from understudy import __version__
 from understudy.mcp_client.endpoint import call_endpoint
-from understudy.mcp_client.errors import CallFailed, CallTimedOut, ServerDown, describe
+from understudy.mcp_client.errors import CallFailed, CallTimedOut, ServerDown, describe, one_line
 from understudy.mcp_client.listing import MAX_TOOLS, RawTool
 from understudy.mcp_client.model import Endpoint, Program, Server
 from understudy.mcp_client.program import run_program
-from understudy.mcp_client.text import one_line
 from understudy.tools.destinations import Destinations
 from understudy.tools.processes import Children
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from understudy.mcp_client.errors import one_line, tidy
 from understudy.mcp_client.model import ListedTool
 from understudy.mcp_client.schema import UnfitSchema, rebuild
-from understudy.mcp_client.text import one_line, tidy
 
 MAX_TOOLS: Final = 200
 MAX_DESCRIPTION_CHARS: Final = 1024

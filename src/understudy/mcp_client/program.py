@@ -16,10 +16,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from understudy.mcp_client.errors import ServerDown
+from understudy.mcp_client.errors import ServerDown, one_line
 from understudy.mcp_client.flood import MAX_MESSAGE_BYTES, Flooded, Intake
 from understudy.mcp_client.model import Program
-from understudy.mcp_client.text import one_line
 from understudy.tools import program_guard
 from understudy.tools.processes import Children, Started, own_program
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from understudy.mcp_client.text import tidy
+from understudy.mcp_client.errors import tidy
 
 MAX_DEPTH: Final = 12
 MAX_PARTS: Final = 1000

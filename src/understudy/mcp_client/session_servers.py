@@ -1,7 +1,7 @@
 """The servers that a session has for itself: who may give it which."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,17 +10,18 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.principal import Principal, Role
-from understudy.mcp_client.credentials import credential_in
+from understudy.mcp_client.configured import base_environment
 from understudy.mcp_client.model import Endpoint, Program, Server, SessionServer
-from understudy.mcp_client.programs import base_environment
+from understudy.redaction.opaque import is_sensitive_key
+from understudy.redaction.scrub import scrub
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import SessionStatus, require_session
 from understudy.tools.base import ToolError
-from understudy.tools.destinations import Destinations
-from understudy.tools.urls import parse_url
+from understudy.tools.destinations import Destinations, parse_url
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
 
 ACTION: Final = "sessions.set_mcp_servers"
 LOOK_UP_S: Final = 5.0
@@ -153,3 +154,27 @@ def _is_dangerous(server: SessionServer) -> bool:
 
 def _pointer(server: SessionServer, field: str) -> str:
     return f"/mcp_servers/{server.name}/{field.replace('~', '~0')}"
+
+
+def credential_in(server: SessionServer) -> str | None:
+    """The field that holds a credential, by its name or by its look; None: there is none."""
+    for field, name, value in _fields(server):
+        if value and (is_sensitive_key(name) or scrub(value) != value):
+            return field
+    return None
+
+
+def _fields(server: SessionServer) -> Iterator[tuple[str, str, str]]:
+    """Where, under which name, what."""
+    for name, value in server.env.items():
+        yield f"env/{name}", name, value
+    for name, value in server.headers.items():
+        yield f"headers/{name}", name, value
+    before = ""
+    for number, value in enumerate(server.args):
+        # `--token=…` says in itself what it holds, `--token` what comes next.
+        name, _, given = value.partition("=")
+        yield f"args/{number}", name if given else before, value
+        before = "" if given else value
+    yield "command", "", server.command or ""
+    yield "url", "", server.url or ""

@@ -17,7 +17,7 @@ from understudy.mcp_client.tool import McpTool
 from understudy.mcp_client.visibility import Sight
 from understudy.sessions.model import Session
 from understudy.tools.base import Tool
-from understudy.tools.names import wire_name
+from understudy.tools.registry import wire_name
 
 log = structlog.get_logger()
 

@@ -1,18 +1,21 @@
 """One tool of one server, as the agent sees it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.mcp_client.arguments import arguments_model
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
 from understudy.mcp_client.connection import MAX_WAIT_S, Connection
-from understudy.mcp_client.errors import CallFailed, ServerDown
-from understudy.mcp_client.model import ListedTool, Server
-from understudy.mcp_client.results import bounded, result_text
-from understudy.mcp_client.text import tidy
+from understudy.mcp_client.errors import CallFailed, ServerDown, one_line, tidy
+from understudy.mcp_client.model import JsonObject, ListedTool, Server
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from mcp_types import CallToolResult, ContentBlock
+
 
 MIN_SECRET_CHARS: Final = 4
 HIDDEN: Final = "<redacted:literal>"
@@ -64,3 +67,119 @@ def effect_of(server: Server, listed: ListedTool) -> Effect:
     if listed.reads_only:
         return Effect.READ
     return Effect.IDEMPOTENT if listed.is_idempotent else Effect.ONCE
+
+
+MAX_SHOWN: Final = 5
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "number": _is_number,
+    "integer": lambda value: _is_number(value) and value == value // 1,
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "null": lambda value: value is None,
+}
+
+
+def problems_of(schema: JsonObject, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the arguments, as far as one look tells."""
+    properties: Mapping[str, JsonObject] = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            yield f"{name}: is required"
+    if schema.get("additionalProperties") is False:
+        for name in arguments.keys() - properties.keys():
+            yield f"{name[:40]!r}: is not a parameter of this tool"
+    for name, part in properties.items():
+        types = part.get("type", ())
+        wanted = (types,) if isinstance(types, str) else tuple(types)
+        if (
+            name in arguments
+            and wanted
+            and not any(CHECKS[kind](arguments[name]) for kind in wanted)
+        ):
+            yield f"{name}: must be {' or '.join(wanted)}"
+
+
+def arguments_model(schema: JsonObject) -> type[BaseModel]:
+    """A model that takes what the schema describes, and describes itself by it."""
+
+    class Arguments(BaseModel):
+        """The arguments as they were given."""
+
+        model_config = ConfigDict(extra="allow", frozen=True)
+
+        @model_validator(mode="before")
+        @classmethod
+        def _fits(cls, given: Any) -> Any:
+            wrong = [] if not isinstance(given, Mapping) else list(problems_of(schema, given))
+            if wrong:
+                said = "; ".join(wrong[:MAX_SHOWN])
+                raise PydanticCustomError("unfit", "{said}", {"said": said})
+            return given
+
+        @classmethod
+        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+            """The server's schema, as it was rebuilt."""
+            return deepcopy(dict(schema))
+
+    return Arguments
+
+
+MAX_RESULT_CHARS: Final = 1024 * 1024
+MAX_ADDRESS_CHARS: Final = 500
+NOTHING: Final = "(the tool answered nothing)"
+
+
+def result_text(result: "CallToolResult") -> str:
+    """All parts in order; what is no text is mentioned."""
+    parts = [_part(block) for block in result.content]
+    structured = result.structured_content
+    if structured is not None and not _is_said(parts, structured):
+        parts.append(json.dumps(structured, ensure_ascii=False))
+    return bounded("\n".join(part for part in parts if part)) or NOTHING
+
+
+def bounded(text: str) -> str:
+    """The text, or the beginning of it and a word about the rest."""
+    if len(text) <= MAX_RESULT_CHARS:
+        return text
+    return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters in all]"
+
+
+def _is_said(parts: list[str], structured: Any) -> bool:
+    """Servers often say as text what they also give as data."""
+    if len(parts) != 1:
+        return False
+    # The Python library puts a result that is no object into one.
+    if structured == {"result": parts[0]}:
+        return True
+    try:
+        return bool(json.loads(parts[0]) == structured)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _part(block: "ContentBlock") -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            size = len(block.data.rstrip("=")) * 3 // 4
+            return f"[{block.type}, {one_line(block.mime_type, 100)}, {size} bytes, not shown]"
+        case "resource_link":
+            return f"[a link: {one_line(str(block.uri), MAX_ADDRESS_CHARS)}]"
+        case "resource":
+            return _resource(block.resource)
+
+
+def _resource(resource: Any) -> str:
+    address = one_line(str(resource.uri), MAX_ADDRESS_CHARS)
+    text = getattr(resource, "text", None)
+    return f"[{address}, not shown]" if text is None else f"[{address}]\n{text}"

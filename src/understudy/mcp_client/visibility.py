@@ -49,5 +49,5 @@ def _credential_scope(session: Session) -> Scope:
 
 def _permits(gate: Gate, spellings: Sequence[str]) -> bool:
     """No spelling is denied, and one is allowed."""
-    caller_errors = Gate(deny=gate.deny)
-    return all(map(caller_errors.permits, spellings)) and any(map(gate.permits, spellings))
+    denials = Gate(deny=gate.deny)
+    return all(map(denials.permits, spellings)) and any(map(gate.permits, spellings))

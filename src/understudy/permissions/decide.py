@@ -5,13 +5,81 @@ of the nearer level, then the stricter, then the later. Where no rule matches, t
 default stands.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.permissions.arguments import argument_values, spellings
 from understudy.permissions.globs import literal_length, literal_prefix, matches
-from understudy.permissions.guards import PLAIN, Guard, guards_of
 from understudy.permissions.model import Decision, Level, PlacedRule, Rule, TraceLine, Verdict
+from understudy.permissions.shell import shell_objection, shell_touches
+from understudy.permissions.urls import url_objection, url_touches
+
+DIFFERS: Final = "does not match"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Two ways to hold a pattern against the text of an argument."""
+
+    # Why an allow does not match; None when it does.
+    objects: Callable[[str, str], str | None]
+    # Whether an ask or a deny matches.
+    touches: Callable[[str, str], bool]
+
+
+def guards_of(tool: str) -> Mapping[str, Guard]:
+    """The guarded arguments of a tool, by name."""
+    return GUARDED.get(tool, {})
+
+
+def _plain_objection(pattern: str, text: str) -> str | None:
+    return None if matches(pattern, text) else DIFFERS
+
+
+def _path_objection(pattern: str, text: str) -> str | None:
+    if ".." in text.split("/"):
+        return "climbs with '..', which an allow rule does not cover"
+    return None if matches(pattern, _tidy_path(text)) else DIFFERS
+
+
+def _path_touches(pattern: str, text: str) -> bool:
+    return matches(pattern, text) or matches(pattern, _tidy_path(text))
+
+
+def _tree_touches(pattern: str, text: str) -> bool:
+    """A call about a directory is about what is in it."""
+    return _path_touches(pattern, text) or matches(pattern, f"{_tidy_path(text)}/")
+
+
+def _tidy_path(text: str) -> str:
+    """A path without `.`, `..` and doubled slashes; links on its way are the tool's affair."""
+    names: list[str] = []
+    for name in text.split("/"):
+        if name == "..":
+            del names[-1:]
+        elif name not in ("", "."):
+            names.append(name)
+    start = "/" if text.startswith("/") else ""
+    return start + "/".join(names) or "."
+
+
+PLAIN: Final = Guard(objects=_plain_objection, touches=matches)
+SHELL: Final = Guard(objects=shell_objection, touches=shell_touches)
+PATH: Final = Guard(objects=_path_objection, touches=_path_touches)
+TREE: Final = Guard(objects=_path_objection, touches=_tree_touches)
+URL: Final = Guard(objects=url_objection, touches=url_touches)
+
+GUARDED: Final[Mapping[str, Mapping[str, Guard]]] = {
+    "shell": {"command": SHELL},
+    "fetch_url": {"url": URL},
+    "read_file": {"path": PATH},
+    "write_file": {"path": PATH},
+    "edit_file": {"path": PATH},
+    "list_files": {"path": TREE},
+    "search_files": {"path": TREE},
+}
+
 
 # An argument longer than this is not searched: it counts as a match for ask and deny alone.
 MAX_TEXT_CHARS: Final = 256 * 1024
@@ -120,3 +188,40 @@ def _rank(placed: PlacedRule) -> tuple[Specificity, int, int, int]:
 def _reason(applied: PlacedRule) -> str:
     said = f": {applied.rule.reason}" if applied.rule.reason else ""
     return f"{applied}{said}"
+
+
+# Below this, numbers are left as they are.
+MAX_DEPTH: Final = 64
+
+
+def argument_values(arguments: Mapping[str, Any], name: str) -> Iterator[Any]:
+    """What a name may stand for: an argument, or with dots something within one."""
+    if name in arguments:
+        yield arguments[name]
+    first, dot, rest = name.partition(".")
+    inner = arguments.get(first) if dot else None
+    if isinstance(inner, Mapping):
+        yield from argument_values(inner, rest)
+
+
+def spellings(value: Any) -> tuple[str, ...]:
+    """A value as text: text as it is, anything else as compact JSON, and whole numbers as such."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(dict.fromkeys((_compact(value), _compact(_whole(value)))))
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _whole(value: Any, depth: int = 0) -> Any:
+    """The same with `3.0` as `3`: to whoever reads JSON the two are one number."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping() if depth < MAX_DEPTH:
+            return {key: _whole(each, depth + 1) for key, each in value.items()}
+        case list() | tuple() if depth < MAX_DEPTH:
+            return [_whole(each, depth + 1) for each in value]
+    return value

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from understudy.core.errors import FieldError, Invalid
+from understudy.permissions.globs import matches
 from understudy.permissions.model import Decision, Rule
 
 MAX_RULES: Final = 200
@@ -139,3 +140,14 @@ def _invalid(errors: Sequence[FieldError]) -> Invalid:
         detail=f"{first.pointer}: {first.detail}",
         errors=tuple(errors[:MAX_ERRORS]),
     )
+
+
+def denied_outright(rules: Iterable[Rule]) -> tuple[str, ...]:
+    """The patterns of tools that rules deny for every argument; nothing else can undo that."""
+    denied = (rule.tool for rule in rules if rule.decision is Decision.DENY and not rule.arguments)
+    return tuple(sorted(set(denied)))
+
+
+def is_among(patterns: Iterable[str], tool: str) -> bool:
+    """Whether one of the patterns is about a tool."""
+    return any(matches(pattern, tool) for pattern in patterns)

@@ -1,6 +1,8 @@
 """Anthropic's models, over pydantic-ai."""
 
-from typing import Final
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import anthropic
 import httpx2
@@ -16,7 +18,6 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider as TheirProvider
 
-from understudy.providers.anthropic_plain import PlainOrStreamClient
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import TIMEOUT, open_client
 from understudy.providers.failures import Failures, Scrub, as_it_is
@@ -115,3 +116,35 @@ async def _listen(stream: StreamedResponse, parts: ReplyParts) -> None:
 def _message(body: object) -> str:
     error = body.get("error") if isinstance(body, dict) else None
     return str(error.get("message", "")) if isinstance(error, dict) else ""
+
+
+class PlainOrStreamClient(httpx2.AsyncClient):
+    """Turns a successful plain answer into the events that the reader of streams expects."""
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send the request on and look at what kind of answer comes back."""
+        response = await super().send(request, **options)
+        kind = response.headers.get("content-type", "")
+        if response.status_code != 200 or not kind.startswith("application/json"):
+            return response
+        try:
+            events = b"".join(_events(json.loads(await response.aread())))
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            # Not an answer at all: let the reader say so.
+            return response
+        headers = {"content-type": "text/event-stream"}
+        return httpx2.Response(200, headers=headers, content=events, request=request)
+
+
+def _events(message: Mapping[str, Any]) -> Iterator[bytes]:
+    yield _event("message_start", message=dict(message) | {"content": [], "stop_reason": None})
+    for index, block in enumerate(message["content"]):
+        yield _event("content_block_start", index=index, content_block=block)
+        yield _event("content_block_stop", index=index)
+    stop = {"stop_reason": message.get("stop_reason") or "end_turn", "stop_sequence": None}
+    yield _event("message_delta", delta=stop, usage=message["usage"])
+    yield _event("message_stop")
+
+
+def _event(kind: str, **fields: object) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind} | fields)}\n\n".encode()

@@ -7,8 +7,7 @@ from typing import Final
 
 from understudy.core.ids import new_id
 from understudy.providers.base import ModelReply, OnDelta, ToolCall, Usage
-from understudy.providers.failures import Failures
-from understudy.providers.surrogates import Speaker, clean
+from understudy.providers.failures import Failures, Speaker, clean
 
 # What every JSON reader takes for exact; no model reads more.
 MAX_TOKENS: Final = 2**53

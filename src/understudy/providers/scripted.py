@@ -1,10 +1,16 @@
 """The offline model: it plays a script (see `script`) or makes small talk, and needs no key."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
 
-from understudy.providers import small_talk
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from understudy.core.text import preview
 from understudy.providers.base import (
     AssistantMessage,
     Message,
@@ -14,11 +20,97 @@ from understudy.providers.base import (
     OnSend,
     ToolCall,
     ToolMessage,
+    ToolSpec,
     Usage,
     UserMessage,
 )
 from understudy.providers.retry import Sleep
-from understudy.providers.script import Script, Step
+from understudy.settings import SettingsError
+
+
+class ScriptCall(BaseModel):
+    """A tool call to answer with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    arguments: dict[str, Any] | str = Field(default_factory=dict)
+
+    @property
+    def raw_arguments(self) -> str:
+        """The arguments as a model would send them."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, default=str)  # TOML has dates, JSON has not
+
+
+class Step(BaseModel):
+    """One answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str = ""
+    tool_calls: tuple[ScriptCall, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.text and not self.tool_calls:
+            raise ValueError("needs a text or tool_calls")
+        return self
+
+
+class Rule(BaseModel):
+    """What to answer, step by step, to a user text that fits."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    when: str = ""
+    steps: tuple[Step, ...] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_step_written_inline(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "steps" in value:
+            return value
+        inline = {key: value[key] for key in ("text", "tool_calls") if key in value}
+        return {key: value[key] for key in value if key not in inline} | {"steps": [inline]}
+
+    @model_validator(mode="after")
+    def _expression_compiles(self) -> Self:
+        try:
+            self.fits("")
+        except re.error as problem:
+            raise ValueError(f"when is not a regular expression: {problem}") from None
+        return self
+
+    def fits(self, text: str) -> bool:
+        """Whether this rule answers to the text."""
+        if len(self.when) > 2 and self.when.startswith("/") and self.when.endswith("/"):
+            return re.search(self.when[1:-1], text, re.IGNORECASE) is not None
+        return self.when.casefold() in text.casefold()
+
+
+class Script(BaseModel):
+    """The shape of a script file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reply: tuple[Rule, ...] = Field(min_length=1)
+
+
+def load_script(path: Path) -> Script:
+    """Read a script; `SettingsError` names the line or the key that is wrong."""
+    try:
+        return Script.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingsError(f"script {path} cannot be read: {problem}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise SettingsError(f"script {path} is not valid TOML: {problem}") from None
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"script {path}: {key}: {first['msg']}") from None
+
 
 MODEL_NAME: Final = "scripted"
 # So many pieces that speech is visible, so few that a long text does not take forever.
@@ -72,8 +164,8 @@ class ScriptedProvider:
         if scripted is not None:
             return scripted
         if isinstance(exchange[-1], ToolMessage):
-            return small_talk.sum_up(_last_results(exchange))
-        return small_talk.answer(request, _last_user_text(exchange))
+            return sum_up(_last_results(exchange))
+        return answer(request, _last_user_text(exchange))
 
     def _scripted(self, request: ModelRequest, exchange: Sequence[Message]) -> Step | None:
         """The step of the first rule that fits the newest user text that any rule fits."""
@@ -85,7 +177,7 @@ class ScriptedProvider:
             if rule is not None:
                 played = sum(isinstance(m, AssistantMessage) for m in exchange[position:])
                 if played >= len(rule.steps):
-                    return small_talk.sum_up(_last_results(exchange))
+                    return sum_up(_last_results(exchange))
                 return _fill(_with_known_tools(rule.steps[played], request), message, exchange)
         return None
 
@@ -148,3 +240,105 @@ def _usage(request: ModelRequest, step: Step) -> Usage:
 
 def _content(message: Message) -> str:
     return message.content if isinstance(message, ToolMessage) else message.text
+
+
+_SHOWN_CHARS: Final = 600
+_ABOUT: Final = (
+    "I am Understudy's offline script, not a real model: I need no key and no network. "
+    "Try “list files”, “write buy milk to notes.txt”, “read notes.txt”, “run date”, which asks for "
+    "your approval, or “ask me something”. "
+    "For a real model set OPENAI_API_KEY or ANTHROPIC_API_KEY, or add a route to config.toml, "
+    "and start the daemon again."
+)
+_GREETING: Final = re.compile(
+    r"\s*(hi|hello|hey|help|good (morning|afternoon|evening))\b|who are you|what can you do",
+    re.IGNORECASE,
+)
+_LIST: Final = re.compile(r"\b(list|show|which|what)\b.{0,30}\bfiles\b|^\s*ls\s*$", re.IGNORECASE)
+_WRITE: Final = re.compile(
+    r"\b(?:write|save|note|put)\b(?: down)?:?\s+(?P<content>.+?)\s+(?:in)?to\s+"
+    r"(?:the file\s+|a file called\s+)?(?P<path>\S+)\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_READ: Final = re.compile(
+    r"\b(?:read|open|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(?P<path>\S+)", re.IGNORECASE
+)
+_RUN: Final = re.compile(
+    r"^\s*(?:please\s+)?(?:run|execute):?\s+(?:the command\s+)?(?P<command>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASK: Final = re.compile(r"\bask me\b", re.IGNORECASE)
+_QUESTION: Final = {
+    "header": "Drinks",
+    "question": "What shall I write on the list?",
+    "options": [
+        {"label": "Tea", "description": "leaves, hot water, patience"},
+        {"label": "Coffee", "description": "beans, hot water, haste"},
+    ],
+}
+_QUOTES: Final = "\"'`“”"
+
+Arguments = Mapping[str, object]
+
+
+def _list_arguments(_: re.Match[str]) -> Arguments:
+    return {"path": "."}
+
+
+def _write_arguments(found: re.Match[str]) -> Arguments:
+    return {"path": _path(found), "content": found["content"].strip(_QUOTES)}
+
+
+def _read_arguments(found: re.Match[str]) -> Arguments:
+    return {"path": _path(found)}
+
+
+def _run_arguments(found: re.Match[str]) -> Arguments:
+    return {"command": found["command"].strip().strip("`")}
+
+
+def _ask_arguments(_: re.Match[str]) -> Arguments:
+    return {"questions": [_QUESTION]}
+
+
+def _path(found: re.Match[str]) -> str:
+    return found["path"].rstrip(".,;:!?").strip(_QUOTES)
+
+
+_INTENTS: Final[tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], Arguments]], ...]] = (
+    (_RUN, "shell", _run_arguments),
+    (_ASK, "ask_user", _ask_arguments),
+    (_WRITE, "write_file", _write_arguments),
+    (_LIST, "list_files", _list_arguments),
+    (_READ, "read_file", _read_arguments),
+)
+
+
+def answer(request: ModelRequest, user_text: str) -> Step:
+    """Call the tool that the text asks for, else say what this is."""
+    for pattern, name, read_arguments in _INTENTS:
+        if found := pattern.search(user_text):
+            return _use(request.tools, name, read_arguments(found))
+    if _GREETING.search(user_text) or not user_text.strip():
+        return Step(text=f"Hello! {_ABOUT}")
+    return Step(text=f"You said: “{preview(user_text)}” {_ABOUT}")
+
+
+def _use(tools: Iterable[ToolSpec], name: str, arguments: Arguments) -> Step:
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        return Step(text=f"I would use the tool {name} for this, but this agent does not have it.")
+    known = tool.parameters.get("properties", {})
+    if isinstance(known, dict):
+        arguments = {key: value for key, value in arguments.items() if key in known}
+    return Step(tool_calls=(ScriptCall(name=name, arguments=json.dumps(arguments)),))
+
+
+def sum_up(results: Iterable[ToolMessage]) -> Step:
+    """What the tools answered, in short."""
+    lines = [f"{result.name} answered:\n{_shown(result.content)}" for result in results]
+    return Step(text="\n\n".join(lines) or "Done.")
+
+
+def _shown(content: str) -> str:
+    return preview(content, _SHOWN_CHARS) or "(nothing)"

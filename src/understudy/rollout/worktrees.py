@@ -15,9 +15,8 @@ from typing import Final
 import structlog
 
 from understudy.core.clock import DAY_MS
-from understudy.tools.base import ToolError
+from understudy.tools.base import WORKTREES, Place, ToolError
 from understudy.tools.paths import open_directory, parse_path, readable_errors
-from understudy.tools.place import WORKTREES, Place
 
 log = structlog.get_logger()
 

@@ -1,10 +1,11 @@
 """The next version of a skill made from an earlier one: by a patch, or by going back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.turns import Turns
 from understudy.skills import caller_errors, writing
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
@@ -21,6 +22,31 @@ from understudy.skills.writing import KeepPlan, Kept, require_version
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+
+class Turns:
+    """Locks by name, which are there as long as somebody holds or awaits one."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._locks: dict[str, Lock] = {}
+        self._wanted: dict[str, int] = {}
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """While nobody else has the turn of this name."""
+        with self._guard:
+            lock = self._locks.setdefault(name, Lock())
+            self._wanted[name] = self._wanted.get(name, 0) + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._guard:
+                self._wanted[name] -= 1
+                if not self._wanted[name]:
+                    del self._locks[name], self._wanted[name]
+
 
 # Whoever is overtaken this often holds the slug while they look, and everybody else waits.
 MAX_ATTEMPTS: Final = 4

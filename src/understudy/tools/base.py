@@ -6,12 +6,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.core.errors import UnderstudyError
-from understudy.tools.place import Place
+
+# In the workspace: the folders of sessions that work apart from it.
+WORKTREES: Final = ".understudy-procedural-worktrees"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder by where to begin and the names that lead on from there."""
+
+    # The operator's own choice, so it alone may be reached through a link.
+    root: Path
+    below: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The same as one path, to be shown and compared; never to be opened."""
+        return self.root.joinpath(*self.below)
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -128,3 +145,12 @@ def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
         part.pop("title", None)
     schema.setdefault("additionalProperties", False)
     return schema
+
+
+PathText = Annotated[str, Field(description="Path relative to the workspace, with '/' separators.")]
+
+
+class Parameters(BaseModel):
+    """Parameters that nobody changes and that take no unknown names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

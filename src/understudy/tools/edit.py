@@ -7,9 +7,17 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
+from understudy.tools.base import (
+    Approval,
+    Effect,
+    Parameters,
+    PathText,
+    Place,
+    ToolContext,
+    ToolError,
+    in_thread,
+)
 from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
-from understudy.tools.parameters import Parameters, PathText
 from understudy.tools.paths import (
     WorkspacePath,
     check_replaceable,
@@ -18,7 +26,6 @@ from understudy.tools.paths import (
     parse_path,
     readable_errors,
 )
-from understudy.tools.place import Place
 from understudy.tools.text_files import (
     MAX_WRITE_BYTES,
     check_size,

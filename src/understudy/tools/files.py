@@ -9,9 +9,17 @@ from typing import BinaryIO, Final
 
 from pydantic import BaseModel, Field
 
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
+from understudy.tools.base import (
+    Approval,
+    Effect,
+    Parameters,
+    PathText,
+    Place,
+    ToolContext,
+    ToolError,
+    in_thread,
+)
 from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
-from understudy.tools.parameters import Parameters, PathText
 from understudy.tools.paths import (
     WorkspacePath,
     check_replaceable,
@@ -21,7 +29,6 @@ from understudy.tools.paths import (
     parse_path,
     readable_errors,
 )
-from understudy.tools.place import Place
 from understudy.tools.text_files import decode, encode, replace, size_of
 
 MAX_READ_BYTES: Final = 256 * 1024

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from understudy.tools.base import ToolError
-from understudy.tools.place import Place
+from understudy.tools.base import Place, ToolError
 
 MAX_PATH_BYTES: Final = 1024
 MAX_NAME_BYTES: Final = 255

@@ -1,14 +1,15 @@
 """The tools an agent may have, and the reading of what a model sends them."""
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
-from understudy.core.text import and_more, preview
+from understudy.core.text import ELLIPSIS, and_more, preview
 from understudy.tools.base import Tool, ToolError, schema_of
-from understudy.tools.names import quoted, wire_name
 
 MAX_ARGUMENT_CHARS: Final = 8 * 1024 * 1024
 MAX_SHOWN_ERRORS: Final = 5
@@ -159,3 +160,29 @@ def _expectation(kind: str, message: str) -> str:
             return "is not a parameter of this tool"
         case _:
             return preview(message)
+
+
+MAX_WIRE_CHARS: Final = 64
+SEPARATOR: Final = "__"
+HASH_CHARS: Final = 10
+MAX_QUOTED_CHARS: Final = 40
+_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def quoted(name: str) -> str:
+    """A name as a model gave it, blanks around it included, in quotes and not too long."""
+    return repr(name if len(name) <= MAX_QUOTED_CHARS else name[:MAX_QUOTED_CHARS] + ELLIPSIS)
+
+
+def wire_name(name: str) -> str:
+    """The name in at most 64 letters, digits, `_` and `-`; `server/tool` becomes `server__tool`.
+
+    A name that loses something by this ends in a hash of the whole, so that two names which differ
+    only in what was lost stay apart.
+    """
+    spelled = name.replace("/", SEPARATOR, 1)
+    fitting = _UNFIT.sub("_", spelled)
+    if fitting == spelled and len(spelled) <= MAX_WIRE_CHARS:
+        return spelled
+    mark = hashlib.sha256(name.encode()).hexdigest()[:HASH_CHARS]
+    return f"{fitting[: MAX_WIRE_CHARS - HASH_CHARS - 1]}_{mark}"

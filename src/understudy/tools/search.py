@@ -7,10 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import re2
 from pydantic import BaseModel, Field
 
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
-from understudy.tools.parameters import Parameters, PathText
+from understudy.patterns.linear import options
+from understudy.tools.base import (
+    WORKTREES,
+    Approval,
+    Effect,
+    Parameters,
+    PathText,
+    Place,
+    ToolContext,
+    ToolError,
+    in_thread,
+)
 from understudy.tools.paths import (
     MAX_DEPTH,
     WorkspacePath,
@@ -20,8 +31,6 @@ from understudy.tools.paths import (
     parse_path,
     readable_errors,
 )
-from understudy.tools.patterns import compile_glob, compile_pattern
-from understudy.tools.place import WORKTREES, Place
 
 MAX_MATCHES: Final = 200
 MAX_LINE_CHARS: Final = 300
@@ -230,3 +239,46 @@ def _windows(content: bytes) -> Iterator[bytes]:
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip().replace("\0", "\ufffd")
     return text if len(text) <= MAX_LINE_CHARS else text[:MAX_LINE_CHARS] + "…"
+
+
+# Bounds the program a pattern becomes, and so the work per byte.
+_MAX_MEMORY: Final = 256 * 1024
+
+# `^` and `$` are the ends of lines.
+_BY_LINE: Final = "(?m)"
+# What stands for something in a glob, longest first.
+_GLOB_MARKS: Final = (("**/", r"(?:.*/)?"), ("**", r".*"), ("*", r"[^/]*"), ("?", r"[^/]"))
+
+
+def compile_pattern(text: str, *, is_regex: bool, ignore_case: bool) -> Any:
+    """A pattern that is searched for in bytes, line by line."""
+    try:
+        return re2.compile(
+            _BY_LINE + text if is_regex else text,
+            _options(literal=not is_regex, case_sensitive=not ignore_case, never_nl=True),
+        )
+    except re2.error as problem:
+        reason = problem.args[0] if problem.args else "it cannot be read"
+        said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        said = said.replace(_BY_LINE, "", 1)[:200]
+        raise ToolError(f"the regular expression is wrong: {said}", code="bad_pattern") from None
+
+
+def compile_glob(glob: str) -> Any:
+    """A glob that is matched against whole paths, as bytes; without '/' against names."""
+    pattern, rest = "", glob
+    while rest:
+        mark, meaning = next(
+            (pair for pair in _GLOB_MARKS if rest.startswith(pair[0])),
+            (rest[0], re2.escape(rest[0])),
+        )
+        pattern, rest = pattern + meaning, rest[len(mark) :]
+    return re2.compile(f"(?s){pattern}", _options())
+
+
+def _options(**changed: bool) -> Any:
+    chosen = options(_MAX_MEMORY)
+    chosen.never_capture = True
+    for name, value in changed.items():
+        setattr(chosen, name, value)
+    return chosen

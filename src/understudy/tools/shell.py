@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from understudy.tools import shell_supervisor
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError
-from understudy.tools.parameters import Parameters
+from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
 from understudy.tools.processes import Children, Started, own_program
 
 T = TypeVar("T")

@@ -13,7 +13,15 @@ from pydantic import BaseModel, Field
 
 from understudy.core.text import preview
 from understudy.tools.addresses import Address
-from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError, in_thread
+from understudy.tools.base import (
+    Approval,
+    Effect,
+    Parameters,
+    Tool,
+    ToolContext,
+    ToolError,
+    in_thread,
+)
 from understudy.tools.bodies import (
     ACCEPTED_CODINGS,
     MAX_BODY_BYTES,
@@ -21,9 +29,15 @@ from understudy.tools.bodies import (
     read_body,
     text_of,
 )
-from understudy.tools.destinations import Destinations, Resolve, system_resolve
-from understudy.tools.parameters import Parameters
-from understudy.tools.urls import MAX_URL_CHARS, Target, follow, parse_url
+from understudy.tools.destinations import (
+    MAX_URL_CHARS,
+    Destinations,
+    Resolve,
+    Target,
+    follow,
+    parse_url,
+    system_resolve,
+)
 
 MAX_SECONDS: Final = 30.0
 MAX_REDIRECTS: Final = 5

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from tests.support.effort import takes_under
-from understudy.mcp_client.arguments import arguments_model
 from understudy.mcp_client.schema import rebuild
+from understudy.mcp_client.tool import arguments_model
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 from understudy.tools.registry import ToolRegistry
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.mcp_client.backoff import LONGEST_S, STEADY_S, Backoff
+from understudy.mcp_client.connection import LONGEST_S, STEADY_S, Backoff
 from understudy.mcp_client.flood import (
     MAX_BYTES_PER_S,
     MAX_LINES_PER_MINUTE,

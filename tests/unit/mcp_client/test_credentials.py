@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from understudy.mcp_client.credentials import credential_in
 from understudy.mcp_client.model import SessionServer
+from understudy.mcp_client.session_servers import credential_in
 
 KEY = "sk-" + "proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult
 
-from understudy.mcp_client.results import MAX_RESULT_CHARS, NOTHING, result_text
+from understudy.mcp_client.tool import MAX_RESULT_CHARS, NOTHING, result_text
 
 
 def text(said: str) -> dict[str, Any]:

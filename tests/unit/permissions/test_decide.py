@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from understudy.permissions.arguments import argument_values, spellings
-from understudy.permissions.decide import MAX_TEXT_CHARS, decide
+from understudy.permissions.decide import MAX_TEXT_CHARS, argument_values, decide, spellings
 from understudy.permissions.model import Decision, Level, PlacedRule, Rule, Verdict
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.core.urls import UnclearUrl, read_url
-from understudy.permissions.decide import decide
-from understudy.permissions.guards import PATH, SHELL, URL
+from understudy.permissions.decide import PATH, SHELL, URL, decide
 from understudy.permissions.model import Decision, Level, PlacedRule, Rule
 
 EXAMPLE = "https://example.com/*"

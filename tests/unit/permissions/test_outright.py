@@ -1,7 +1,7 @@
 """Tools that are denied whatever they are called with."""
 
 from understudy.permissions.model import Decision, Rule
-from understudy.permissions.outright import denied_outright, is_among
+from understudy.permissions.rules import denied_outright, is_among
 
 RULES = (
     Rule(tool="shell", decision=Decision.DENY),

@@ -14,8 +14,8 @@ from understudy.providers.base import (
     ToolMessage,
     UserMessage,
 )
+from understudy.providers.failures import Speaker, clean
 from understudy.providers.replies import MAX_TOKENS, token_count
-from understudy.providers.surrogates import Speaker, clean
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 

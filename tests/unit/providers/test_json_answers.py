@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.core.errors import Unavailable
-from understudy.providers.json_answers import MAX_ANSWER_CHARS, MAX_DEPTH, MAX_STARTS, read_object
+from understudy.providers.structured import MAX_ANSWER_CHARS, MAX_DEPTH, MAX_STARTS, read_object
 
 ANSWER = {"action": "reject", "reason": "a } in it"}
 SAID = json.dumps(ANSWER)

@@ -15,8 +15,7 @@ from understudy.providers.base import (
     ToolSpec,
     UserMessage,
 )
-from understudy.providers.script import load_script
-from understudy.providers.scripted import ScriptedProvider
+from understudy.providers.scripted import ScriptedProvider, load_script
 from understudy.runs.ask_user import AskUserParameters
 from understudy.settings import SettingsError
 

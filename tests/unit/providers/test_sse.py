@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.providers.sse import EventParser
+from understudy.providers.openai import EventParser
 
 STREAM = b": hi\n\ndata: one\n\nevent: x\r\ndata:two\r\ndata: three\r\n\r\nid: 4\n\ndata: last"
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from understudy.rollout.worktrees import MAX_NAME_CHARS, MAX_TRIES, Worktrees, safe_id, safe_name
-from understudy.tools.base import ToolError
+from understudy.tools.base import WORKTREES, ToolError
 from understudy.tools.paths import parse_path
-from understudy.tools.place import WORKTREES
 
 DAY_MS = 24 * 3600 * 1000
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.effort import takes_under
-from understudy.tools.readable import readable
+from understudy.tools.bodies import readable
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>Ink &amp; paper</title>

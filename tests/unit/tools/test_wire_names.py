@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 from understudy.tools.files import ListFiles, ReadFile
-from understudy.tools.names import wire_name
-from understudy.tools.registry import ToolRegistry
+from understudy.tools.registry import ToolRegistry, wire_name
 
 WIRE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 SERVERS = st.from_regex(r"[a-z0-9-]{1,40}", fullmatch=True)

@@ -9,10 +9,9 @@ import pytest
 
 from understudy.agents.model import CONTEXT_FILES
 from understudy.evolution.names import locked_name
-from understudy.tools.base import Tool, ToolContext, ToolError
+from understudy.tools.base import WORKTREES, Place, Tool, ToolContext, ToolError
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
-from understudy.tools.place import WORKTREES, Place
 from understudy.tools.search import SearchFiles
 from understudy.tools.shell import Shell
 

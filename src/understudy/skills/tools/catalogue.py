@@ -11,8 +11,7 @@ from understudy.runs.tool_work import run_blocking
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ranking import MAX_QUERY_CHARS
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError
-from understudy.tools.parameters import Parameters
+from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
 
 PAGE: Final = 50
 DEFAULT_RESULTS: Final = 5

@@ -10,8 +10,7 @@ from understudy.skills.author import Author
 from understudy.skills.service import SkillService
 from understudy.skills.tools.answers import created, deleted, patched
 from understudy.skills.tools.changes import CHANGE_TIMEOUT_S, ToolChangeMaker
-from understudy.tools.base import Approval, Effect, ToolContext
-from understudy.tools.parameters import Parameters
+from understudy.tools.base import Approval, Effect, Parameters, ToolContext
 
 ACTIONS: Final = ("create", "patch", "delete")
 # What each action cannot do without, and what else it reads.

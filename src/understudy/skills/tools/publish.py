@@ -10,8 +10,7 @@ from understudy.skills.author import Author
 from understudy.skills.bundles.folder import read_open_folder
 from understudy.skills.tools.answers import published
 from understudy.skills.tools.changes import CHANGE_TIMEOUT_S, ToolChangeMaker
-from understudy.tools.base import Approval, Effect, ToolContext
-from understudy.tools.parameters import Parameters
+from understudy.tools.base import Approval, Effect, Parameters, ToolContext
 from understudy.tools.paths import WorkspacePath, open_directory, parse_path, readable_errors
 
 

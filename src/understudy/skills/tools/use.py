@@ -21,8 +21,7 @@ from understudy.skills.refs import PROMOTED
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.tools.fork import Forks
 from understudy.skills.uses import Use
-from understudy.tools.base import Approval, Effect, ToolContext, ToolError
-from understudy.tools.parameters import Parameters
+from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
