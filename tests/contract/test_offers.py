@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import sqlalchemy as sa
-from alembic import command
 
 from tests.contract.conftest import House
 from tests.support.consenting import ACCEPT, Consenting, consenting_in
@@ -23,8 +21,6 @@ from understudy.runs.questions import QuestionService
 from understudy.runs.requests import RequestKind, RequestState
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
-from understudy.storage.engine import open_engine
-from understudy.storage.migrate import alembic_config, migrate
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
@@ -302,35 +298,3 @@ async def test_the_database_keeps_a_user_from_having_two_open_offers(here: Conse
 
     with here.skilled.units.write() as unit:
         assert not unit.requests.add(second)
-
-
-def test_what_runs_waited_for_before_there_were_offers_is_still_there(database_url: str) -> None:
-    engine = open_engine(database_url)
-    kept = {
-        "request_id": "apr_1",
-        "kind": "approval",
-        "run_id": "run_1",
-        "session_id": "s1",
-        "call_key": "k",
-        "audience": "user",
-        "state": "pending",
-        "body": "{}",
-        "created_at_ms": 1,
-    }
-    with engine.connect() as connection:
-        command.upgrade(alembic_config(connection), "0014")
-        if engine.dialect.name == "sqlite":
-            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
-        else:
-            connection.exec_driver_sql("SET session_replication_role = replica")
-        table = sa.table("requests", *(sa.column(name) for name in kept))
-        connection.execute(sa.insert(table).values(kept))
-        connection.commit()
-
-    migrate(engine)
-
-    with engine.connect() as connection:
-        rows = connection.execute(sa.text("SELECT * FROM requests")).mappings().all()
-    engine.dispose()
-    assert [{name: row[name] for name in kept} for row in rows] == [kept]
-    assert rows[0]["user_id"] is None

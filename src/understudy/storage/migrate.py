@@ -5,22 +5,46 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
+from understudy.core.errors import Unavailable
 from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
 VERSION_TABLE = "understudy_schema"
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Apply every migration that is missing; on PostgreSQL under a lock shared by all daemons."""
-    lock = hold_lock(engine, MIGRATION_LOCK) if _is_shared(engine) else engine.connect()
+    """Apply every migration that is missing; on PostgreSQL under a lock shared by all daemons.
+
+    A database whose revision has no migration here is left as it is: `Unavailable`.
+    """
+    is_shared = engine.dialect.name == "postgresql"
+    lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
-        command.upgrade(alembic_config(connection), "head")
+        config = alembic_config(connection)
+        _check_revision(connection, ScriptDirectory.from_config(config))
+        command.upgrade(config, "head")
         connection.commit()
 
 
-def _is_shared(engine: sa.Engine) -> bool:
-    return engine.dialect.name == "postgresql"
+def _check_revision(connection: sa.Connection, scripts: ScriptDirectory) -> None:
+    options = {"version_table": VERSION_TABLE}
+    revision = MigrationContext.configure(connection, opts=options).get_current_revision()
+    known = [script.revision for script in scripts.walk_revisions()]
+    if revision is None or revision in known:
+        return
+    if revision < known[-1]:
+        detail = (
+            f"its schema '{revision}' is older than '{known[-1]}', the oldest that this version "
+            "upgrades; start it once with commit 7fde913 of Understudy, then with this version"
+        )
+    else:
+        detail = (
+            f"its schema '{revision}' is newer than '{known[0]}', the newest that this version "
+            "knows; start it with the version of Understudy that it was last used with"
+        )
+    raise Unavailable("schema_not_supported", domain="storage", detail=detail)
 
 
 def alembic_config(connection: sa.Connection) -> Config:

@@ -1,0 +1,98 @@
+"""A home of an earlier version opens: everything in it reads as it did, and its runs go on.
+
+`homes/7fde913.tar.xz` holds a home that commit 7fde913 wrote, driven over HTTP with the scripted
+model, and `answers.json`: what that version answered to GET on each path of a copy of it, with
+`{home}` for the directory. The script of its model is in the home.
+"""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.contract.test_migrations import differences
+from tests.support.daemon import DaemonProcess
+from understudy.storage.engine import open_engine
+from understudy.storage.migrate import VERSION_TABLE, migrate
+
+pytestmark = pytest.mark.e2e
+
+OLD_HOME = Path(__file__).parent / "homes" / "7fde913.tar.xz"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """The unpacked archive."""
+    with tarfile.open(OLD_HOME) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path
+
+
+def lost(before: Any, now: Any, where: str) -> Iterator[str]:
+    """Where `now` lacks or changes a value of `before`; fields may have been added."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name, value in before.items():
+            yield from lost(value, now.get(name), f"{where}/{name}")
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for number, pair in enumerate(zip(before, now, strict=True)):
+            yield from lost(*pair, f"{where}/{number}")
+    elif before != now:
+        yield f"{where}: {before!r} is now {now!r}"
+
+
+def test_everything_in_an_old_home_reads_as_it_did(old: Path) -> None:
+    text = (old / "answers.json").read_text(encoding="utf-8")
+    answers = json.loads(text.replace("{home}", str(old / "home")))
+    with DaemonProcess(old / "home") as daemon, daemon.client() as client:
+        now = {path: client.get(path) for path in answers}
+
+    assert {path: answer.status_code for path, answer in now.items()} == dict.fromkeys(now, 200)
+    assert [each for path in answers for each in lost(answers[path], now[path].json(), path)] == []
+
+
+def test_runs_that_waited_in_an_old_home_go_on(old: Path) -> None:
+    with DaemonProcess(old / "home") as daemon:
+        [question] = daemon.get("/v1/questions")["items"]
+        [approval] = daemon.get("/v1/approvals")["items"]
+        answer = {"question_id": "q1", "selected_option_ids": ["o1"]}
+        resolution = {"request_id": question["id"], "answers": [answer]}
+        asked, held = question["run_id"], approval["run_id"]
+        daemon.post(f"/v1/runs/{asked}/questions", {"resolution": resolution})
+        allowed = {"request_id": approval["id"], "behavior": "allow"}
+        daemon.post(f"/v1/runs/{held}/approvals", {"resolutions": [allowed]})
+        ended = [daemon.wait_for_run(run_id) for run_id in (asked, held)]
+
+    assert [run["status"] for run in ended] == ["completed", "completed"]
+
+
+def test_the_schema_of_an_old_home_is_that_of_a_new_one(old: Path) -> None:
+    engine = open_engine(f"sqlite:///{old / 'home' / 'understudy.db'}")
+    migrate(engine)
+    found = differences(engine)
+    engine.dispose()
+
+    assert found == []
+
+
+def test_a_home_older_than_that_is_left_alone_and_told_what_upgrades_it(tmp_path: Path) -> None:
+    database = tmp_path / "home" / "understudy.db"
+    database.parent.mkdir()
+    engine = open_engine(f"sqlite:///{database}")
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"CREATE TABLE {VERSION_TABLE} (version_num TEXT)"))
+        connection.execute(sa.text(f"INSERT INTO {VERSION_TABLE} VALUES ('0012')"))
+
+    daemon = DaemonProcess(tmp_path / "home").start(wait=False)
+    code = daemon.wait_for_exit()
+
+    with engine.connect() as connection:
+        tables = sa.inspect(connection).get_table_names()
+    engine.dispose()
+    assert code != 0
+    assert "its schema '0012' is older than '0019'" in daemon.log()
+    assert "start it once with commit 7fde913" in daemon.log()
+    assert tables == [VERSION_TABLE]
