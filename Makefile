@@ -45,7 +45,7 @@ run: .venv/.run ## Install and start the daemon (ARGS='--bind 127.0.0.1:4700')
 	@exec $(BIN)/understudy serve $(ARGS)
 
 test: .venv/.dev ## Install and run every test (ARGS='tests/unit -k journal', TEST_WORKERS=0)
-	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4 $(ARGS)
+	@$(BIN)/python -m pytest -p tests.support.rerun_failed -n $(TEST_WORKERS) --maxprocesses 4 $(ARGS)
 
 coverage: .venv/.dev ## Run the tests and report branch coverage
 	@$(BIN)/coverage erase
