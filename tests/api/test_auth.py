@@ -3,13 +3,14 @@
 import re
 
 import pytest
+from fastapi import APIRouter
 from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN
 from understudy.api.app import ROUTERS, openapi_document
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import OPERATIONS, SAFE_METHODS, canonical, operation_named
+from understudy.api.operations import SAFE_METHODS, admin, viewer
 from understudy.core.principal import Role
 
 ROUTES: list[BaseRoute] = [route for router in ROUTERS for route in router.routes]
@@ -30,23 +31,29 @@ def token(client: TestClient, role: str, user_id: str = "ann") -> dict[str, str]
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation_id)
-def test_every_route_is_gated_and_in_the_table(route: BaseRoute) -> None:
+def test_every_route_is_gated_and_says_who_may_call_it(route: BaseRoute) -> None:
     assert isinstance(route, GatedRoute)
-    assert canonical(route.operation_id or "") in OPERATIONS
-    needs = OPERATIONS[canonical(route.operation_id or "")]
+    needs = route.operation
     assert needs.role is not None or route.path in ("/healthz", "/readyz")
     if not (route.methods or set()) <= SAFE_METHODS and route.operation_id not in QUESTIONS:
         assert needs.role in (Role.OPERATOR, Role.ADMIN)
 
 
-def test_the_table_names_no_operation_that_is_not_there() -> None:
-    known = {canonical(getattr(route, "operation_id", None) or "") for route in ROUTES}
-    assert set(OPERATIONS) == known
+def test_every_operation_has_a_name_of_its_own() -> None:
+    names = [getattr(route, "operation_id", None) for route in ROUTES]
+    assert all(names)
+    assert len(names) == len(set(names))
 
 
-def test_what_the_table_forgot_only_an_admin_may_change() -> None:
-    assert operation_named("new.thing", frozenset({"POST"})).role is Role.ADMIN
-    assert operation_named("new.thing", frozenset({"GET"})).role is Role.VIEWER
+def test_a_route_that_does_not_say_who_may_call_it_cannot_be_built() -> None:
+    router = APIRouter(route_class=GatedRoute)
+    with pytest.raises(TypeError, match="who may call it"):
+        router.get("/new", operation_id="new.thing")(lambda: None)
+
+
+def test_nobody_says_twice_who_may_call_a_route() -> None:
+    with pytest.raises(TypeError, match="twice"):
+        admin()(viewer()(lambda: None))
 
 
 def test_without_a_token_nothing_but_the_probes_answers(guarded: TestClient) -> None:

@@ -14,7 +14,7 @@ from understudy.api.idempotency import answer_once, claim_of
 from understudy.api.limits import bounded
 from understudy.api.methods import without_stream
 from understudy.api.multipart import read_form
-from understudy.api.operations import SAFE_METHODS, Operation, operation_named
+from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.parts import AppParts, parts_of
 from understudy.api.strict import StrictRequest, check_text
 from understudy.core.errors import Invalid, Unavailable
@@ -30,10 +30,19 @@ DOMAIN_READINESS: Final = "readiness"
 class GatedRoute(APIRoute):
     """A route behind the gate. Nothing of the body is read before the caller is known."""
 
+    @property
+    def operation(self) -> Operation:
+        """What the route asks of its callers."""
+        return operation_of(self.endpoint)
+
+    @property
+    def name_of_operation(self) -> str:
+        """The operation id, whichever method it came by."""
+        return canonical(self.operation_id or "")
+
     def get_route_handler(self) -> Handler:
         inner = super().get_route_handler()
-        operation_id = self.operation_id or ""
-        operation = operation_named(operation_id, frozenset(self.methods or ()))
+        operation, name = self.operation, self.name_of_operation
         single = _single_parameters(self)
 
         async def handle(request: Request) -> Response:
@@ -43,7 +52,7 @@ class GatedRoute(APIRoute):
             strict = StrictRequest(request.scope, receive)
             _check_address(strict, single)
             await _read_body(strict, operation)
-            claim = claim_of(strict, operation_id)
+            claim = claim_of(strict, operation, name)
             if claim is None:
                 return without_stream(request.scope, await inner(strict))
             return await answer_once(parts, claim, lambda: inner(strict))

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from understudy.api.operations import OPERATIONS, canonical
+from understudy.api.operations import Operation
 from understudy.api.parts import AppParts, principal_of
 from understudy.core.errors import Conflict
 from understudy.core.principal import Principal
@@ -41,10 +41,9 @@ class Claim:
     secret: tuple[str, ...]
 
 
-def claim_of(request: Request, operation_id: str) -> Claim | None:
+def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
     """The claim a request makes; None when it has no key, or its service keeps receipts."""
     key = request.headers.get(HEADER)
-    operation = OPERATIONS[canonical(operation_id)]
     if key is None or request.method != "POST" or operation.own_receipts:
         return None
     asked = {
@@ -55,7 +54,7 @@ def claim_of(request: Request, operation_id: str) -> Claim | None:
     }
     return Claim(
         key_hash=hash_key(principal_of(request).user_id, check_idempotency_key(key)),
-        fingerprint=fingerprint(canonical(operation_id), asked),
+        fingerprint=fingerprint(name, asked),
         secret=operation.secret,
     )
 

@@ -5,10 +5,12 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import iter_route_contexts
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from understudy.api.operations import OPERATIONS, canonical
+from understudy.api.gate import GatedRoute
+from understudy.api.operations import Operation
 from understudy.wire.problem import MEDIA_TYPE, Problem
 
 TITLE: Final = "Understudy"
@@ -47,10 +49,14 @@ def document_of(app: FastAPI) -> dict[str, Any]:
     """The document of an app."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
     _add_components(document["components"])
+    routes = (context.original_route for context in iter_route_contexts(app.routes))
+    declared = {
+        each.operation_id: each.operation for each in routes if isinstance(each, GatedRoute)
+    }
     for path in document["paths"].values():
         for method, operation in path.items():
             if method in METHODS:
-                _complete(method, operation)
+                _complete(method, operation, declared[operation["operationId"]])
     return document
 
 
@@ -64,8 +70,7 @@ def _add_components(components: dict[str, Any]) -> None:
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
 
 
-def _complete(method: str, operation: dict[str, Any]) -> None:
-    needs = OPERATIONS[canonical(operation["operationId"])]
+def _complete(method: str, operation: dict[str, Any], needs: Operation) -> None:
     operation["responses"].pop("422", None)
     operation["responses"]["default"] = {
         "description": "Why it was not done",

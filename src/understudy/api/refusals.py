@@ -9,8 +9,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from understudy.api.gate import GatedRoute
 from understudy.api.methods import allow_header
-from understudy.api.operations import OPERATIONS, SAFE_METHODS, action_of, canonical
+from understudy.api.operations import SAFE_METHODS, Operation
 from understudy.api.parts import AppParts, parts_of
 from understudy.api.problems import Refusal, refusal_of
 from understudy.core.audit import AuditEntry, Outcome
@@ -49,18 +50,18 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:
     """What the audit should know of a refusal; None for reads and for what is not there."""
-    operation_id = getattr(request.scope.get("route"), "operation_id", None)
+    route = request.scope.get("route")
     is_kept = refusal.status in AUDITED or refusal.reason in HIDING
-    if operation_id is None or request.method in SAFE_METHODS or not is_kept:
+    if not isinstance(route, GatedRoute) or request.method in SAFE_METHODS or not is_kept:
         return None
     principal = getattr(request.state, "principal", None)
-    action = action_of(operation_id)
+    action = route.operation.action or route.name_of_operation
     return AuditEntry(
         at_ms=parts_of(request).clock.now_ms(),
         actor=principal.actor if principal else NOBODY,
         action=action,
         resource=action.partition(".")[0],
-        resource_id=_resource_id(request, operation_id),
+        resource_id=_resource_id(request, route.operation),
         outcome=Outcome.REFUSED,
         reason=with_rules(refusal.reason, refusal.errors),
         request_id=current_request_id.get(),
@@ -75,9 +76,9 @@ def _is_typing_mistake(error: Exception) -> bool:
     return all(each["type"] != UNKNOWN_FIELD for each in found)
 
 
-def _resource_id(request: Request, operation_id: str) -> str:
+def _resource_id(request: Request, operation: Operation) -> str:
     named = "/".join(str(value) for value in request.path_params.values())
-    field = OPERATIONS[canonical(operation_id)].body_id
+    field = operation.body_id
     body = getattr(request.state, "body", None)
     if field is not None and isinstance(body, dict):
         named = str(body.get(field) or "")

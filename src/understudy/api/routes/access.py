@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.skill_audit import told_to
@@ -17,6 +18,7 @@ router = APIRouter(tags=["access"], route_class=GatedRoute)
 
 
 @router.post("/v1/tokens", operation_id="tokens.create", status_code=201)
+@admin(body_id="user_id", secret=("token",))
 def create_token(body: CreateToken, parts: Parts, caller: Caller) -> TokenCreated:
     """Make a token; its secret is shown this once."""
     made = parts.tokens.create(caller, body.user_id, Role(body.role), locale=body.locale)
@@ -24,12 +26,14 @@ def create_token(body: CreateToken, parts: Parts, caller: Caller) -> TokenCreate
 
 
 @router.get("/v1/tokens", operation_id="tokens.list")
+@admin()
 def list_tokens(parts: Parts, page: Paging) -> Items[TokenView]:
     """Tokens, newest first, without their secrets."""
     return items(parts.tokens.page(page), token_view)
 
 
 @router.delete("/v1/tokens/{token_id}", operation_id="tokens.delete")
+@admin()
 def delete_token(token_id: str, parts: Parts, caller: Caller) -> Deleted:
     """Delete a token; calls with it are refused from now on."""
     parts.tokens.delete(caller, token_id)
@@ -37,6 +41,7 @@ def delete_token(token_id: str, parts: Parts, caller: Caller) -> Deleted:
 
 
 @router.get("/v1/audit", operation_id="audit.list")
+@viewer()
 def list_audit(
     parts: Parts,
     caller: Caller,

@@ -8,6 +8,7 @@ from understudy.agents.model import AgentType
 from understudy.agents.service import AgentFields
 from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.records import (
@@ -40,24 +41,29 @@ FILE: Final = ONE + "/files/{name}"
 
 
 @router.post("/v1/agents", operation_id="agents.create", status_code=201)
+@admin(body_id="agent_id")
 def create(body: CreateAgent, parts: Parts, caller: Caller) -> AgentView:
     """Create an agent."""
     return agent_view(parts.agents.create(caller, body.agent_id, _fields(body)))
 
 
 @router.get("/v1/agents", operation_id="agents.list")
+@viewer()
 def list_agents(parts: Parts, page: Paging) -> Items[AgentView]:
     """Agents by id."""
     return items(parts.agents.page(page), agent_view)
 
 
 @router.get(ONE, operation_id="agents.get")
+@viewer()
 def get(agent_id: AgentId, parts: Parts) -> AgentView:
     """One agent."""
     return agent_view(parts.agents.get(agent_id))
 
 
 @router.put(ONE, operation_id="agents.update")
+# Of an agent: its owner, and admins.
+@operator()
 def update(agent_id: AgentId, body: UpdateAgent, parts: Parts, caller: Caller) -> AgentView:
     """Merge the given fields into an agent."""
     check_same_id("agent_id", body.agent_id, agent_id)
@@ -65,6 +71,7 @@ def update(agent_id: AgentId, body: UpdateAgent, parts: Parts, caller: Caller) -
 
 
 @router.delete(ONE, operation_id="agents.delete")
+@admin()
 def delete(agent_id: AgentId, parts: Parts, caller: Caller) -> Deleted:
     """Delete an agent that no session uses."""
     parts.agents.delete(caller, agent_id)
@@ -72,18 +79,21 @@ def delete(agent_id: AgentId, parts: Parts, caller: Caller) -> Deleted:
 
 
 @router.get(ONE + "/files", operation_id="agents.files")
+@viewer()
 def list_files(agent_id: AgentId, parts: Parts, page: Paging) -> Items[FileSummary]:
     """The context files that have content."""
     return items(Page.cut(parts.agents.files(agent_id), page), file_summary)
 
 
 @router.get(FILE, operation_id="agents.file")
+@viewer()
 def get_file(agent_id: AgentId, name: FileName, parts: Parts) -> FileView:
     """A context file as it is in force."""
     return file_view(parts.agents.file(agent_id, name))
 
 
 @router.put(FILE, operation_id="agents.write_file")
+@operator()
 def write_file(
     agent_id: AgentId, name: FileName, body: WriteFile, parts: Parts, caller: Caller
 ) -> FileView:
@@ -92,6 +102,7 @@ def write_file(
 
 
 @router.delete(FILE, operation_id="agents.delete_file")
+@operator(action="agents.write_file")
 def delete_file(agent_id: AgentId, name: FileName, parts: Parts, caller: Caller) -> Deleted:
     """Empty a context file; its versions stay."""
     parts.agents.delete_file(caller, agent_id, name)
@@ -99,6 +110,7 @@ def delete_file(agent_id: AgentId, name: FileName, parts: Parts, caller: Caller)
 
 
 @router.get(FILE + "/versions", operation_id="agents.file_versions")
+@viewer()
 def file_versions(
     agent_id: AgentId, name: FileName, parts: Parts, page: Paging
 ) -> Items[FileVersionView]:
@@ -107,6 +119,7 @@ def file_versions(
 
 
 @router.get(FILE + "/versions/{version}", operation_id="agents.file_version")
+@viewer()
 def file_version(
     agent_id: AgentId, name: FileName, version: FileVersion, parts: Parts
 ) -> FileVersionDetail:
@@ -115,6 +128,7 @@ def file_version(
 
 
 @router.post(FILE + "/restore", operation_id="agents.restore_file")
+@operator(action="agents.write_file")
 def restore_file(
     agent_id: AgentId, name: FileName, body: RestoreFile, parts: Parts, caller: Caller
 ) -> FileView:

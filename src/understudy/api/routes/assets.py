@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Path, Response
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.assets import (
@@ -33,6 +34,7 @@ RAW: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.post("/v1/assets", operation_id="assets.upload", status_code=201)
+@operator()
 def upload(body: UploadAsset, parts: Parts, caller: Caller, response: Response) -> AssetView:
     """Keep a file; one of the same type and content that is there already is answered with 200."""
     draft = draft_of(
@@ -45,12 +47,14 @@ def upload(body: UploadAsset, parts: Parts, caller: Caller, response: Response) 
 
 
 @router.get("/v1/assets", operation_id="assets.list")
+@viewer()
 def list_assets(parts: Parts, page: Paging) -> Items[AssetView]:
     """Assets, newest first."""
     return items(parts.assets.page(page), asset_view)
 
 
 @router.post("/v1/assets/gc", operation_id="assets.gc")
+@admin()
 def collect(parts: Parts, caller: Caller, body: CollectAssets | None = None) -> CollectedView:
     """Remove assets that nothing refers to; those of the last day are spared by default."""
     wanted = body or CollectAssets()
@@ -61,24 +65,28 @@ def collect(parts: Parts, caller: Caller, body: CollectAssets | None = None) -> 
 
 
 @router.get(ONE, operation_id="assets.get")
+@viewer()
 def get(asset_id: AssetId, parts: Parts) -> AssetView:
     """One asset, without its bytes."""
     return asset_view(parts.assets.get(asset_id))
 
 
 @router.get(ONE + "/references", operation_id="assets.references")
+@viewer()
 def references(asset_id: AssetId, parts: Parts, page: Paging) -> Items[AssetReferenceView]:
     """What keeps an asset from being deleted."""
     return items(parts.assets.references(asset_id, page), reference_view)
 
 
 @router.get(ONE + "/raw", operation_id="assets.raw", response_class=Response, responses=RAW)
+@admin()
 def raw(asset_id: AssetId, parts: Parts) -> Response:
     """The bytes of an asset, checked against the hash they were uploaded with."""
     return raw_response(parts.assets.read(asset_id))
 
 
 @router.delete(ONE, operation_id="assets.delete")
+@operator()
 def delete(asset_id: AssetId, parts: Parts, caller: Caller) -> Deleted:
     """Delete an asset that nothing refers to."""
     parts.assets.delete(caller, asset_id)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path
 
 from understudy.agent.compaction import checkpoint_of
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.paging import Paging
 from understudy.api.parts import Parts
 from understudy.api.views.runs import count
@@ -22,6 +23,7 @@ FROM_THE_END: Final = 2**31 - 1
 
 
 @router.get("/v1/sessions/{session_id}/checkpoints", operation_id="sessions.checkpoints")
+@viewer()
 def list_checkpoints(session_id: SessionId, parts: Parts, page: Paging) -> Items[CheckpointView]:
     """The summaries that stand for older parts of a session, newest first."""
     with parts.units.read() as unit:

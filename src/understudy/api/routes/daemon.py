@@ -4,6 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
 
 from understudy.api.gate import GatedRoute, require_ready
+from understudy.api.operations import anyone, viewer
 from understudy.api.parts import Caller, Parts
 from understudy.core.principal import Role
 from understudy.telemetry.metrics import CONTENT_TYPE
@@ -13,12 +14,14 @@ router = APIRouter(tags=["daemon"], route_class=GatedRoute)
 
 
 @router.get("/healthz", operation_id="probes.health", response_class=PlainTextResponse)
+@anyone()
 async def health() -> PlainTextResponse:
     """Whether the process answers."""
     return PlainTextResponse("ok\n")
 
 
 @router.get("/readyz", operation_id="probes.readiness", response_class=PlainTextResponse)
+@anyone()
 async def readiness(parts: Parts) -> PlainTextResponse:
     """Whether the daemon takes work."""
     require_ready(parts)
@@ -26,12 +29,14 @@ async def readiness(parts: Parts) -> PlainTextResponse:
 
 
 @router.get("/metrics", operation_id="metrics.read", response_class=PlainTextResponse)
+@viewer()
 def metrics(parts: Parts) -> Response:
     """Counters in the text format of Prometheus."""
     return Response(parts.metrics.render(), media_type=CONTENT_TYPE)
 
 
 @router.get("/v1/status", operation_id="status.read")
+@viewer()
 def status(parts: Parts, caller: Caller) -> StatusView:
     """What the daemon is and does; an admin is also told which folders and skills need a look."""
     return StatusView(**parts.status(in_full=caller.role.includes(Role.ADMIN)))

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.deliveries import delivery_log_view
@@ -19,18 +20,21 @@ OF_RUN: Final = "/v1/runs/{run_id}/deliveries"
 
 
 @router.get(OF_RUN, operation_id="deliveries.list")
+@viewer()
 def list_deliveries(run_id: RunId, parts: Parts, page: Paging) -> Items[DeliveryLogView]:
     """How the output of a run fared at each of its reply targets, try by try."""
     return items(Page.cut(parts.deliveries.of_run(run_id), page), delivery_log_view)
 
 
 @router.post(OF_RUN + "/{delivery_id}/retry", operation_id="deliveries.retry")
+@operator()
 def retry(run_id: RunId, delivery_id: DeliveryId, parts: Parts, caller: Caller) -> DeliveryLogView:
     """Have a dead delivery tried again, from now on."""
     return delivery_log_view(parts.deliveries.retry(caller, run_id, delivery_id))
 
 
 @router.post("/v1/webhook-secret", operation_id="webhooks.rotate_secret", status_code=201)
+@admin(secret=("secret",))
 def rotate_secret(parts: Parts, caller: Caller) -> WebhookSecretView:
     """Make the secret that webhooks are signed with from now on; it is shown this once."""
     return WebhookSecretView(secret=parts.webhook_secret.rotate(caller))

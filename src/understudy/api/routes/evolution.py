@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.agents import AgentId
@@ -17,6 +18,7 @@ router = APIRouter(tags=["agents"], route_class=GatedRoute)
 
 
 @router.get("/v1/agents/{agent_id}/evolution", operation_id="agents.evolution")
+@viewer()
 def list_entries(
     agent_id: AgentId,
     parts: Parts,

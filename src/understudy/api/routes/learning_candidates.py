@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.learning_bodies import bulk_request, new_candidate, publication
 from understudy.api.learning_filters import WhichCandidates
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.learning_policy import explain_view
@@ -35,18 +36,21 @@ ONE: Final = ALL + "/{candidate_id}"
 
 
 @router.get(ALL, operation_id="learning_candidates.list")
+@viewer()
 def list_candidates(parts: Parts, page: Paging, which: WhichCandidates) -> Items[CandidateView]:
     """Candidates, oldest first; one that was not decided in its time is no longer there."""
     return items(parts.candidates.page(page, narrowed=which), candidate_view)
 
 
 @router.post(ALL, operation_id="learning_candidates.create")
+@operator()
 def create(body: CreateCandidate, parts: Parts, caller: Caller) -> CandidateView:
     """Propose something worth knowing; nothing takes effect before it is published."""
     return candidate_view(parts.candidates.create(caller, new_candidate(body)))
 
 
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
+@operator()
 def decide_many(body: BulkDecision, parts: Parts, caller: Caller) -> BulkDecisionView:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
     wanted = bulk_request(body)
@@ -54,6 +58,7 @@ def decide_many(body: BulkDecision, parts: Parts, caller: Caller) -> BulkDecisio
 
 
 @router.get(ALL + "/next", operation_id="learning_candidates.next")
+@viewer()
 def next_for_review(
     parts: Parts,
     after: Annotated[str | None, Query(description="id of a candidate that is passed over")] = None,
@@ -63,12 +68,14 @@ def next_for_review(
 
 
 @router.get(ONE, operation_id="learning_candidates.get")
+@viewer()
 def get(candidate_id: CandidateId, parts: Parts) -> ReviewItemView:
     """One candidate, with what whoever decides should know."""
     return item_view(parts.candidates.item(candidate_id))
 
 
 @router.get(ONE + "/explain", operation_id="learning_candidates.explain")
+@viewer()
 def explain(candidate_id: CandidateId, parts: Parts) -> CandidateExplainView:
     """What the policy in force makes of it: every rule, whether it matched, and why."""
     evaluation = parts.learning_policy.explain(candidate_id)
@@ -76,6 +83,7 @@ def explain(candidate_id: CandidateId, parts: Parts) -> CandidateExplainView:
 
 
 @router.post(ONE + "/publish", operation_id="learning_candidates.publish")
+@operator()
 def publish(
     candidate_id: CandidateId, parts: Parts, caller: Caller, body: PublishCandidate | None = None
 ) -> PublishedView:
@@ -85,6 +93,7 @@ def publish(
 
 
 @router.post(ONE + "/reject", operation_id="learning_candidates.reject")
+@operator()
 def reject(
     candidate_id: CandidateId, parts: Parts, caller: Caller, body: RejectCandidate | None = None
 ) -> CandidateView:

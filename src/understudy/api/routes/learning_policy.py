@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Body
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.policy_bodies import LEARNING
@@ -25,12 +26,14 @@ PATH: Final = "/v1/runtime/learning-policy"
 
 
 @router.get(PATH, operation_id="learning_policy.get")
+@viewer()
 def get_learning_policy(parts: Parts) -> LearningPolicyView:
     """What is captured from runs, what automation may do with it, and who is asked first."""
     return policy_view(parts.learning_policy.policy())
 
 
 @router.post(PATH, operation_id="learning_policy.set")
+@admin(action="runtime.change")
 def set_learning_policy(
     parts: Parts, caller: Caller, body: Annotated[SetLearningPolicy, Body()] = None
 ) -> LearningPolicyView:
@@ -44,12 +47,14 @@ def set_learning_policy(
 
 
 @router.get(PATH + "/revisions", operation_id="learning_policy.revisions")
+@viewer()
 def list_learning_policies(parts: Parts, page: Paging) -> Items[LearningPolicyRevisionView]:
     """The policy as it stood after each kept change of it, newest first."""
     return items(Page.cut(parts.learning_policy.policy_revisions(), page), policy_revision_view)
 
 
 @router.post(PATH + "/rollback", operation_id="learning_policy.rollback")
+@admin(action="runtime.rollback")
 def roll_back_learning_policy(
     parts: Parts, caller: Caller, body: RollBackRuntime | None = None
 ) -> LearningPolicyView:
@@ -62,6 +67,8 @@ def roll_back_learning_policy(
 
 
 @router.post(PATH + "/dry-run", operation_id="learning_policy.dry_run")
+# Nothing changes, but it keeps a processor busy.
+@operator()
 def dry_run_learning_policy(body: DryRunLearningPolicy, parts: Parts) -> LearningPolicyDryRunView:
     """What a policy would make of what waits, and of what was decided lately; nothing changes."""
     proposal = LEARNING.proposal(body.policy)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.learning_bodies import replacement
 from understudy.api.learning_filters import WhichLearnings, learning_filter
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.learnings import learning_view, published_view
@@ -32,12 +33,15 @@ ONE: Final = ALL + "/{learning_id}"
 
 
 @router.get(ALL, operation_id="learnings.list")
+@viewer()
 def list_learnings(parts: Parts, page: Paging, which: WhichLearnings) -> Items[LearningView]:
     """Learnings of every status, oldest first."""
     return items(parts.learnings.page(page, narrowed=which), learning_view)
 
 
 @router.post(ALL + "/revoke-matching", operation_id="learnings.revoke_matching")
+# With `all` only an admin may.
+@operator(action="learnings.revoke")
 def revoke_matching(
     parts: Parts, caller: Caller, body: RevokeMatching | None = None
 ) -> RevokedMatchingView:
@@ -56,18 +60,21 @@ def revoke_matching(
 
 
 @router.get(ONE, operation_id="learnings.get")
+@viewer()
 def get(learning_id: LearningId, parts: Parts) -> LearningView:
     """One learning."""
     return learning_view(parts.learnings.get(learning_id))
 
 
 @router.get(ONE + "/lineage", operation_id="learnings.lineage")
+@viewer()
 def lineage(learning_id: LearningId, parts: Parts, page: Paging) -> LineageView:
     """Where it came from, and which runs were told of it; `limit` and `cursor` are of the uses."""
     return lineage_view(parts.learnings.lineage(learning_id, page))
 
 
 @router.post(ONE + "/revoke", operation_id="learnings.revoke")
+@operator()
 def revoke(
     learning_id: LearningId, parts: Parts, caller: Caller, body: RevokeLearning | None = None
 ) -> LearningView:
@@ -77,6 +84,7 @@ def revoke(
 
 
 @router.post(ONE + "/supersede", operation_id="learnings.supersede")
+@operator()
 def supersede(
     learning_id: LearningId, body: SupersedeLearning, parts: Parts, caller: Caller
 ) -> PublishedView:

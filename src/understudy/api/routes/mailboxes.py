@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.routes.agents import AgentId
@@ -27,12 +28,14 @@ DEAD: Final[tuple[MessageStatus, ...]] = ("dead",)
 
 
 @router.post("/v1/mailboxes", operation_id="mailboxes.post", status_code=202)
+@operator(body_id="session_id")
 def post(body: PostMessage, parts: Parts, caller: Caller) -> MessageView:
     """Send a message to a session or an agent; a run of the receiver reads it."""
     return message_view(parts.mailboxes.post(caller, NewMessage(**body.model_dump())))
 
 
 @router.get(OF_SESSION, operation_id="mailboxes.list")
+@viewer()
 def list_messages(
     session_id: SessionId, parts: Parts, page: Paging, status: Statuses = None
 ) -> Items[MessageView]:
@@ -41,18 +44,21 @@ def list_messages(
 
 
 @router.get(OF_SESSION + "/dead-letter", operation_id="mailboxes.dead_letters")
+@viewer()
 def dead_letters(session_id: SessionId, parts: Parts, page: Paging) -> Items[MessageView]:
     """The messages for a session that were given up."""
     return _listed(parts, Mailbox(session_id=session_id), page, DEAD)
 
 
 @router.post(OF_SESSION + "/messages/{message_id}/ack", operation_id="mailboxes.ack")
+@operator()
 def ack(session_id: SessionId, message_id: MessageId, parts: Parts, caller: Caller) -> MessageView:
     """Take a message out that waits or was given up."""
     return message_view(parts.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id))
 
 
 @router.post(OF_SESSION + "/messages/{message_id}/retry", operation_id="mailboxes.retry")
+@operator()
 def retry(
     session_id: SessionId, message_id: MessageId, parts: Parts, caller: Caller
 ) -> MessageView:
@@ -61,6 +67,7 @@ def retry(
 
 
 @router.get(OF_AGENT, operation_id="mailboxes.list_of_agent")
+@viewer()
 def list_of_agent(
     agent_id: AgentId, parts: Parts, page: Paging, status: Statuses = None
 ) -> Items[MessageView]:
@@ -69,12 +76,14 @@ def list_of_agent(
 
 
 @router.get(OF_AGENT + "/dead-letter", operation_id="mailboxes.dead_letters_of_agent")
+@viewer()
 def dead_letters_of_agent(agent_id: AgentId, parts: Parts, page: Paging) -> Items[MessageView]:
     """The messages for an agent that were given up."""
     return _listed(parts, Mailbox(agent_id=agent_id), page, DEAD)
 
 
 @router.post(OF_AGENT + "/{message_id}/ack", operation_id="mailboxes.ack_of_agent")
+@operator(action="mailboxes.ack")
 def ack_of_agent(
     agent_id: AgentId, message_id: MessageId, parts: Parts, caller: Caller
 ) -> MessageView:
@@ -83,6 +92,7 @@ def ack_of_agent(
 
 
 @router.post(OF_AGENT + "/{message_id}/retry", operation_id="mailboxes.retry_of_agent")
+@operator(action="mailboxes.retry")
 def retry_of_agent(
     agent_id: AgentId, message_id: MessageId, parts: Parts, caller: Caller
 ) -> MessageView:

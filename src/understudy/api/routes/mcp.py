@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import POST_TWIN
+from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.views.mcp import server_view, session_servers_view
@@ -28,12 +28,14 @@ OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 
 
 @router.get("/v1/mcp-servers", operation_id="mcp_servers.list")
+@viewer()
 def list_servers(parts: Parts, page: Paging) -> Items[McpServerView]:
     """The servers of the config file, and how they stand."""
     return items(Page.cut(parts.mcp.statuses(), page), server_view)
 
 
 @router.post("/v1/mcp-servers/{name}/restart", operation_id="mcp_servers.restart")
+@admin()
 async def restart(
     name: Annotated[str, Path(description="name of the server")], parts: Parts, caller: Caller
 ) -> McpServerView:
@@ -44,6 +46,7 @@ async def restart(
 
 
 @router.get(OWN, operation_id="sessions.mcp_servers")
+@viewer()
 def get_own(session_id: SessionId, parts: Parts) -> SessionMcpServersView:
     """The servers that the session has for itself."""
     return _view(parts, session_id, parts.session_mcp.get(session_id))
@@ -51,6 +54,7 @@ def get_own(session_id: SessionId, parts: Parts) -> SessionMcpServersView:
 
 @router.post(OWN, operation_id="sessions.set_mcp_servers" + POST_TWIN)
 @router.put(OWN, operation_id="sessions.set_mcp_servers")
+@operator()
 async def set_own(
     session_id: SessionId, body: SetSessionMcpServers, parts: Parts, caller: Caller
 ) -> SessionMcpServersView:
@@ -60,6 +64,7 @@ async def set_own(
 
 
 @router.delete(OWN, operation_id="sessions.clear_mcp_servers")
+@operator(action="sessions.set_mcp_servers")
 async def clear_own(session_id: SessionId, parts: Parts, caller: Caller) -> SessionMcpServersView:
     """Leave the session with the servers of the config file alone."""
     return _view(parts, session_id, await parts.session_mcp.set(caller, session_id, ()))

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.memory import context_view, search_view
 from understudy.api.views.memory_explain import explain_view
@@ -22,6 +23,7 @@ Asked = Annotated[str | None, Query(description="what the next input might say, 
 
 
 @router.get("/v1/sessions/{session_id}/memory-context", operation_id="sessions.memory_context")
+@viewer()
 def memory_context(
     session_id: SessionId, parts: Parts, caller: Caller, query: Asked = None
 ) -> MemoryContextView:
@@ -30,6 +32,7 @@ def memory_context(
 
 
 @router.get("/v1/sessions/{session_id}/memory-search", operation_id="sessions.memory_search")
+@viewer()
 def memory_search(
     session_id: SessionId,
     parts: Parts,
@@ -45,12 +48,14 @@ def memory_search(
 
 
 @router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")
+@viewer()
 def memory_explain(session_id: SessionId, parts: Parts, query: Asked = None) -> MemoryExplainView:
     """Every learning and run in sight, with why it would or would not reach the prompt."""
     return explain_view(parts.inspection.explain(session_id, query))
 
 
 @router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")
+@viewer()
 def memory_report(
     run_id: Annotated[str, Path(description="id of the run")], parts: Parts
 ) -> MemoryReportView:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import POST_TWIN
+from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.permissions import permissions_view, rules_of, session_permissions_view
 from understudy.wire.permissions import (
@@ -21,12 +21,14 @@ OF_SESSION: Final = "/v1/sessions/{session_id}/permissions"
 
 
 @router.get("/v1/permissions", operation_id="permissions.get")
+@viewer()
 def get_permissions(parts: Parts) -> PermissionsView:
     """The rules that hold for every agent."""
     return permissions_view(*parts.daemon_rules.current())
 
 
 @router.put("/v1/permissions", operation_id="permissions.set")
+@admin(action="runtime.change")
 def set_permissions(body: SetPermissions, parts: Parts, caller: Caller) -> PermissionsView:
     """Replace the rules that hold for every agent; the next tool call sees them."""
     changed = parts.daemon_rules.replace(
@@ -36,6 +38,7 @@ def set_permissions(body: SetPermissions, parts: Parts, caller: Caller) -> Permi
 
 
 @router.get(OF_SESSION, operation_id="sessions.permissions")
+@viewer()
 def get_session_permissions(session_id: SessionId, parts: Parts) -> SessionPermissionsView:
     """The rules of a session, and those it took from its parent."""
     return session_permissions_view(parts.sessions.get(session_id))
@@ -43,6 +46,7 @@ def get_session_permissions(session_id: SessionId, parts: Parts) -> SessionPermi
 
 @router.post(OF_SESSION, operation_id="sessions.set_permissions" + POST_TWIN)
 @router.put(OF_SESSION, operation_id="sessions.set_permissions")
+@operator()
 def set_session_permissions(
     session_id: SessionId, body: SetSessionPermissions, parts: Parts, caller: Caller
 ) -> SessionPermissionsView:
@@ -52,6 +56,7 @@ def set_session_permissions(
 
 
 @router.delete(OF_SESSION, operation_id="sessions.clear_permissions")
+@operator(action="sessions.set_permissions")
 def clear_session_permissions(
     session_id: SessionId, parts: Parts, caller: Caller
 ) -> SessionPermissionsView:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query
 
 from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.records import persona_view
@@ -20,6 +21,7 @@ ONE: Final = "/v1/personas/{persona_id}"
 
 
 @router.post("/v1/personas", operation_id="personas.create", status_code=201)
+@operator(body_id="persona_id")
 def create(parts: Parts, caller: Caller, body: CreatePersona | None = None) -> PersonaView:
     """Create a persona."""
     wanted = body or CreatePersona()
@@ -27,6 +29,7 @@ def create(parts: Parts, caller: Caller, body: CreatePersona | None = None) -> P
 
 
 @router.get("/v1/personas", operation_id="personas.list")
+@viewer()
 def list_personas(
     parts: Parts,
     page: Paging,
@@ -37,12 +40,14 @@ def list_personas(
 
 
 @router.get(ONE, operation_id="personas.get")
+@viewer()
 def get(persona_id: PersonaId, parts: Parts) -> PersonaView:
     """One persona."""
     return persona_view(parts.personas.get(persona_id))
 
 
 @router.put(ONE, operation_id="personas.update")
+@operator()
 def update(persona_id: PersonaId, body: UpdatePersona, parts: Parts, caller: Caller) -> PersonaView:
     """Change a persona; the version rises only when something changed."""
     check_same_id("persona_id", body.persona_id, persona_id)
@@ -50,6 +55,7 @@ def update(persona_id: PersonaId, body: UpdatePersona, parts: Parts, caller: Cal
 
 
 @router.delete(ONE, operation_id="personas.delete")
+@operator()
 def delete(persona_id: PersonaId, parts: Parts, caller: Caller) -> Deleted:
     """Delete a persona; sessions keep the snapshots they bound."""
     parts.personas.delete(caller, persona_id)

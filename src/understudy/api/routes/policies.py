@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Body
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.policy_bodies import RUN_MEMORY
@@ -23,12 +24,14 @@ PATH: Final = "/v1/runtime/run-memory-policy"
 
 
 @router.get(PATH, operation_id="run_memory_policy.get")
+@viewer()
 def get_run_memory_policy(parts: Parts) -> RunMemoryPolicyView:
     """How much is remembered of runs, for how long, and who may find it."""
     return policy_view(parts.run_memories.policy())
 
 
 @router.post(PATH, operation_id="run_memory_policy.set")
+@admin(action="runtime.change")
 def set_run_memory_policy(
     parts: Parts, caller: Caller, body: Annotated[SetRunMemoryPolicy, Body()] = None
 ) -> RunMemoryPolicyView:
@@ -42,12 +45,14 @@ def set_run_memory_policy(
 
 
 @router.get(PATH + "/revisions", operation_id="run_memory_policy.revisions")
+@viewer()
 def list_run_memory_policies(parts: Parts, page: Paging) -> Items[RunMemoryPolicyRevisionView]:
     """The policy as it stood after each kept change of it, newest first."""
     return items(Page.cut(parts.run_memories.policy_revisions(), page), policy_revision_view)
 
 
 @router.post(PATH + "/rollback", operation_id="run_memory_policy.rollback")
+@admin(action="runtime.rollback")
 def roll_back_run_memory_policy(
     parts: Parts, caller: Caller, body: RollBackRuntime | None = None
 ) -> RunMemoryPolicyView:

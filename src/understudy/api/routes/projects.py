@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path
 
 from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.records import member_view, project_view
@@ -27,6 +28,7 @@ ONE: Final = "/v1/projects/{project_id}"
 
 
 @router.post("/v1/projects", operation_id="projects.create", status_code=201)
+@operator(body_id="project_id")
 def create(body: CreateProject, parts: Parts, caller: Caller) -> ProjectView:
     """Create a project, with members if some are given."""
     members = tuple(_member(member) for member in body.members)
@@ -37,18 +39,21 @@ def create(body: CreateProject, parts: Parts, caller: Caller) -> ProjectView:
 
 
 @router.get("/v1/projects", operation_id="projects.list")
+@viewer()
 def list_projects(parts: Parts, page: Paging) -> Items[ProjectView]:
     """Projects by id."""
     return items(parts.projects.page(page), project_view)
 
 
 @router.get(ONE, operation_id="projects.get")
+@viewer()
 def get(project_id: ProjectId, parts: Parts) -> ProjectView:
     """One project."""
     return project_view(parts.projects.get(project_id))
 
 
 @router.put(ONE, operation_id="projects.update")
+@operator()
 def update(project_id: ProjectId, body: UpdateProject, parts: Parts, caller: Caller) -> ProjectView:
     """Change a project; members, if given, replace those there are."""
     check_same_id("project_id", body.project_id, project_id)
@@ -61,6 +66,7 @@ def update(project_id: ProjectId, body: UpdateProject, parts: Parts, caller: Cal
 
 
 @router.delete(ONE, operation_id="projects.delete")
+@operator()
 def delete(project_id: ProjectId, parts: Parts, caller: Caller) -> Deleted:
     """Delete a project; its sessions stay."""
     parts.projects.delete(caller, project_id)
@@ -68,18 +74,21 @@ def delete(project_id: ProjectId, parts: Parts, caller: Caller) -> Deleted:
 
 
 @router.get(ONE + "/members", operation_id="projects.members")
+@viewer()
 def members(project_id: ProjectId, parts: Parts, page: Paging) -> Items[MemberView]:
     """The members of a project."""
     return items(Page.cut(parts.projects.get(project_id).members, page), member_view)
 
 
 @router.post(ONE + "/members", operation_id="projects.add_member")
+@operator()
 def add_member(project_id: ProjectId, body: AddMember, parts: Parts, caller: Caller) -> ProjectView:
     """Let a session or a person join."""
     return project_view(parts.projects.add_member(caller, project_id, _member(body)))
 
 
 @router.delete(ONE + "/members/{member_id}", operation_id="projects.remove_member")
+@operator()
 def remove_member(
     project_id: ProjectId, member_id: str, parts: Parts, caller: Caller
 ) -> ProjectView:

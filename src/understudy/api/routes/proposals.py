@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.agents import AgentId
@@ -25,6 +26,8 @@ ONE: Final = ALL + "/{proposal_id}"
 
 
 @router.get(ALL, operation_id="agents.proposals")
+# What was not approved may hold what one user told an agent.
+@operator()
 def list_proposals(
     agent_id: AgentId,
     parts: Parts,
@@ -38,12 +41,14 @@ def list_proposals(
 
 
 @router.get(ONE, operation_id="agents.proposal")
+@operator()
 def get(agent_id: AgentId, proposal_id: ProposalId, parts: Parts, caller: Caller) -> ProposalDetail:
     """One proposal with its text and what it changes."""
     return proposal_detail(parts.proposals.get(caller, agent_id, proposal_id))
 
 
 @router.post(ONE + "/approve", operation_id="agents.approve_proposal")
+@operator()
 def approve(
     agent_id: AgentId, proposal_id: ProposalId, parts: Parts, caller: Caller
 ) -> ProposalView:
@@ -52,6 +57,7 @@ def approve(
 
 
 @router.post(ONE + "/reject", operation_id="agents.reject_proposal")
+@operator()
 def reject(
     agent_id: AgentId,
     proposal_id: ProposalId,

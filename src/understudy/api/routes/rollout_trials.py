@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import CUT_OFF_MS, HEADER
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.rollout_bodies import trial_wish
@@ -35,6 +36,7 @@ WaitMs = Annotated[
     status_code=202,
     responses={200: {"model": TrialView, "description": "it is over"}},
 )
+@operator()
 async def begin(
     skill_name: SkillName,
     parts: Parts,
@@ -57,12 +59,14 @@ async def begin(
 
 
 @router.get(ONE + "/trials", operation_id="rollouts.trials")
+@viewer()
 def list_trials(skill_name: SkillName, parts: Parts, page: Paging) -> Items[TrialView]:
     """The trials of a promoted skill, newest first, without reports."""
     return items(parts.trials.page(skill_name, page), trial_in_list)
 
 
 @router.get(ONE + "/trials/{trial_id}", operation_id="rollouts.get_trial")
+@viewer()
 def get(skill_name: SkillName, trial_id: TrialId, parts: Parts) -> TrialView:
     """One trial, and how it ended."""
     return _shown(parts, parts.trials.get(skill_name, trial_id))

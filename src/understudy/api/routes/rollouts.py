@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi import Path as InPath
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.rollout_bodies import (
@@ -40,6 +41,7 @@ ONE: Final = ALL + "/{skill_name}"
 
 
 @router.post(LEARNING + "/promote-skill", operation_id="rollouts.promote")
+@operator(body_id="skill_name")
 def promote(
     learning_id: LearningId, body: PromoteSkill, parts: Parts, caller: Caller
 ) -> wire.RolloutView:
@@ -48,6 +50,7 @@ def promote(
 
 
 @router.get(ALL, operation_id="rollouts.list")
+@viewer()
 def list_rollouts(
     parts: Parts, caller: Caller, page: Paging, which: WhichRollouts
 ) -> Items[wire.RolloutSummary]:
@@ -57,24 +60,28 @@ def list_rollouts(
 
 
 @router.get(ONE, operation_id="rollouts.get")
+@viewer()
 def get(skill_name: SkillName, parts: Parts, caller: Caller) -> wire.RolloutView:
     """One promoted skill: what it says, where it stands, and what the next stage asks for."""
     return _shown(parts, caller, parts.rollouts.get(skill_name))
 
 
 @router.get(ONE + "/events", operation_id="rollouts.events")
+@viewer()
 def events(skill_name: SkillName, parts: Parts, page: Paging) -> Items[wire.LifecycleEventView]:
     """Everything that happened to it, oldest first."""
     return items(parts.rollouts.events(skill_name, page), event_view)
 
 
 @router.get(ONE + "/history", operation_id="rollouts.history")
+@viewer()
 def history(skill_name: SkillName, parts: Parts, page: Paging) -> Items[wire.SnapshotView]:
     """How it was before each change, newest first."""
     return items(parts.rollouts.history(skill_name, page), snapshot_view)
 
 
 @router.get(ONE + "/diff", operation_id="rollouts.diff")
+@viewer()
 def diff(
     skill_name: SkillName,
     parts: Parts,
@@ -92,6 +99,7 @@ def diff(
 
 
 @router.post(ONE + "/rollout-result", operation_id="rollouts.result")
+@operator()
 def record_result(
     skill_name: SkillName, body: RolloutResult, parts: Parts, caller: Caller
 ) -> wire.RolloutView:
@@ -100,6 +108,7 @@ def record_result(
 
 
 @router.post(ONE + "/hold", operation_id="rollouts.hold")
+@operator()
 def hold(
     skill_name: SkillName, parts: Parts, caller: Caller, body: RolloutReason | None = None
 ) -> wire.RolloutView:
@@ -109,6 +118,7 @@ def hold(
 
 
 @router.post(ONE + "/release", operation_id="rollouts.release")
+@operator()
 def release(
     skill_name: SkillName, parts: Parts, caller: Caller, body: RolloutReason | None = None
 ) -> wire.RolloutView:
@@ -118,6 +128,7 @@ def release(
 
 
 @router.post(ONE + "/revoke", operation_id="rollouts.revoke")
+@operator()
 def revoke(
     skill_name: SkillName, parts: Parts, caller: Caller, body: RolloutReason | None = None
 ) -> wire.RolloutView:
@@ -127,6 +138,7 @@ def revoke(
 
 
 @router.post(ONE + "/rollback", operation_id="rollouts.rollback")
+@operator()
 def rollback(
     skill_name: SkillName, parts: Parts, caller: Caller, body: RolloutReason | None = None
 ) -> wire.RolloutView:

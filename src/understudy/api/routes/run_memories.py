@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.memory import item_view, record_view
@@ -16,6 +17,7 @@ RunId = Annotated[str, Path(description="id of the run")]
 
 
 @router.get("/v1/run-memories", operation_id="run_memories.list")
+@viewer()
 def list_memories(
     parts: Parts,
     page: Paging,
@@ -26,6 +28,7 @@ def list_memories(
 
 
 @router.get("/v1/run-memories/{run_id}", operation_id="run_memories.get")
+@viewer()
 def get(
     run_id: RunId,
     parts: Parts,
@@ -40,6 +43,7 @@ def get(
 
 
 @router.delete("/v1/run-memories/{run_id}", operation_id="run_memories.forget")
+@operator()
 def forget(run_id: RunId, parts: Parts, caller: Caller) -> Deleted:
     """Forget a run: no prompt and no search tells of it again. The run itself stays."""
     parts.run_memories.forget(caller, run_id)

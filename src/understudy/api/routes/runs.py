@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse
 
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
+from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
@@ -24,6 +25,7 @@ from understudy.wire.waiting import ArtifactView
 
 router = APIRouter(tags=["runs"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
+ArtifactId = Annotated[str, Path(description="id of the artifact")]
 RunId = Annotated[str, Path(description="id of the run")]
 IdempotencyKey = Annotated[
     str | None, Header(description="a repeat under the same key finds the first run again")
@@ -32,6 +34,7 @@ ONE: Final = "/v1/runs/{run_id}"
 
 
 @router.post("/v1/sessions/{session_id}/runs", operation_id="runs.submit", status_code=202)
+@operator(own_receipts=True)
 def submit(
     session_id: SessionId,
     body: SubmitInput,
@@ -48,6 +51,7 @@ def submit(
 
 
 @router.post("/v1/sessions/{session_id}/input", operation_id="sessions.input")
+@operator(action="runs.submit", own_receipts=True)
 async def submit_inline(
     session_id: SessionId,
     body: SubmitInput,
@@ -70,6 +74,7 @@ async def submit_inline(
 
 
 @router.get("/v1/runs", operation_id="runs.list")
+@viewer()
 def list_runs(
     parts: Parts,
     caller: Caller,
@@ -84,12 +89,14 @@ def list_runs(
 
 
 @router.get(ONE, operation_id="runs.get")
+@viewer()
 def get(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
     """One run."""
     return run_view(parts.runs.get(run_id), caller)
 
 
 @router.get(ONE + "/events", operation_id="runs.events")
+@viewer()
 def events(run_id: RunId, parts: Parts, page: Paging) -> Items[RunEventView]:
     """Everything in the life of a run, in order."""
     agent_id = parts.runs.get(run_id).run.agent_id
@@ -98,27 +105,35 @@ def events(run_id: RunId, parts: Parts, page: Paging) -> Items[RunEventView]:
 
 
 @router.post(ONE + "/cancel", operation_id="runs.cancel")
+@operator()
 def cancel(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
     """Stop a run for good; a run that has ended is answered as it is."""
     return run_view(parts.runs.cancel(caller, run_id), caller)
 
 
 @router.get(ONE + "/debug", operation_id="runs.debug")
+@admin()
 def debug(run_id: RunId, parts: Parts, page: Paging) -> Items[DebugRequestView]:
     """The provider requests of a run, redacted, where debug capture was on."""
     return items(Page.cut(parts.runs.debug(run_id), page), debug_view)
 
 
 @router.get(ONE + "/artifacts", operation_id="runs.artifacts")
+@viewer()
 def artifacts(run_id: RunId, parts: Parts, page: Paging) -> Items[ArtifactView]:
     """What the tools of a run answered in full, where the model was shown only a part."""
     return items(Page.cut(parts.runs.artifacts(run_id), page), artifact_view)
 
 
 @router.get(ONE + "/artifacts/{artifact_id}", operation_id="runs.artifact")
-@router.get(ONE + "/debug/artifacts/{artifact_id}", operation_id="runs.debug_artifact")
-def artifact(
-    run_id: RunId, artifact_id: Annotated[str, Path(description="id of the artifact")], parts: Parts
-) -> PlainTextResponse:
+@viewer()
+def artifact(run_id: RunId, artifact_id: ArtifactId, parts: Parts) -> PlainTextResponse:
     """The text of an artifact."""
     return PlainTextResponse(parts.runs.artifact(run_id, artifact_id).content)
+
+
+@router.get(ONE + "/debug/artifacts/{artifact_id}", operation_id="runs.debug_artifact")
+@admin()
+def debug_artifact(run_id: RunId, artifact_id: ArtifactId, parts: Parts) -> PlainTextResponse:
+    """The text of an artifact."""
+    return artifact(run_id, artifact_id, parts)

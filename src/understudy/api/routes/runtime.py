@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.runtime_settings import (
@@ -33,6 +34,7 @@ def _default(parts: AppParts) -> str:
 
 
 @router.get("/v1/routes", operation_id="routes.list")
+@viewer()
 def list_routes(parts: Parts, page: Paging) -> Items[RouteView]:
     """Where model calls can go; never with keys."""
     default = _default(parts)
@@ -41,6 +43,7 @@ def list_routes(parts: Parts, page: Paging) -> Items[RouteView]:
 
 
 @router.get("/v1/routes/{route_id}", operation_id="routes.get")
+@viewer()
 def get_route(
     route_id: Annotated[str, Path(description="id of the route")], parts: Parts
 ) -> RouteView:
@@ -52,12 +55,14 @@ def get_route(
 
 
 @router.get("/v1/runtime", operation_id="runtime.get")
+@viewer()
 def get_runtime(parts: Parts) -> RuntimeView:
     """The runtime settings in force."""
     return runtime_view(parts, parts.runtime.current())
 
 
 @router.post("/v1/runtime", operation_id="runtime.change")
+@admin()
 def change_runtime(body: ChangeRuntime, parts: Parts, caller: Caller) -> RuntimeView:
     """Change runtime settings; runs already submitted keep what they were given."""
     revision = parts.runtime.change(
@@ -67,12 +72,14 @@ def change_runtime(body: ChangeRuntime, parts: Parts, caller: Caller) -> Runtime
 
 
 @router.get("/v1/runtime/revisions", operation_id="runtime.revisions")
+@viewer()
 def list_revisions(parts: Parts, page: Paging) -> Items[RevisionView]:
     """The kept revisions, newest first."""
     return items(Page.cut(parts.runtime.revisions(), page), revision_view)
 
 
 @router.post("/v1/runtime/rollback", operation_id="runtime.rollback")
+@admin()
 def roll_back(parts: Parts, caller: Caller, body: RollBackRuntime | None = None) -> RuntimeView:
     """Bring an earlier revision back, as a new one."""
     wanted = body or RollBackRuntime()

@@ -5,6 +5,7 @@ from typing import Annotated, Final, assert_never
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.submissions import AcceptLanguage, submission_of
@@ -33,6 +34,7 @@ ONE: Final = "/v1/schedules/{schedule_id}"
 
 
 @router.post("/v1/schedules", operation_id="schedules.create", status_code=201)
+@operator(body_id="name")
 def create(
     body: CreateSchedule, parts: Parts, caller: Caller, accept_language: AcceptLanguage = None
 ) -> ScheduleView:
@@ -50,6 +52,7 @@ def create(
 
 
 @router.get("/v1/schedules", operation_id="schedules.list")
+@viewer()
 def list_schedules(
     parts: Parts,
     page: Paging,
@@ -63,36 +66,42 @@ def list_schedules(
 
 
 @router.get(ONE, operation_id="schedules.get")
+@viewer()
 def get(schedule_id: ScheduleId, parts: Parts) -> ScheduleView:
     """One schedule."""
     return schedule_view(parts.schedules.get(schedule_id))
 
 
 @router.get(ONE + "/executions", operation_id="schedules.executions")
+@viewer()
 def executions(schedule_id: ScheduleId, parts: Parts, page: Paging) -> Items[ExecutionView]:
     """The last fires of a schedule, newest first."""
     return items(parts.schedules.executions(schedule_id, page), execution_view)
 
 
 @router.post(ONE + "/pause", operation_id="schedules.pause")
+@operator()
 def pause(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
     """Fire no more until it is resumed."""
     return schedule_answer(parts.schedules.pause(caller, schedule_id))
 
 
 @router.post(ONE + "/resume", operation_id="schedules.resume")
+@operator()
 def resume(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
     """Fire again, from the next time on."""
     return schedule_answer(parts.schedules.resume(caller, schedule_id))
 
 
 @router.post(ONE + "/trigger", operation_id="schedules.trigger")
+@operator()
 def trigger(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
     """Fire now, beside the cadence; the overlap policy holds here too."""
     return schedule_answer(*parts.schedules.trigger(caller, schedule_id))
 
 
 @router.post(ONE + "/cancel", operation_id="schedules.cancel")
+@operator()
 def cancel(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
     """End a schedule for good; runs it has submitted go on."""
     return schedule_answer(parts.schedules.cancel(caller, schedule_id))

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import POST_TWIN
+from understudy.api.operations import POST_TWIN, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.views.sessions import (
@@ -48,6 +48,7 @@ def _view(parts: AppParts, changed: Session) -> SessionView:
 
 
 @router.post("/v1/sessions", operation_id="sessions.create", status_code=201)
+@operator(body_id="session_id")
 def create(parts: Parts, caller: Caller, body: CreateSession | None = None) -> SessionView:
     """Create a session, or reuse the one of that id when nothing asked for differs."""
     wanted = body or CreateSession()
@@ -55,6 +56,7 @@ def create(parts: Parts, caller: Caller, body: CreateSession | None = None) -> S
 
 
 @router.get("/v1/sessions", operation_id="sessions.list")
+@viewer()
 def list_sessions(
     parts: Parts,
     page: Paging,
@@ -68,6 +70,7 @@ def list_sessions(
 
 
 @router.get(ONE, operation_id="sessions.get")
+@viewer()
 def get(session_id: SessionId, parts: Parts) -> SessionView:
     """One session."""
     return _view(parts, parts.sessions.get(session_id))
@@ -75,6 +78,7 @@ def get(session_id: SessionId, parts: Parts) -> SessionView:
 
 @router.post(ONE + "/persona", operation_id="sessions.bind_persona" + POST_TWIN)
 @router.put(ONE + "/persona", operation_id="sessions.bind_persona")
+@operator()
 def bind_persona(
     session_id: SessionId, body: BindPersona, parts: Parts, caller: Caller
 ) -> SessionView:
@@ -83,6 +87,7 @@ def bind_persona(
 
 
 @router.delete(ONE + "/persona", operation_id="sessions.clear_persona")
+@operator()
 def clear_persona(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
     """Take the persona off an idle session."""
     return _view(parts, parts.sessions.clear_persona(caller, session_id))
@@ -90,6 +95,7 @@ def clear_persona(session_id: SessionId, parts: Parts, caller: Caller) -> Sessio
 
 @router.post(ONE + "/capability-scope", operation_id="sessions.set_capability_scope" + POST_TWIN)
 @router.put(ONE + "/capability-scope", operation_id="sessions.set_capability_scope")
+@operator()
 def set_capability_scope(
     session_id: SessionId, body: SetCapabilityScope, parts: Parts, caller: Caller
 ) -> SessionView:
@@ -99,6 +105,7 @@ def set_capability_scope(
 
 
 @router.delete(ONE + "/capability-scope", operation_id="sessions.clear_capability_scope")
+@operator(action="sessions.set_capability_scope")
 def clear_capability_scope(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
     """Leave an idle session with the persona's scope alone."""
     return _view(parts, parts.sessions.set_capability_scope(caller, session_id, None))
@@ -106,6 +113,7 @@ def clear_capability_scope(session_id: SessionId, parts: Parts, caller: Caller) 
 
 @router.post(ONE + "/credential-scope", operation_id="sessions.set_credential_scope" + POST_TWIN)
 @router.put(ONE + "/credential-scope", operation_id="sessions.set_credential_scope")
+@operator()
 def set_credential_scope(
     session_id: SessionId, body: SetCredentialScope, parts: Parts, caller: Caller
 ) -> SessionView:
@@ -115,6 +123,7 @@ def set_credential_scope(
 
 
 @router.delete(ONE + "/credential-scope", operation_id="sessions.clear_credential_scope")
+@operator(action="sessions.set_credential_scope")
 def clear_credential_scope(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
     """Lift the credential scope of an idle session."""
     return _view(parts, parts.sessions.set_credential_scope(caller, session_id, None))
@@ -122,6 +131,7 @@ def clear_credential_scope(session_id: SessionId, parts: Parts, caller: Caller) 
 
 @router.post(ONE + "/route-policy", operation_id="sessions.set_route_policy" + POST_TWIN)
 @router.put(ONE + "/route-policy", operation_id="sessions.set_route_policy")
+@operator()
 def set_route_policy(
     session_id: SessionId, body: SetRoutePolicy, parts: Parts, caller: Caller
 ) -> SessionView:
@@ -133,12 +143,14 @@ def set_route_policy(
 
 
 @router.delete(ONE + "/route-policy", operation_id="sessions.clear_route_policy")
+@operator(action="sessions.set_route_policy")
 def clear_route_policy(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
     """Let future runs take the default route."""
     return _view(parts, parts.sessions.set_route_policy(caller, session_id, None))
 
 
 @router.get(ONE + "/reply-targets", operation_id="sessions.reply_targets")
+@viewer()
 def get_reply_targets(session_id: SessionId, parts: Parts) -> ReplyTargetsView:
     """Where the outputs of future runs go."""
     return reply_targets_view(parts.sessions.get(session_id))
@@ -146,6 +158,7 @@ def get_reply_targets(session_id: SessionId, parts: Parts) -> ReplyTargetsView:
 
 @router.post(ONE + "/reply-targets", operation_id="sessions.set_reply_targets" + POST_TWIN)
 @router.put(ONE + "/reply-targets", operation_id="sessions.set_reply_targets")
+@operator()
 def set_reply_targets(
     session_id: SessionId, body: SetReplyTargets, parts: Parts, caller: Caller
 ) -> SessionView:
@@ -156,12 +169,14 @@ def set_reply_targets(
 
 
 @router.delete(ONE + "/reply-targets", operation_id="sessions.clear_reply_targets")
+@operator(action="sessions.set_reply_targets")
 def clear_reply_targets(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
     """Deliver the outputs of future runs nowhere."""
     return _view(parts, parts.sessions.set_reply_targets(caller, session_id, ()))
 
 
 @router.post(ONE + "/end", operation_id="sessions.end")
+@operator()
 def end(
     session_id: SessionId, parts: Parts, caller: Caller, body: EndSession | None = None
 ) -> SessionView:
@@ -170,6 +185,7 @@ def end(
 
 
 @router.post(ONE + "/interrupt", operation_id="runs.interrupt")
+@operator()
 def interrupt(session_id: SessionId, parts: Parts, caller: Caller) -> InterruptView:
     """Stop what the session is doing now; its queued runs go on."""
     stopped = parts.runs.interrupt(caller, session_id)
@@ -179,6 +195,7 @@ def interrupt(session_id: SessionId, parts: Parts, caller: Caller) -> InterruptV
 
 
 @router.get(ONE + "/events", operation_id="sessions.events")
+@viewer()
 def events(
     session_id: SessionId,
     parts: Parts,

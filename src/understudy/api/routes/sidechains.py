@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Parts
 from understudy.api.views.sidechains import sidechain_view
@@ -16,6 +17,7 @@ SessionId = Annotated[str, Path(description="id of the session")]
 
 
 @router.get("/v1/sessions/{session_id}/sidechains", operation_id="sessions.sidechains")
+@viewer()
 def sidechains(session_id: SessionId, parts: Parts, page: Paging) -> Items[SidechainView]:
     """The child sessions of a session, oldest first, with their newest runs."""
     return items(parts.sidechains.page(session_id, page), sidechain_view)

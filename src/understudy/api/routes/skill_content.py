@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Path, Query, Response
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
@@ -30,6 +31,7 @@ ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.get(ONE + "/versions", operation_id="skills.versions")
+@viewer()
 def versions(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> wire.SkillVersions:
     """The versions of a skill, newest first, and which of them is current."""
     found = items(parts.skill_library.versions(caller, skill_id, page), version_view)
@@ -40,6 +42,7 @@ def versions(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> 
 
 
 @router.get(ONE + "/diff", operation_id="skills.diff")
+@viewer()
 def diff(
     skill_id: SkillRef,
     parts: Parts,
@@ -52,6 +55,7 @@ def diff(
 
 
 @router.get(ONE + "/files", operation_id="skills.files")
+@viewer()
 def files(
     skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging, version: InVersion = None
 ) -> Items[wire.SkillFileEntry]:
@@ -61,6 +65,7 @@ def files(
 
 
 @router.get(ONE + "/files/{path:path}", operation_id="skills.file")
+@viewer()
 def read_file(
     skill_id: SkillRef,
     path: Annotated[str, Path(description="path of the file in the skill")],
@@ -75,6 +80,7 @@ def read_file(
 @router.get(
     ONE + "/export", operation_id="skills.export", response_class=Response, responses=ARCHIVE
 )
+@viewer()
 def export(skill_id: SkillRef, parts: Parts, caller: Caller, version: InVersion = None) -> Response:
     """A version as a ZIP archive that any reader of Agent Skills takes."""
     return archive_response(parts.skill_library.export(caller, skill_id, version))

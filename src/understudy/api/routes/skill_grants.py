@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
@@ -31,6 +32,7 @@ ByUser = Annotated[str | None, Query(description="a user")]
 
 
 @router.get(ONE + "/access", operation_id="skills.access")
+@viewer()
 def access(
     skill_id: SkillRef,
     parts: Parts,
@@ -44,6 +46,7 @@ def access(
 
 
 @router.get(ONE + "/grants", operation_id="skills.grants")
+@viewer()
 def grants(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> Items[wire.GrantView]:
     """The agents and then the users that may use a skill; for its owner and admins."""
     found = parts.skill_library.grants(caller, skill_id)
@@ -51,6 +54,7 @@ def grants(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> It
 
 
 @router.post(AGENTS, operation_id="skills.grant_agent", status_code=201)
+@operator(action="skills.grant")
 def grant_agent(
     skill_id: SkillRef, body: GrantAgent, parts: Parts, caller: Caller
 ) -> wire.SkillChanged:
@@ -67,6 +71,7 @@ def grant_agent(
 
 
 @router.post(USERS, operation_id="skills.grant_user", status_code=201)
+@operator(action="skills.grant")
 def grant_user(
     skill_id: SkillRef, body: GrantUser, parts: Parts, caller: Caller
 ) -> wire.SkillChanged:
@@ -76,6 +81,7 @@ def grant_user(
 
 
 @router.delete(AGENTS + "/{agent_id}", operation_id="skills.revoke_agent")
+@operator(action="skills.revoke")
 def revoke_agent(
     skill_id: SkillRef,
     agent_id: Annotated[str, Path(description="id of the agent")],
@@ -89,6 +95,7 @@ def revoke_agent(
 
 
 @router.delete(USERS + "/{user_id}", operation_id="skills.revoke_user")
+@operator(action="skills.revoke")
 def revoke_user(
     skill_id: SkillRef,
     user_id: Annotated[str, Path(description="id of the user")],
@@ -102,6 +109,7 @@ def revoke_user(
 
 
 @router.delete(AGENTS, operation_id="skills.revoke_named_agent")
+@operator(action="skills.revoke")
 def revoke_named_agent(
     skill_id: SkillRef,
     parts: Parts,
@@ -115,6 +123,7 @@ def revoke_named_agent(
 
 
 @router.delete(USERS, operation_id="skills.revoke_named_user")
+@operator(action="skills.revoke")
 def revoke_named_user(
     skill_id: SkillRef,
     parts: Parts,
@@ -128,6 +137,7 @@ def revoke_named_user(
 
 
 @router.get("/v1/agents/{agent_id}/skills", operation_id="agents.skills")
+@viewer()
 def of_agent(
     agent_id: Annotated[str, Path(description="id of the agent")],
     parts: Parts,
@@ -143,6 +153,7 @@ def of_agent(
 
 
 @router.get("/v1/sessions/{session_id}/skills", operation_id="sessions.skills")
+@viewer()
 def of_session(
     session_id: Annotated[str, Path(description="id of the session")],
     parts: Parts,

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.paging import Paging
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
@@ -19,6 +20,7 @@ MAX_DAYS: Final = 3650
 
 
 @router.get(ONE + "/usage", operation_id="skills.usage")
+@viewer()
 def usage(
     skill_id: SkillRef,
     parts: Parts,

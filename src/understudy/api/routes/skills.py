@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.skill_bodies import acknowledged
@@ -19,7 +20,7 @@ from understudy.api.views.skills import (
     viewed_by,
 )
 from understudy.skills.author import Author
-from understudy.skills.bundles.archive import read_archive
+from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 from understudy.skills.filters import SkillFilter
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.skills.updating import Changes
@@ -62,6 +63,7 @@ def _filter(
 
 
 @router.get(ALL, operation_id="skills.list")
+@viewer()
 def list_skills(
     parts: Parts, caller: Caller, page: Paging, narrowed: Annotated[SkillFilter, Depends(_filter)]
 ) -> Items[wire.SkillView]:
@@ -70,6 +72,7 @@ def list_skills(
 
 
 @router.post(ALL, operation_id="skills.create", status_code=201)
+@operator(body_id="slug")
 def create(body: CreateSkill, parts: Parts, caller: Caller) -> wire.SkillKept:
     """Keep a SKILL.md as a new skill, or as the next version of the caller's own."""
     kept = parts.skills.create(
@@ -87,6 +90,7 @@ def create(body: CreateSkill, parts: Parts, caller: Caller) -> wire.SkillKept:
     status_code=201,
     openapi_extra={"requestBody": UPLOAD_BODY},
 )
+@operator(form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES)
 def upload(uploaded: Uploaded, parts: Parts, caller: Caller) -> wire.SkillKept:
     """Keep a ZIP archive with a SKILL.md and what belongs to it."""
     kept = parts.skills.keep(
@@ -100,12 +104,14 @@ def upload(uploaded: Uploaded, parts: Parts, caller: Caller) -> wire.SkillKept:
 
 
 @router.get(TRASH, operation_id="skills.trash")
+@viewer()
 def list_trash(parts: Parts, caller: Caller, page: Paging) -> Items[wire.TrashedSkillView]:
     """Deleted skills that can come back: the caller's own, for an admin all of them."""
     return items(parts.skill_library.trash(caller, page), trashed_view)
 
 
 @router.post(TRASH + "/{trash_name}/restore", operation_id="skills.undelete")
+@operator()
 def undelete(
     trash_name: Annotated[str, Path(description="what the deletion answered")],
     parts: Parts,
@@ -120,12 +126,14 @@ def undelete(
 
 
 @router.get(ONE, operation_id="skills.get")
+@viewer()
 def get(skill_id: SkillRef, parts: Parts, caller: Caller) -> wire.SkillDetail:
     """One skill, with what it tells an agent to do."""
     return detail_view(parts.skill_library.get(caller, skill_id), caller)
 
 
 @router.put(ONE, operation_id="skills.update")
+@operator()
 def update(
     skill_id: SkillRef, body: UpdateSkill, parts: Parts, caller: Caller
 ) -> wire.SkillChanged:
@@ -141,6 +149,7 @@ def update(
 
 
 @router.delete(ONE, operation_id="skills.delete")
+@operator()
 def delete(skill_id: SkillRef, parts: Parts, caller: Caller) -> wire.SkillDeleted:
     """Move a skill to the trash; its grants are gone for good."""
     trashed = parts.skills.delete(Author(principal=caller), skill_id)
@@ -148,6 +157,8 @@ def delete(skill_id: SkillRef, parts: Parts, caller: Caller) -> wire.SkillDelete
 
 
 @router.post(ONE + "/patch", operation_id="skills.patch")
+# Whose skill it is, the service knows.
+@operator()
 def patch(skill_id: SkillRef, body: PatchSkill, parts: Parts, caller: Caller) -> wire.SkillPatched:
     """Replace a text in SKILL.md, as a new version with the same companions."""
     kept = parts.skills.patch(
@@ -164,6 +175,7 @@ def patch(skill_id: SkillRef, body: PatchSkill, parts: Parts, caller: Caller) ->
 
 
 @router.post(ONE + "/toggle", operation_id="skills.toggle")
+@operator()
 def toggle(
     skill_id: SkillRef, body: ToggleSkill, parts: Parts, caller: Caller
 ) -> wire.SkillToggled:
@@ -173,6 +185,7 @@ def toggle(
 
 
 @router.post(ONE + "/restore", operation_id="skills.restore")
+@operator()
 def restore(skill_id: SkillRef, body: RestoreSkill, parts: Parts, caller: Caller) -> wire.SkillKept:
     """Bring an earlier version back, as a new one."""
     kept = parts.skills.restore(

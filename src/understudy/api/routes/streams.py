@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import StreamingResponse
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import viewer
 from understudy.api.parts import AppParts, Parts
 from understudy.api.sse import (
     follow_all,
@@ -46,6 +47,7 @@ EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     response_class=StreamingResponse,
     responses=EVENT_STREAM,
 )
+@viewer()
 async def stream_run(
     run_id: Annotated[str, Path(description="id of the run")],
     parts: Parts,
@@ -65,6 +67,7 @@ async def stream_run(
     response_class=StreamingResponse,
     responses=EVENT_STREAM,
 )
+@viewer()
 async def stream_session(
     session_id: Annotated[str, Path(description="id of the session")],
     parts: Parts,
@@ -84,6 +87,7 @@ async def stream_session(
     response_class=StreamingResponse,
     responses=EVENT_STREAM,
 )
+@viewer()
 async def stream_events(parts: Parts, request: Request, cursor: Cursor = None) -> StreamingResponse:
     """What happens in all sessions from now on, or after the cursor."""
     position = wanted_position(request, cursor)

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.tasks import task_view
@@ -24,6 +25,7 @@ ONE: Final = ALL + "/{task_id}"
 
 
 @router.get(ALL, operation_id="tasks.list")
+@viewer()
 def list_tasks(
     session_id: SessionId,
     parts: Parts,
@@ -36,12 +38,14 @@ def list_tasks(
 
 
 @router.get(ONE, operation_id="tasks.get")
+@viewer()
 def get(session_id: SessionId, task_id: TaskId, parts: Parts) -> TaskView:
     """One task."""
     return task_view(parts.tasks.get(session_id, task_id))
 
 
 @router.post(ALL, operation_id="tasks.create", status_code=201)
+@operator()
 def create(session_id: SessionId, body: CreateTask, parts: Parts, caller: Caller) -> TaskView:
     """Add a task to the list."""
     wanted = NewTask(
@@ -53,6 +57,7 @@ def create(session_id: SessionId, body: CreateTask, parts: Parts, caller: Caller
 
 
 @router.patch(ONE, operation_id="tasks.update")
+@operator()
 def update(
     session_id: SessionId, task_id: TaskId, body: UpdateTask, parts: Parts, caller: Caller
 ) -> TaskView:
@@ -67,6 +72,7 @@ def update(
 
 
 @router.post(ONE + "/stop", operation_id="tasks.stop")
+@operator()
 def stop(session_id: SessionId, task_id: TaskId, parts: Parts, caller: Caller) -> TaskView:
     """Cancel a task; one that has ended is answered as it is."""
     return task_view(parts.tasks.stop(caller, session_id, task_id))

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.views.permissions import session_tool_view, tool_view, verdict_view
@@ -17,6 +18,7 @@ router = APIRouter(tags=["tools"], route_class=GatedRoute)
 
 
 @router.get("/v1/tools", operation_id="tools.list")
+@viewer()
 def list_tools(parts: Parts, page: Paging) -> Items[ToolView]:
     """The tools there are."""
     disabled = parts.offers.disabled()
@@ -28,6 +30,7 @@ def list_tools(parts: Parts, page: Paging) -> Items[ToolView]:
 
 
 @router.post("/v1/tools/check", operation_id="tools.check")
+@viewer()
 def check_tool(body: CheckTool, parts: Parts) -> VerdictView:
     """What would become of a call, by which rule, and how every rule fared; nothing is run."""
     verdict = parts.offers.check(
@@ -37,6 +40,7 @@ def check_tool(body: CheckTool, parts: Parts) -> VerdictView:
 
 
 @router.put("/v1/tools/{name:path}", operation_id="tools.set")
+@admin()
 def set_tool(name: str, body: SetTool, parts: Parts, caller: Caller) -> ToolView:
     """Switch a tool on or off for all agents."""
     tool = parts.offers.switch(caller, name, enabled=body.enabled)
@@ -44,6 +48,7 @@ def set_tool(name: str, body: SetTool, parts: Parts, caller: Caller) -> ToolView
 
 
 @router.get("/v1/sessions/{session_id}/tools", operation_id="sessions.tools")
+@viewer()
 def list_session_tools(
     session_id: Annotated[str, Path(description="id of the session")], parts: Parts, page: Paging
 ) -> Items[SessionToolView]:

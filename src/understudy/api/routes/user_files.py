@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
 from understudy.api.routes.agents import ONE as AGENT
@@ -33,6 +34,8 @@ ONE: Final = ALL + "/{name}"
 
 
 @router.get(ALL, operation_id="agents.user_files")
+# Whose copy it is, the service knows.
+@viewer()
 def list_files(
     agent_id: AgentId, user_id: UserId, parts: Parts, caller: Caller, page: Paging
 ) -> Items[FileSummary]:
@@ -41,6 +44,7 @@ def list_files(
 
 
 @router.get(ONE, operation_id="agents.user_file")
+@viewer()
 def get_file(
     agent_id: AgentId, user_id: UserId, name: FileName, parts: Parts, caller: Caller
 ) -> FileView:
@@ -49,6 +53,7 @@ def get_file(
 
 
 @router.put(ONE, operation_id="agents.write_user_file")
+@operator(action="agents.write_file")
 def write_file(
     agent_id: AgentId,
     user_id: UserId,
@@ -62,6 +67,7 @@ def write_file(
 
 
 @router.delete(ONE, operation_id="agents.delete_user_file")
+@operator(action="agents.write_file")
 def delete_file(
     agent_id: AgentId, user_id: UserId, name: FileName, parts: Parts, caller: Caller
 ) -> Deleted:
@@ -71,6 +77,7 @@ def delete_file(
 
 
 @router.get(ONE + "/versions", operation_id="agents.user_file_versions")
+@viewer()
 def file_versions(
     agent_id: AgentId,
     user_id: UserId,
@@ -85,6 +92,7 @@ def file_versions(
 
 
 @router.get(ONE + "/versions/{version}", operation_id="agents.user_file_version")
+@viewer()
 def file_version(
     agent_id: AgentId,
     user_id: UserId,
@@ -99,6 +107,7 @@ def file_version(
 
 
 @router.post(ONE + "/restore", operation_id="agents.restore_user_file")
+@operator(action="agents.write_file")
 def restore_file(
     agent_id: AgentId,
     user_id: UserId,

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.submissions import answer_inline
@@ -46,6 +47,7 @@ ONE_SESSION: Final = "/v1/sessions/{session_id}"
 
 
 @router.get("/v1/approvals", operation_id="approvals.list")
+@viewer()
 def list_approvals(
     parts: Parts,
     caller: Caller,
@@ -63,12 +65,14 @@ def list_approvals(
 
 
 @router.get("/v1/approvals/{request_id}", operation_id="approvals.get")
+@viewer()
 def get_approval(request_id: RequestId, parts: Parts, caller: Caller) -> ApprovalView:
     """One approval or offer."""
     return approval_view(parts.approvals.reader.get(request_id), caller)
 
 
 @router.get("/v1/questions", operation_id="questions.list")
+@viewer()
 def list_questions(
     parts: Parts,
     caller: Caller,
@@ -86,12 +90,14 @@ def list_questions(
 
 
 @router.get("/v1/questions/{request_id}", operation_id="questions.get")
+@viewer()
 def get_question(request_id: RequestId, parts: Parts, caller: Caller) -> QuestionView:
     """One question."""
     return question_view(parts.questions.reader.get(request_id), caller)
 
 
 @router.get(ONE_SESSION + "/questions", operation_id="questions.of_session")
+@viewer()
 def questions_of_session(
     session_id: SessionId, parts: Parts, caller: Caller, page: Paging
 ) -> Items[QuestionView]:
@@ -101,6 +107,7 @@ def questions_of_session(
 
 
 @router.post(ONE_RUN + "/approvals", operation_id="approvals.resolve", status_code=202)
+@operator(own_receipts=True)
 def resolve_approvals(
     run_id: RunId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
 ) -> RunView:
@@ -111,6 +118,7 @@ def resolve_approvals(
 @router.post(
     ONE_SESSION + "/approval-runs", operation_id="approvals.resolve_in_session", status_code=202
 )
+@operator(action="approvals.resolve", own_receipts=True)
 def resolve_session_approvals(
     session_id: SessionId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
 ) -> RunView:
@@ -119,6 +127,7 @@ def resolve_session_approvals(
 
 
 @router.post(ONE_SESSION + "/approvals", operation_id="approvals.resolve_inline")
+@operator(action="approvals.resolve", own_receipts=True)
 async def resolve_inline(
     session_id: SessionId,
     body: ResolveApprovals,
@@ -136,6 +145,7 @@ async def resolve_inline(
 
 
 @router.post(ONE_RUN + "/questions", operation_id="questions.resolve", status_code=202)
+@operator(own_receipts=True)
 def resolve_question(
     run_id: RunId, body: ResolveQuestion, parts: Parts, caller: Caller, key: Key = None
 ) -> RunView:
@@ -144,6 +154,7 @@ def resolve_question(
 
 
 @router.post(ONE_SESSION + "/questions", operation_id="questions.resolve_inline")
+@operator(action="questions.resolve", own_receipts=True)
 async def resolve_question_inline(
     session_id: SessionId,
     body: ResolveQuestion,
@@ -161,6 +172,7 @@ async def resolve_question_inline(
 
 
 @router.post(ONE_RUN + "/questions/{request_id}/cancel", operation_id="questions.cancel")
+@operator(own_receipts=True)
 def cancel_question(
     run_id: RunId,
     request_id: RequestId,
