@@ -23,7 +23,7 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import DebugRequest, Receipt
 from understudy.runtime.model import Revision
-from understudy.sessions.model import MemberKind, ProjectStatus
+from understudy.sessions.model import DefaultSkill, MemberKind, ProjectStatus
 from understudy.storage.unit import Units
 
 odd_texts = pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
@@ -114,7 +114,7 @@ def test_odd_characters_in_files_and_settings_survive(units: Units, odd: str) ->
 def test_a_persona_comes_back_changes_and_goes(units: Units) -> None:
     persona = make_persona(
         capability_scope={"skill_allow": ["a"]},
-        default_skills=({"name": "greet"},),
+        default_skills=(DefaultSkill(name="greet"),),
         metadata={"k": [1]},
     )
     changed = replace(persona, soul="B", version=2)

@@ -19,6 +19,7 @@ from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.runs.model import RunStatus
 from understudy.sessions.model import (
+    DefaultSkill,
     ReplyTarget,
     RoutePolicy,
     Session,
@@ -39,7 +40,7 @@ FULL = make_session(
     route_policy=RoutePolicy(provider="a", generation={"temperature": 0.5}),
     reply_targets=(ReplyTarget(plugin="http", address="http://here"),),
     version=7,
-    **bound(make_persona(soul="A", default_skills=({"name": "greet", "args": None},))),
+    **bound(make_persona(soul="A", default_skills=(DefaultSkill(name="greet"),))),
 )
 
 

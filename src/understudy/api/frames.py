@@ -10,9 +10,9 @@ from fastapi.sse import format_sse_event
 
 from understudy.api.views.runs import event_body
 from understudy.core.errors import Invalid
+from understudy.core.showable import showable
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire import events as wire
-from understudy.wire.showable import showable
 
 MAX_NUMBER: Final = 2**62
 STEP_EVENTS: Final[Mapping[EventKind, str]] = {

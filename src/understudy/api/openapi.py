@@ -1,5 +1,6 @@
 """The OpenAPI document: the routes as they are, plus what they have in common."""
 
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any, Final
 
@@ -11,13 +12,15 @@ from starlette.responses import JSONResponse, Response
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import Operation
+from understudy.core.records import OMITTED_MARK
 from understudy.wire.problem import MEDIA_TYPE, Problem
 
 TITLE: Final = "Understudy"
 # The version of the API, not of the daemon.
 VERSION: Final = "1"
 METHODS: Final = frozenset({"get", "put", "post", "delete", "patch"})
-PROBLEM_REF: Final = {"$ref": "#/components/schemas/Problem"}
+SCHEMA_PREFIX: Final = "#/components/schemas/"
+PROBLEM_REF: Final = {"$ref": f"{SCHEMA_PREFIX}Problem"}
 IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -48,6 +51,7 @@ class ServedDocument:
 def document_of(app: FastAPI) -> dict[str, Any]:
     """The document of an app."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    _require_what_is_sent(document)
     _add_components(document["components"])
     routes = (context.original_route for context in iter_route_contexts(app.routes))
     declared = {
@@ -60,11 +64,42 @@ def document_of(app: FastAPI) -> dict[str, Any]:
     return document
 
 
+def _require_what_is_sent(document: dict[str, Any]) -> None:
+    """Say of answers that every field is there, also one with a default, unless it is left out."""
+    schemas = document["components"]["schemas"]
+    operations = [each for path in document["paths"].values() for each in path.values()]
+    asked = _named_in([each.get("requestBody") for each in operations], schemas)
+    for name, schema in schemas.items():
+        fields: dict[str, Any] = schema.get("properties", {})
+        optional = {field for field, each in fields.items() if each.pop(OMITTED_MARK, False)}
+        if fields and name not in asked:
+            schema["required"] = [field for field in fields if field not in optional]
+            for field in fields.values():
+                field.pop("default", None)
+
+
+def _named_in(tree: Any, schemas: Mapping[str, Any]) -> set[str]:
+    """The schemas that a part of the document refers to, and those that they refer to."""
+    names: set[str] = set()
+    parts = [tree]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, list):
+            parts += part
+        elif isinstance(part, dict):
+            parts += part.values()
+            name = str(part.get("$ref", "")).removeprefix(SCHEMA_PREFIX)
+            if name in schemas and name not in names:
+                names.add(name)
+                parts.append(schemas[name])
+    return names
+
+
 def _add_components(components: dict[str, Any]) -> None:
     schemas = components["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    problem = Problem.model_json_schema(ref_template=SCHEMA_PREFIX + "{model}")
     schemas.update(problem.pop("$defs", {}))
     schemas["Problem"] = problem
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

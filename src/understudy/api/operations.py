@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from understudy.api.answers import showable_answer
 from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
 
@@ -40,6 +41,7 @@ class Operation:
         if hasattr(endpoint, _ATTRIBUTE):
             raise TypeError(f"{endpoint.__qualname__} says twice who may call it")
         setattr(endpoint, _ATTRIBUTE, self)
+        endpoint.__annotations__["return"] = showable_answer(endpoint.__annotations__["return"])
         return endpoint
 
 

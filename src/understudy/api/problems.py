@@ -73,6 +73,8 @@ HTTP_CODES: Final[Mapping[int, str]] = {
 }
 # Words of codes that are not written like others.
 SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
+# A word that an enum does not have is the same mistake as one that no list of words has.
+SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 MAX_ERRORS: Final = 50
 
@@ -219,7 +221,7 @@ def _database(code: str, status: int, detail: str) -> Refusal:
 
 
 def _field_error(found: Mapping[str, Any], body: object) -> FieldError:
-    kind = str(found["type"])
+    kind = SAME_MISTAKE.get(found["type"], found["type"])
     where, *location = found["loc"]
     known = location if where != "body" else _located(location, body)
     detail = str(found["msg"])

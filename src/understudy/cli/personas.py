@@ -13,7 +13,7 @@ from understudy.cli.options import Commands
 from understudy.cli.output import note
 
 if TYPE_CHECKING:
-    from understudy.wire.personas import PersonaView
+    from understudy.sessions.model import Persona
 
 commands = Commands("Personas: instructions that sessions take a snapshot of.")
 
@@ -121,7 +121,7 @@ def _fields(
     )
 
 
-def _show(daemon: Connection, view: "PersonaView") -> None:
+def _show(daemon: Connection, view: "Persona") -> None:
     pairs = [
         ("persona", view.persona_id),
         ("name", view.display_name),

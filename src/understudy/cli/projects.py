@@ -12,7 +12,7 @@ from understudy.cli.options import Commands
 from understudy.cli.output import note
 
 if TYPE_CHECKING:
-    from understudy.wire.projects import ProjectView
+    from understudy.sessions.model import Project
 
 commands = Commands("Projects: sessions and people that work on one thing.")
 
@@ -133,7 +133,7 @@ def remove_member(ctx: typer.Context, project_id: ProjectId, member_id: MemberId
         daemon.show(lambda: note(f"{member_id} has left {project_id}"))
 
 
-def _show(daemon: Connection, view: "ProjectView") -> None:
+def _show(daemon: Connection, view: "Project") -> None:
     members = [f"{item.member_id} ({item.member_kind.replace('_', ' ')})" for item in view.members]
     pairs = [
         ("project", view.project_id),

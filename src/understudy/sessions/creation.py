@@ -9,18 +9,13 @@ from understudy.core import audit
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
+from understudy.core.records import JsonObject
 from understudy.core.scope import Gate, Scope
 from understudy.permissions.model import Rule
 from understudy.permissions.rules import read_document
 from understudy.permissions.sidechains import NOTHING_RUNS, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import (
-    JsonObject,
-    PersonaSnapshot,
-    Session,
-    SessionStatus,
-    require_session,
-)
+from understudy.sessions.model import PersonaSnapshot, Session, SessionStatus, require_session
 from understudy.sessions.persona import take_snapshot
 from understudy.sessions.scopes import (
     effective_capability_scope,

@@ -1,16 +1,14 @@
 """The records of a session."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from understudy.core.errors import NotFound
+from understudy.core.records import OMIT, JsonObject, ScopeLists
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
-
-JsonObject = Mapping[str, Any]
 
 
 class SessionStatus(StrEnum):
@@ -21,6 +19,14 @@ class SessionStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultSkill:
+    """A skill that a persona brings along."""
+
+    name: str
+    args: Annotated[str | None, OMIT] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaSnapshot:
     """A copy of a persona, made when it was bound; later edits of the persona do not reach it."""
 
@@ -28,8 +34,8 @@ class PersonaSnapshot:
     persona_version: int
     display_name: str
     soul: str
-    capability_scope: Mapping[str, list[str]]
-    default_skills: tuple[JsonObject, ...]
+    capability_scope: ScopeLists
+    default_skills: tuple[DefaultSkill, ...]
     digest: str
     bound_at_ms: int
 
@@ -65,8 +71,8 @@ class Session:
     ended_reason: str | None = None
     persona: PersonaSnapshot | None = None
     # Flat allow and deny lists, normalised; None where the session sets no scope of its own.
-    capability_scope: Mapping[str, list[str]] | None = None
-    credential_scope: Mapping[str, list[str]] | None = None
+    capability_scope: ScopeLists | None = None
+    credential_scope: ScopeLists | None = None
     # Permission rules: the session's own, and those a sidechain took from its parent.
     permissions: JsonObject | None = None
     route_policy: RoutePolicy | None = None
@@ -86,8 +92,8 @@ class Persona:
     persona_id: str
     display_name: str
     soul: str
-    capability_scope: Mapping[str, list[str]]
-    default_skills: tuple[JsonObject, ...]
+    capability_scope: ScopeLists
+    default_skills: tuple[DefaultSkill, ...]
     metadata: JsonObject
     created_at_ms: int
     updated_at_ms: int
@@ -117,10 +123,10 @@ class ProjectMember:
     member_id: str
     member_kind: MemberKind
     display_name: str
-    session_id: str | None = None
-    agent_id: str | None = None
-    actor_id: str | None = None
-    role: str | None = None
+    session_id: Annotated[str | None, OMIT] = None
+    agent_id: Annotated[str | None, OMIT] = None
+    actor_id: Annotated[str | None, OMIT] = None
+    role: Annotated[str | None, OMIT] = None
     expertise_tags: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
 
@@ -133,7 +139,7 @@ class Project:
     display_name: str
     created_at_ms: int
     updated_at_ms: int
-    description: str | None = None
+    description: Annotated[str | None, OMIT] = None
     status: ProjectStatus = ProjectStatus.ACTIVE
     members: tuple[ProjectMember, ...] = ()
     channel_links: tuple[str, ...] = ()

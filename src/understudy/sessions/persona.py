@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
@@ -12,7 +12,8 @@ from understudy.core.errors import Conflict, NotFound
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.sessions.model import JsonObject, Persona, PersonaSnapshot
+from understudy.core.records import JsonObject
+from understudy.sessions.model import DefaultSkill, Persona, PersonaSnapshot
 from understudy.sessions.scopes import read_capability_scope
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class PersonaFields:
     display_name: str | None = None
     soul: str | None = None
     capability_scope: Mapping[str, object] | None = None
-    default_skills: tuple[JsonObject, ...] | None = None
+    default_skills: tuple[DefaultSkill, ...] | None = None
     metadata: JsonObject | None = None
 
 
@@ -35,7 +36,7 @@ def snapshot_of(persona: Persona, *, bound_at_ms: int) -> PersonaSnapshot:
     content = {
         "soul": persona.soul,
         "capability_scope": dict(persona.capability_scope),
-        "default_skills": [dict(skill) for skill in persona.default_skills],
+        "default_skills": [_given(skill) for skill in persona.default_skills],
     }
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     return PersonaSnapshot(
@@ -48,6 +49,10 @@ def snapshot_of(persona: Persona, *, bound_at_ms: int) -> PersonaSnapshot:
         digest=digest,
         bound_at_ms=bound_at_ms,
     )
+
+
+def _given(skill: DefaultSkill) -> dict[str, str]:
+    return {name: value for name, value in asdict(skill).items() if value is not None}
 
 
 def take_snapshot(unit: "Unit", persona_id: str, *, now_ms: int) -> PersonaSnapshot:

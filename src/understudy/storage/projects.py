@@ -1,17 +1,14 @@
 """The project store."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.sessions.model import MemberKind, Project, ProjectMember, ProjectStatus
-from understudy.storage.columns import read_record
+from understudy.sessions.model import Project
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.rows import from_row, insert_new, replace_version, to_row
 from understudy.storage.schema import project_sessions, projects
 
 
@@ -26,11 +23,11 @@ class ProjectStore:
         """One project; `lock` holds its row until the unit ends."""
         query = sa.select(projects).where(projects.c.project_id == project_id)
         row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
-        return None if row is None else _read(row)
+        return None if row is None else from_row(row, Project)
 
     def add(self, project: Project) -> bool:
         """Store a new project; False when the id is taken."""
-        added = insert_new(self._connection, projects, _row(project))
+        added = insert_new(self._connection, projects, to_row(project, projects))
         if added:
             self._link(project)
         return added
@@ -41,7 +38,7 @@ class ProjectStore:
             self._connection,
             projects,
             projects.c.project_id == project.project_id,
-            _row(project),
+            to_row(project, projects),
             expected_version=expected_version,
         )
         self._link(project)
@@ -55,7 +52,11 @@ class ProjectStore:
     def page(self, request: PageRequest) -> Page[Project]:
         """Projects by id."""
         return select_page(
-            self._connection, sa.select(projects), request, by=(projects.c.project_id,), read=_read
+            self._connection,
+            sa.select(projects),
+            request,
+            by=(projects.c.project_id,),
+            read=lambda row: from_row(row, Project),
         )
 
     def ids_for_session(self, session_id: str) -> tuple[str, ...]:
@@ -83,23 +84,6 @@ class ProjectStore:
         )
 
 
-def _row(project: Project) -> dict[str, Any]:
-    return {
-        "project_id": project.project_id,
-        "body": {
-            "display_name": project.display_name,
-            "description": project.description,
-            "status": str(project.status),
-            "members": [asdict(member) for member in project.members],
-            "channel_links": list(project.channel_links),
-            "metadata": dict(project.metadata),
-        },
-        "version": project.version,
-        "created_at_ms": project.created_at_ms,
-        "updated_at_ms": project.updated_at_ms,
-    }
-
-
 _OF_SESSION = (
     sa.select(project_sessions.c.project_id)
     .where(project_sessions.c.session_id == sa.bindparam("member"))
@@ -111,33 +95,3 @@ _OF_SESSIONS = (
     .distinct()
     .order_by(project_sessions.c.project_id)
 )
-
-
-def _read(row: Any) -> Project:
-    return read_record(row, _project, what=f"project {row.project_id}")
-
-
-def _project(row: Any) -> Project:
-    body = row.body
-    return Project(
-        project_id=row.project_id,
-        display_name=body["display_name"],
-        description=body["description"],
-        status=ProjectStatus(body["status"]),
-        members=tuple(_member(member) for member in body["members"]),
-        channel_links=tuple(body["channel_links"]),
-        metadata=body["metadata"],
-        version=row.version,
-        created_at_ms=row.created_at_ms,
-        updated_at_ms=row.updated_at_ms,
-    )
-
-
-def _member(stored: dict[str, Any]) -> ProjectMember:
-    return ProjectMember(
-        **{
-            **stored,
-            "member_kind": MemberKind(stored["member_kind"]),
-            "expertise_tags": tuple(stored["expertise_tags"]),
-        }
-    )

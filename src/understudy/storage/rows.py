@@ -1,12 +1,45 @@
-"""Writing rows: insert unless taken, and replace only what nobody else changed."""
+"""Rows: from records and back, inserted unless taken, replaced only if nobody else changed them."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.errors import StaleVersion
+from understudy.core.records import parsed
+from understudy.core.showable import showable
+from understudy.storage.columns import read_record
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
+
+
+def to_row(record: "DataclassInstance", table: sa.Table) -> dict[str, Any]:
+    """The values of a record's row: columns by their names, other fields in the JSON column `body`."""
+    values = asdict(record)
+    row = {column.name: values.pop(column.name) for column in table.c if column.name in values}
+    return {**row, "body": values} if "body" in table.c else row
+
+
+def from_row(row: Any, kind: type[T]) -> T:
+    """The record of a row that `to_row` made, or `DamagedRecord`."""
+    return read_record(
+        row, lambda each: _parsed(each, kind), what=f"{kind.__name__.lower()} {row[0]}"
+    )
+
+
+def _parsed(row: Any, kind: type[T]) -> T:
+    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+    values |= values.pop("body", {})
+    try:
+        return parsed(kind, values)
+    except ValueError:
+        # Half characters are no text to pydantic; all the rest is worth showing.
+        return parsed(kind, showable(values))
 
 
 def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:

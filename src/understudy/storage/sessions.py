@@ -10,6 +10,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.runs.lifecycle import WAITING
 from understudy.runs.model import RunStatus
 from understudy.sessions.model import (
+    DefaultSkill,
     PersonaSnapshot,
     ReplyTarget,
     RoutePolicy,
@@ -207,4 +208,5 @@ def _session(row: Any) -> Session:
 
 
 def _persona(stored: Mapping[str, Any]) -> PersonaSnapshot:
-    return PersonaSnapshot(**{**stored, "default_skills": tuple(stored["default_skills"])})
+    skills = tuple(DefaultSkill(**skill) for skill in stored["default_skills"])
+    return PersonaSnapshot(**{**stored, "default_skills": skills})

@@ -4,13 +4,17 @@ from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from understudy.core.records import OMIT
+from understudy.core.showable import showable
 from understudy.settings import DebugLevel as DebugLevel
-from understudy.wire.showable import showable
 
 T = TypeVar("T")
 
 JsonObject: TypeAlias = dict[str, Any]
 ScopeLists: TypeAlias = dict[str, list[str]]
+# A field that takes what JSON can say of it: the name of an enum's member, a list for a tuple. Strict
+# models would want the member and the tuple themselves.
+Lax: TypeAlias = Annotated[T, Field(strict=False)]
 # Numbers of this range fit every database.
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 # The number of a version of something.
@@ -18,12 +22,8 @@ VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 RoleName: TypeAlias = Literal["viewer", "operator", "admin"]
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 # A part that is left out of the answer when there is nothing to say.
-Omitted: TypeAlias = Annotated[T | None, Field(exclude_if=_is_none)]
+Omitted: TypeAlias = Annotated[T | None, OMIT]
 
 
 class Request(BaseModel):

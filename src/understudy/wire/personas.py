@@ -1,22 +1,15 @@
-"""Personas on the wire."""
+"""What callers send about personas."""
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, Update, View
+from understudy.wire.base import JsonObject, Request, Update
 
 
 class DefaultSkill(Request):
     """A skill that a persona brings along."""
 
     name: str = Field(min_length=1, max_length=200)
-    args: Omitted[str] = None
-
-
-class DefaultSkillView(View):
-    """A skill that a persona brings along."""
-
-    name: str
-    args: Omitted[str] = None
+    args: str | None = None
 
 
 class PersonaFields(Request):
@@ -39,17 +32,3 @@ class UpdatePersona(PersonaFields, Update):
     """Changes to a persona; an id must be that of the path."""
 
     persona_id: str | None = None
-
-
-class PersonaView(View):
-    """A persona."""
-
-    persona_id: str
-    display_name: str
-    soul: str
-    capability_scope: ScopeLists
-    default_skills: list[DefaultSkillView]
-    metadata: JsonObject
-    version: int
-    created_at_ms: int
-    updated_at_ms: int

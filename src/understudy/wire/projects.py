@@ -1,20 +1,16 @@
-"""Projects on the wire."""
-
-from typing import Literal, TypeAlias
+"""What callers send about projects."""
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, Omitted, Request, Update, View
-
-ProjectStatus: TypeAlias = Literal["active", "paused", "completed", "archived"]
-MemberKind: TypeAlias = Literal["session", "human_actor"]
+from understudy.sessions.model import MemberKind, ProjectStatus
+from understudy.wire.base import JsonObject, Lax, Request, Update
 
 
 class AddMember(Request):
     """A session or a person that joins; a session without its id is found by `member_id`."""
 
     member_id: str
-    member_kind: MemberKind = "session"
+    member_kind: Lax[MemberKind] = MemberKind.SESSION
     display_name: str | None = Field(default=None, max_length=200)
     session_id: str | None = None
     agent_id: str | None = None
@@ -28,8 +24,8 @@ class ProjectFields(Request):
     """The parts of a project besides its name; what is left out keeps its value."""
 
     description: str | None = Field(default=None, max_length=65_536)
-    status: ProjectStatus | None = None
-    channel_links: list[str] | None = Field(default=None, max_length=256)
+    status: Lax[ProjectStatus] | None = None
+    channel_links: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
     metadata: JsonObject | None = None
 
 
@@ -47,32 +43,3 @@ class UpdateProject(ProjectFields, Update):
     project_id: str | None = None
     display_name: str | None = Field(default=None, max_length=200)
     members: list[AddMember] | None = Field(default=None, max_length=1000)
-
-
-class MemberView(View):
-    """A member of a project."""
-
-    member_id: str
-    member_kind: MemberKind
-    display_name: str
-    session_id: Omitted[str] = None
-    agent_id: Omitted[str] = None
-    actor_id: Omitted[str] = None
-    role: Omitted[str] = None
-    expertise_tags: list[str]
-    metadata: JsonObject
-
-
-class ProjectView(View):
-    """A project."""
-
-    project_id: str
-    display_name: str
-    description: Omitted[str] = None
-    status: ProjectStatus
-    members: list[MemberView]
-    channel_links: list[str]
-    metadata: JsonObject
-    version: int
-    created_at_ms: int
-    updated_at_ms: int

@@ -7,9 +7,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from understudy.core.errors import Invalid, LimitExceeded, UnderstudyError
+from understudy.core.showable import showable
 from understudy.core.strict_json import check, load
 from understudy.wire.base import JsonObject
-from understudy.wire.showable import showable
 from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
 from understudy.ws.errors import wrong_values
 from understudy.ws.limits import MAX_FRAME_BYTES

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import ODD_TEXTS, make_persona
+from understudy.sessions.model import DefaultSkill
 from understudy.sessions.persona import snapshot_of
 
 PERSONA = make_persona(
-    soul="A", capability_scope={"skill_allow": ["x"]}, default_skills=({"name": "greet"},)
+    soul="A", capability_scope={"skill_allow": ["x"]}, default_skills=(DefaultSkill(name="greet"),)
 )
 SNAPSHOT = snapshot_of(PERSONA, bound_at_ms=5)
 
@@ -17,7 +18,7 @@ def test_it_holds_what_the_persona_said_and_when_it_was_bound() -> None:
     assert (SNAPSHOT.persona_id, SNAPSHOT.persona_version) == ("helper", 1)
     assert (SNAPSHOT.soul, SNAPSHOT.bound_at_ms) == ("A", 5)
     assert SNAPSHOT.capability_scope == {"skill_allow": ["x"]}
-    assert SNAPSHOT.default_skills == ({"name": "greet"},)
+    assert SNAPSHOT.default_skills == (DefaultSkill(name="greet"),)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_it_holds_what_the_persona_said_and_when_it_was_bound() -> None:
     [
         {"soul": "B"},
         {"capability_scope": {"skill_allow": ["y"]}},
-        {"default_skills": ({"name": "part"},)},
+        {"default_skills": (DefaultSkill(name="part"),)},
     ],
 )
 def test_the_digest_changes_with_what_the_agent_would_notice(change: dict) -> None:

@@ -8,7 +8,6 @@ from understudy.core.audit import AuditEntry
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.evolution.text_diff import text_diff
 from understudy.runs.ports import RouteInfo
-from understudy.sessions.model import Persona, Project, ProjectMember
 from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
 from understudy.wire.agents import (
     AgentView,
@@ -17,55 +16,7 @@ from understudy.wire.agents import (
     FileVersionView,
     FileView,
 )
-from understudy.wire.personas import DefaultSkillView, PersonaView
-from understudy.wire.projects import MemberView, ProjectView
 from understudy.wire.runtime import RouteView
-
-
-def persona_view(persona: Persona) -> PersonaView:
-    """A persona."""
-    return PersonaView(
-        persona_id=persona.persona_id,
-        display_name=persona.display_name,
-        soul=persona.soul,
-        capability_scope=dict(persona.capability_scope),
-        default_skills=[DefaultSkillView(**skill) for skill in persona.default_skills],
-        metadata=dict(persona.metadata),
-        version=persona.version,
-        created_at_ms=persona.created_at_ms,
-        updated_at_ms=persona.updated_at_ms,
-    )
-
-
-def project_view(project: Project) -> ProjectView:
-    """A project with its members."""
-    return ProjectView(
-        project_id=project.project_id,
-        display_name=project.display_name,
-        description=project.description,
-        status=project.status.value,
-        members=[member_view(member) for member in project.members],
-        channel_links=list(project.channel_links),
-        metadata=dict(project.metadata),
-        version=project.version,
-        created_at_ms=project.created_at_ms,
-        updated_at_ms=project.updated_at_ms,
-    )
-
-
-def member_view(member: ProjectMember) -> MemberView:
-    """A member of a project."""
-    return MemberView(
-        member_id=member.member_id,
-        member_kind=member.member_kind.value,
-        display_name=member.display_name,
-        session_id=member.session_id,
-        agent_id=member.agent_id,
-        actor_id=member.actor_id,
-        role=member.role,
-        expertise_tags=list(member.expertise_tags),
-        metadata=dict(member.metadata),
-    )
 
 
 def agent_view(agent: Agent) -> AgentView:

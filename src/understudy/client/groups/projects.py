@@ -3,40 +3,40 @@
 from collections.abc import Iterator
 
 from understudy.client.calls import at, delete, get, given, post, put
-from understudy.client.groups.resource import Resource, body, every
-from understudy.wire.base import Deleted, Items
+from understudy.client.groups.resource import Resource, body, every, reader
+from understudy.core.page import Page
+from understudy.sessions.model import Project, ProjectMember
+from understudy.wire.base import Deleted
 from understudy.wire.projects import (
     AddMember,
     CreateProject,
-    MemberView,
-    ProjectView,
     UpdateProject,
 )
 
-_view = ProjectView.model_validate
+_view = reader(Project)
 
 
 class Projects(Resource):
     """Sessions and people that work on one thing."""
 
-    def create(self, wanted: CreateProject, *, key: str | None = None) -> ProjectView:
+    def create(self, wanted: CreateProject, *, key: str | None = None) -> Project:
         """A new project."""
         return self.transport.send(post(at("projects"), _view, body(wanted), key=key))
 
-    def get(self, project_id: str) -> ProjectView:
+    def get(self, project_id: str) -> Project:
         """One project."""
         return self.transport.send(get(at("projects", project_id), _view))
 
-    def page(self, *, limit: int | None = None, cursor: str | None = None) -> Items[ProjectView]:
+    def page(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Project]:
         """Some projects."""
-        read = Items[ProjectView].model_validate
+        read = reader(Page[Project])
         return self.transport.send(get(at("projects"), read, **given(limit=limit, cursor=cursor)))
 
-    def list(self) -> Iterator[ProjectView]:
+    def list(self) -> Iterator[Project]:
         """All projects."""
         return every(lambda cursor: self.page(cursor=cursor))
 
-    def update(self, project_id: str, changes: UpdateProject) -> ProjectView:
+    def update(self, project_id: str, changes: UpdateProject) -> Project:
         """Change the given fields."""
         return self.transport.send(put(at("projects", project_id), _view, body(changes)))
 
@@ -44,16 +44,16 @@ class Projects(Resource):
         """Delete a project; its sessions stay."""
         return self.transport.send(delete(at("projects", project_id), Deleted.model_validate))
 
-    def members(self, project_id: str) -> Items[MemberView]:
+    def members(self, project_id: str) -> Page[ProjectMember]:
         """Who belongs to a project."""
-        read = Items[MemberView].model_validate
+        read = reader(Page[ProjectMember])
         return self.transport.send(get(at("projects", project_id, "members"), read))
 
-    def add_member(self, project_id: str, member: AddMember) -> ProjectView:
+    def add_member(self, project_id: str, member: AddMember) -> Project:
         """Let a session or a person join."""
         path = at("projects", project_id, "members")
         return self.transport.send(post(path, _view, body(member)))
 
-    def remove_member(self, project_id: str, member_id: str) -> ProjectView:
+    def remove_member(self, project_id: str, member_id: str) -> Project:
         """Let a member go."""
         return self.transport.send(delete(at("projects", project_id, "members", member_id), _view))

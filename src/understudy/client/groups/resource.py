@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from understudy.client.transport import Transport
+from understudy.core.page import Page
 from understudy.wire.base import Items
 
 T = TypeVar("T")
@@ -24,7 +25,12 @@ def body(request: BaseModel) -> dict[str, Any]:
     return request.model_dump(mode="json", exclude_unset=True)
 
 
-def every(page: Callable[[str | None], Items[T]]) -> Iterator[T]:
+def reader(kind: type[T]) -> Callable[[Any], T]:
+    """What reads an answer of this type."""
+    return TypeAdapter(kind).validate_python
+
+
+def every(page: Callable[[str | None], Items[T] | Page[T]]) -> Iterator[T]:
     """All items of a list, fetched page by page as they are asked for."""
     cursor: str | None = None
     while True:

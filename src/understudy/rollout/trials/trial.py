@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from understudy.core.records import JsonObject
 from understudy.rollout.model import EvidenceKind, Rollout
-from understudy.sessions.model import JsonObject
 
 # How many of those that are under way are looked at in one go.
 BATCH: Final = 200

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 # Pydantic and many clients refuse what is nested much deeper.
@@ -17,9 +18,9 @@ def showable(value: Any, depth: int = 0) -> Any:
             return whole(value)
         case float() if not math.isfinite(value):
             return None
-        case dict() | list() | tuple() if depth >= MAX_DEPTH:
+        case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
             return TOO_DEEP
-        case dict():
+        case Mapping():
             return {showable(key): showable(item, depth + 1) for key, item in value.items()}
         case list() | tuple():
             return [showable(item, depth + 1) for item in value]

@@ -1,0 +1,52 @@
+"""What all records share: frozen dataclasses that are serialised as they are.
+
+Where an answer of the API differs from the record, the field says so with an annotation from here.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias, TypeVar
+
+from pydantic import Field, TypeAdapter
+
+T = TypeVar("T")
+
+JsonObject: TypeAlias = Mapping[str, Any]
+# Lists of names under `…_allow` and `…_deny`.
+ScopeLists: TypeAlias = Mapping[str, list[str]]
+# Marks a field in a JSON schema; the OpenAPI document is completed from it, and does not show it.
+OMITTED_MARK: Final = "x-omitted"
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _never_null(schema: dict[str, Any]) -> None:
+    """Say that the field is either left out or has a value."""
+    schema.pop("default", None)
+    left = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if len(left) == 1:
+        del schema["anyOf"]
+        schema.update(left[0])
+    elif left:
+        schema["anyOf"] = left
+    schema[OMITTED_MARK] = True
+
+
+# Left out of an answer when it is None.
+OMIT: Final[Any] = Field(exclude_if=_is_none, json_schema_extra=_never_null)
+# Stored, and in no answer.
+HIDDEN: Final[Any] = Field(exclude=True)
+
+
+def parsed(kind: type[T], values: Any) -> T:
+    """A record from its fields, nested ones and enums too; raises `ValidationError`."""
+    hashable: Any = kind
+    record: T = _adapter(hashable).validate_python(values)
+    return record
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
