@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from tests.api.live import Live, live_daemon
 from tests.support.command_line import typed
 
-HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+DOCS = Path(__file__).parents[2] / "docs"
 FILE = re.compile(r"`([\w-]+/[\w./-]+)`:\n\n```\w+\n(.*?)```", re.DOTALL)
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 # A command with what it printed.
@@ -34,10 +34,12 @@ class WorkedPage:
     name: str
     ids: re.Pattern[str]
     continued_by: tuple[str, ...] = ()
+    folder: str = "howto"
 
     @property
     def text(self) -> str:
-        return "\n".join((HOWTO / name).read_text() for name in (self.name, *self.continued_by))
+        folder = DOCS / self.folder
+        return "\n".join((folder / name).read_text() for name in (self.name, *self.continued_by))
 
     @property
     def files(self) -> dict[str, str]:
@@ -57,7 +59,7 @@ class WorkedPage:
             file = place / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-        config = self.files["demo/config.toml"]
+        config = self.files.get("demo/config.toml", "")
         if model_at is not None:
             config = config.replace(model_at, "{url}")
         # The daemon in this process would print its log among what commands print.
