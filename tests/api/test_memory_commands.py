@@ -208,6 +208,8 @@ def test_the_client_knows_memories_and_the_policy(policy: Live, runs: list[str])
         current = client.run_memory_policy.get()
         changed = client.run_memory_policy.set({"max_prompt_entries": 1})
         assert changed.revision == current.revision + 1
-        assert client.run_memory_policy.revisions(limit=1).items[0].revision == changed.revision
+        assert (
+            client.run_memory_policy.revisions_page(limit=1).items[0].revision == changed.revision
+        )
         assert client.run_memory_policy.roll_back().policy == current.policy
         assert client.runtime.get().run_memory_policy == current.policy

@@ -94,6 +94,6 @@ def test_the_client_knows_rules_and_checks(house: Live) -> None:
         assert client.permissions.set_of_session("s1", [rule]).rules[0].arguments is None
         assert client.permissions.of_session("s1").inherited == []
         assert client.tools.check("read_file", session_id="s1").level == "session"
-        page = client.tools.in_session("s1", limit=200)
+        page = client.tools.in_session_page("s1", limit=200)
         assert {tool.name: tool.decision for tool in page.items}["read_file"] == "ask"
         assert client.permissions.clear_of_session("s1").rules == []

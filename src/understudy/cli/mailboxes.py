@@ -42,7 +42,7 @@ def send(
     from understudy.client.calls import given
     from understudy.wire.mailboxes import PostMessage
 
-    _one_of(session, agent)
+    _box(session, agent)
     fields = given(
         session_id=session,
         agent_id=agent,
@@ -67,11 +67,11 @@ def list_messages(
     cursor: Cursor = None,
 ) -> None:
     """List the messages in a mailbox, newest first; looking changes nothing."""
-    _one_of(session, agent)
+    in_agent, owner = _box(session, agent)
     with connect(ctx) as daemon:
-        page = daemon.client.mailboxes.page(
-            session_id=session, agent_id=agent, status=status, limit=limit, cursor=cursor
-        )
+        calls = daemon.client.mailboxes
+        list_page = calls.of_agent_page if in_agent else calls.page
+        page = list_page(owner, status=status, limit=limit, cursor=cursor)
         daemon.show(lambda: _table(page, empty="The mailbox is empty."))
         daemon.more(page.next_cursor)
 
@@ -85,11 +85,11 @@ def dead(
     cursor: Cursor = None,
 ) -> None:
     """List the messages that were given up."""
-    _one_of(session, agent)
+    in_agent, owner = _box(session, agent)
     with connect(ctx) as daemon:
-        page = daemon.client.mailboxes.dead_letters(
-            session_id=session, agent_id=agent, limit=limit, cursor=cursor
-        )
+        calls = daemon.client.mailboxes
+        dead_page = calls.dead_letters_of_agent_page if in_agent else calls.dead_letters_page
+        page = dead_page(owner, limit=limit, cursor=cursor)
         daemon.show(lambda: _table(page, empty="No dead letters."))
         daemon.more(page.next_cursor)
 
@@ -99,9 +99,10 @@ def ack(
     ctx: typer.Context, message_id: MessageId, session: Session = None, agent: Agent = None
 ) -> None:
     """Take a message out that waits or was given up."""
-    _one_of(session, agent)
+    in_agent, owner = _box(session, agent)
     with connect(ctx) as daemon:
-        daemon.client.mailboxes.ack(message_id, session_id=session, agent_id=agent)
+        calls = daemon.client.mailboxes
+        (calls.ack_of_agent if in_agent else calls.ack)(owner, message_id)
         daemon.show(lambda: note(f"message {message_id} is acked"))
 
 
@@ -110,15 +111,20 @@ def retry(
     ctx: typer.Context, message_id: MessageId, session: Session = None, agent: Agent = None
 ) -> None:
     """Have a message that was given up delivered again."""
-    _one_of(session, agent)
+    in_agent, owner = _box(session, agent)
     with connect(ctx) as daemon:
-        daemon.client.mailboxes.retry(message_id, session_id=session, agent_id=agent)
+        calls = daemon.client.mailboxes
+        (calls.retry_of_agent if in_agent else calls.retry)(owner, message_id)
         daemon.show(lambda: note(f"message {message_id} is delivered again"))
 
 
-def _one_of(session: str | None, agent: str | None) -> None:
-    if (session is None) == (agent is None):
-        raise typer.BadParameter("give either --session or --agent")
+def _box(session: str | None, agent: str | None) -> tuple[bool, str]:
+    """Whether the mailbox is an agent's, and the id of the session or agent that it belongs to."""
+    if session is not None and agent is None:
+        return False, session
+    if agent is not None and session is None:
+        return True, agent
+    raise typer.BadParameter("give either --session or --agent")
 
 
 def _table(page: "Items[MessageView]", *, empty: str) -> None:

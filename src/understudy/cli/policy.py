@@ -146,7 +146,7 @@ def history(
     """List the kept revisions of a policy with what each changed, newest first."""
     policy = _policy(which)
     with connect(ctx) as daemon:
-        page = policy.calls(daemon.client).revisions(limit=limit, cursor=cursor)
+        page = policy.calls(daemon.client).revisions_page(limit=limit, cursor=cursor)
         rows = [
             (
                 item.revision,

@@ -106,7 +106,7 @@ def decide(client: "Client", person: Person, item: "ReviewItemView") -> str:
 def upcoming(client: "Client") -> Iterator["ReviewItemView"]:
     """What waits, the longest first; also what comes while somebody decides."""
     after: str | None = None
-    while (item := client.candidates.next(after=after)) is not None:
+    while (item := client.candidates.next(after=after).item) is not None:
         yield item
         after = item.candidate_id
 

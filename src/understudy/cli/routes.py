@@ -38,6 +38,8 @@ def set_default(
     route_id: Annotated[str, typer.Argument(metavar="ROUTE", help="The route's id.")],
 ) -> None:
     """Send future runs without a route of their own here; queued runs keep theirs."""
+    from understudy.wire.runtime import ChangeRuntime
+
     with connect(ctx) as daemon:
-        view = daemon.client.routes.set_default(route_id)
+        view = daemon.client.runtime.change(ChangeRuntime(default_route=route_id))
         daemon.show(lambda: note(f"the default route is {view.default_route}"))

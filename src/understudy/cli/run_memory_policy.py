@@ -58,7 +58,7 @@ def change(
 def revisions(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the kept revisions of the policy, newest first."""
     with connect(ctx) as daemon:
-        page = daemon.client.run_memory_policy.revisions(limit=limit, cursor=cursor)
+        page = daemon.client.run_memory_policy.revisions_page(limit=limit, cursor=cursor)
         rows = [
             (
                 item.revision,

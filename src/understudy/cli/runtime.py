@@ -48,7 +48,7 @@ def change(
 def revisions(ctx: typer.Context) -> None:
     """List the kept revisions, newest first."""
     with connect(ctx) as daemon:
-        page = daemon.client.runtime.revisions()
+        page = daemon.client.runtime.revisions_page()
         rows = [
             (
                 item.revision,

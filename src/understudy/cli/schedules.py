@@ -134,7 +134,7 @@ def executions(
 ) -> None:
     """List the last fires of a schedule, newest first."""
     with connect(ctx) as daemon:
-        page = daemon.client.schedules.executions(schedule_id, limit=limit, cursor=cursor)
+        page = daemon.client.schedules.executions_page(schedule_id, limit=limit, cursor=cursor)
         rows = [
             (
                 when(item.at_ms),

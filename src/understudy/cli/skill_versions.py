@@ -78,12 +78,9 @@ def restore(
     key: Key = None,
 ) -> None:
     """Bring an earlier version back, as a new one; nothing is lost."""
-    from understudy.client.calls import given
-    from understudy.wire.skill_requests import RestoreSkill
-
     with connect(ctx) as daemon, answering_for(acknowledge):
-        fields = given(version=version, acknowledged=acknowledged(acknowledge) or None)
-        view = daemon.client.skills.restore(skill, RestoreSkill(**fields), key=key)
+        taken = acknowledged(acknowledge) or None
+        view = daemon.client.skills.restore(skill, version, acknowledged=taken, key=key)
 
         def render() -> None:
             skills_shown.tell_kept(view)

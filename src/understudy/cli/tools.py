@@ -75,7 +75,7 @@ def _set(ctx: typer.Context, name: str, *, enabled: bool) -> None:
 
 
 def _list_of_session(daemon: Connection, session_id: str) -> None:
-    page = daemon.client.tools.in_session(session_id, limit=200)
+    page = daemon.client.tools.in_session_page(session_id, limit=200)
     rows = [
         (
             item.name,

@@ -1,16 +1,17 @@
-"""One call to the daemon as data: what is sent, and how the answer is read."""
+"""One call to the daemon as data: what is sent."""
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from understudy.client.errors import InvalidCall
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Json = Any
+QueryValue: TypeAlias = str | int | Sequence[str]
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
@@ -30,13 +31,12 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Generic[T]):
-    """What is sent; `read` turns the JSON of the answer into what the caller gets."""
+class Call(Generic[T_co]):
+    """What is sent; a `POST` carries a key, so that a repeat acts once."""
 
     method: str
     path: str
-    read: Callable[[Json], T]
-    query: Mapping[str, str | int] = field(default_factory=dict)
+    query: Mapping[str, QueryValue] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     upload: Upload | None = None
     idempotency_key: str | None = None
@@ -47,53 +47,37 @@ class Call(Generic[T]):
         return self.method in SAFE_METHODS or self.idempotency_key is not None
 
 
-def get(path: str, read: Callable[[Json], T], **query: str | int | bool | None) -> Call[T]:
-    """A call that changes nothing; parts of the query that are None are left out."""
-    return Call(method="GET", path=path, read=read, query=_query(query))
-
-
 def post(
     path: str,
-    read: Callable[[Json], T],
     body: Mapping[str, Any] | None = None,
     *,
+    query: Mapping[str, QueryValue] | None = None,
+    upload: Upload | None = None,
     key: str | None = None,
-) -> Call[T]:
-    """A call that creates or acts; it carries a key, so that a repeat acts once."""
+) -> Call[Any]:
+    """A call that creates or acts, under a key of its own where none is given."""
     return Call(
         method="POST",
         path=path,
-        read=read,
-        body=body or {},
-        idempotency_key=key or _key(),
+        query=query or {},
+        body=None if upload else body or {},
+        upload=upload,
+        idempotency_key=key or f"sdk_{secrets.token_hex(16)}",
     )
 
 
-def send_file(
-    path: str, read: Callable[[Json], T], upload: Upload, *, key: str | None = None
-) -> Call[T]:
-    """A call that sends a file; it carries a key, so that a repeat acts once."""
-    return Call(method="POST", path=path, read=read, upload=upload, idempotency_key=key or _key())
-
-
-def put(path: str, read: Callable[[Json], T], body: Mapping[str, Any]) -> Call[T]:
-    """A call that sets something."""
-    return Call(method="PUT", path=path, read=read, body=body)
-
-
-def patch(path: str, read: Callable[[Json], T], body: Mapping[str, Any]) -> Call[T]:
-    """A call that changes parts of something."""
-    return Call(method="PATCH", path=path, read=read, body=body)
-
-
-def delete(path: str, read: Callable[[Json], T], **query: str | int | None) -> Call[T]:
-    """A call that removes something; parts of the query that are None are left out."""
-    return Call(method="DELETE", path=path, read=read, query=_query(query))
-
-
-def at(*parts: str) -> str:
+def at(*parts: str | int) -> str:
     """The path of a resource under `/v1`; ids may hold any character."""
-    return "/v1/" + "/".join(_segment(part) for part in parts)
+    return "/v1/" + "/".join(segment(part) for part in parts)
+
+
+def segment(part: object) -> str:
+    """One part of a path; an empty id would name another resource and is refused."""
+    text = str(part)
+    if not text:
+        raise InvalidCall("an id must not be empty")
+    # A path of dots would be folded away on its way.
+    return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
 
 
 def given(**fields: Any) -> dict[str, Any]:
@@ -101,20 +85,29 @@ def given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _key() -> str:
-    return f"sdk_{secrets.token_hex(16)}"
-
-
-def _segment(part: str) -> str:
-    if not part:
-        raise InvalidCall("an id must not be empty")
-    # A path of dots would be folded away on its way.
-    return part.replace(".", "%2E") if part in (".", "..") else quote(part, safe="")
-
-
-def _query(query: Mapping[str, str | int | bool | None]) -> dict[str, str | int]:
+def query_of(**values: object) -> dict[str, QueryValue]:
+    """The parts of a query that are not None, as they are written there."""
     return {
         name: str(value).lower() if isinstance(value, bool) else value
-        for name, value in query.items()
-        if value is not None
+        for name, value in given(**values).items()
     }
+
+
+def body_of(request: Any) -> dict[str, Any]:
+    """What was set in a request, as JSON; a plain text is short for an input with that content."""
+    if isinstance(request, str):
+        return {"content": request}
+    body: dict[str, Any] = _plain(given(**request) if isinstance(request, dict) else request)
+    return body or {}
+
+
+def _plain(value: Any) -> Any:
+    from pydantic import BaseModel
+
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_unset=True)
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    return value

@@ -2,47 +2,157 @@
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import httpx2
 
-from understudy.client.calls import Json
-from understudy.client.errors import InvalidCall
-from understudy.client.groups.access import Audit, Tokens
-from understudy.client.groups.agents import Agents
-from understudy.client.groups.assets import Assets
-from understudy.client.groups.candidates import Candidates
-from understudy.client.groups.checkpoints import Checkpoints
-from understudy.client.groups.learning_policy import LearningPolicy
-from understudy.client.groups.learnings import Learnings
-from understudy.client.groups.mailboxes import Mailboxes
-from understudy.client.groups.mcp import McpServers
-from understudy.client.groups.memory import Memory, RunMemories, RunMemoryPolicy
-from understudy.client.groups.permissions import Permissions
-from understudy.client.groups.personas import Personas
-from understudy.client.groups.projects import Projects
-from understudy.client.groups.rollouts import Rollouts
-from understudy.client.groups.runs import Runs
-from understudy.client.groups.runtime import Daemon, Routes, Runtime, Tools
-from understudy.client.groups.schedules import Schedules
-from understudy.client.groups.sessions import Sessions
-from understudy.client.groups.skill_dependencies import SkillDependencies
-from understudy.client.groups.skill_grants import SkillGrants
-from understudy.client.groups.skills import Skills, SkillTrash
-from understudy.client.groups.tasks import Tasks
-from understudy.client.groups.waiting import Approvals, Questions
-from understudy.client.groups.webhooks import Deliveries, Webhooks
-from understudy.client.streams import StreamEvent, follow
+from understudy.client.calls import Json, at
+from understudy.client.compound import promotion
+from understudy.client.errors import InvalidCall, UnavailableError, UnreachableError
+from understudy.client.operations import (
+    DaemonCalls,
+    LearningsCalls,
+    Operations,
+    RolloutsCalls,
+    RunsCalls,
+    SessionsCalls,
+)
+from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow
 from understudy.client.transport import CONNECT_TIMEOUT_S, Retries, Transport
-from understudy.wire.runtime import StatusView
+from understudy.client.waits import SETTLED_STATUSES, Looks
+from understudy.wire.runs import TERMINAL_STATUSES
+
+if TYPE_CHECKING:
+    from understudy.wire.learnings import UseView
+    from understudy.wire.rollouts import RolloutView, Stage, TrialView
+    from understudy.wire.runs import RunView
+    from understudy.wire.runtime import StatusView
 
 # An inline submit answers when its run has ended, which may take minutes.
-ANSWER_TIMEOUT_S: Final = 600.0
+ANSWER_TIMEOUT: Final = httpx2.Timeout(600.0, connect=CONNECT_TIMEOUT_S)
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-class Client:
+class Sessions(SessionsCalls[Transport]):
+    """Durable conversations."""
+
+    def stream(self, session_id: str, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
+        """What happens in the session from now on, or from after an event; never ends."""
+        path = at("sessions", session_id, "stream")
+        return follow(self.transport, path, last_event_id=last_event_id)
+
+
+class Runs(RunsCalls[Transport]):
+    """Execution requests in sessions."""
+
+    def stream(
+        self,
+        run_id: str,
+        *,
+        last_event_id: str | None = None,
+        on_away: Callable[[], None] = lambda: None,
+    ) -> Iterator[StreamEvent]:
+        """What happens in a run, from its start or from after an event, until it has ended.
+
+        `on_away` is called when the daemon cannot be reached and will be asked again.
+        """
+        for event in follow(
+            self.transport,
+            at("runs", run_id, "stream"),
+            last_event_id=last_event_id,
+            is_over=lambda: self.get(run_id).status in TERMINAL_STATUSES,
+            on_away=on_away,
+        ):
+            yield event
+            if event.ends_run:
+                return
+
+    def wait(
+        self,
+        run_id: str,
+        *,
+        timeout_s: float | None = None,
+        on_look: Callable[["RunView"], None] = lambda run: None,
+    ) -> "RunView":
+        """The run once it has ended; `WaitTimeout` when that takes too long.
+
+        `on_look` is shown the run each time it is looked at before.
+        """
+        return self._wait(run_id, TERMINAL_STATUSES, timeout_s, on_look)
+
+    def wait_settled(self, run_id: str, *, timeout_s: float | None = None) -> "RunView":
+        """The run once it has ended or waits for a person."""
+        return self._wait(run_id, SETTLED_STATUSES, timeout_s, lambda run: None)
+
+    def _wait(
+        self,
+        run_id: str,
+        wanted: frozenset[str],
+        timeout_s: float | None,
+        on_look: Callable[["RunView"], None],
+    ) -> "RunView":
+        looks = Looks(f"run {run_id}", timeout_s)
+        run = self.get(run_id)
+        while run.status not in wanted:
+            on_look(run)
+            self.transport.retries.sleep(looks.pause(run.status))
+            run = self._look_again(run_id)
+        return run
+
+    def _look_again(self, run_id: str) -> "RunView":
+        """The run; a daemon that answered before is given the time to be restarted."""
+        for delay in RECONNECT_DELAYS_S:
+            try:
+                return self.get(run_id)
+            except (UnreachableError, UnavailableError):
+                self.transport.retries.sleep(delay)
+        return self.get(run_id)
+
+
+class Learnings(LearningsCalls[Transport]):
+    """What is known."""
+
+    def uses(self, learning_id: str) -> Iterator["UseView"]:
+        """All runs that were told of it, newest first."""
+        return self.transport.every(lambda cursor: self.lineage(learning_id, cursor=cursor).uses)
+
+
+class Rollouts(RolloutsCalls[Transport]):
+    """Promoted skills by name."""
+
+    def advance(
+        self, skill_name: str, *, to: "Stage | None" = None, key: str | None = None
+    ) -> "RolloutView":
+        """Have it in its next stage, or in another, with exactly the definition that it has."""
+        now = self.get(skill_name)
+        return self.promote(now.source_learning_id, promotion(now, to), key=key)
+
+    def wait_trial(
+        self, skill_name: str, trial_id: str, *, timeout_s: float | None = None
+    ) -> "TrialView":
+        """The trial once it is over; `WaitTimeout` when that takes too long."""
+        looks = Looks(f"trial {trial_id}", timeout_s)
+        while (trial := self.get_trial(skill_name, trial_id)).state == "pending":
+            self.transport.retries.sleep(looks.pause(trial.state))
+        return trial
+
+
+class Daemon(DaemonCalls[Transport]):
+    """The daemon itself."""
+
+    def is_ready(self) -> bool:
+        """Whether the daemon takes work: not while it starts or drains."""
+        return self.transport.probe("/readyz")
+
+
+class Client(Operations[Transport]):
     """Talks to a running daemon; use it in a `with` block or close it."""
+
+    sessions: Sessions
+    runs: Runs
+    learnings: Learnings
+    rollouts: Rollouts
+    daemon: Daemon
 
     def __init__(
         self,
@@ -54,48 +164,19 @@ class Client:
         on_answer: Callable[[Json], None] | None = None,
     ) -> None:
         self.url = checked_url(url)
-        self._http = httpx2.Client(
+        http = httpx2.Client(
             base_url=self.url,
-            headers={"Authorization": f"Bearer {token}"} if token else {},
-            timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            headers=authorization(token),
+            timeout=ANSWER_TIMEOUT,
             transport=transport,
-            # A proxy is for other machines.
-            trust_env=httpx2.URL(self.url).host not in LOOPBACK,
+            trust_env=uses_proxy(self.url),
         )
-        self._transport = Transport(self._http, retries=retries or Retries(), on_answer=on_answer)
-        self.sessions = Sessions(self._transport)
-        self.runs = Runs(self._transport)
-        self.approvals = Approvals(self._transport)
-        self.questions = Questions(self._transport)
-        self.checkpoints = Checkpoints(self._transport)
-        self.deliveries = Deliveries(self._transport)
-        self.webhooks = Webhooks(self._transport)
-        self.personas = Personas(self._transport)
-        self.projects = Projects(self._transport)
-        self.tasks = Tasks(self._transport)
-        self.agents = Agents(self._transport)
-        self.assets = Assets(self._transport)
-        self.schedules = Schedules(self._transport)
-        self.mailboxes = Mailboxes(self._transport)
-        self.routes = Routes(self._transport)
-        self.runtime = Runtime(self._transport)
-        self.memory = Memory(self._transport)
-        self.run_memories = RunMemories(self._transport)
-        self.run_memory_policy = RunMemoryPolicy(self._transport)
-        self.candidates = Candidates(self._transport)
-        self.learnings = Learnings(self._transport)
-        self.learning_policy = LearningPolicy(self._transport)
-        self.rollouts = Rollouts(self._transport)
-        self.skills = Skills(self._transport)
-        self.skill_grants = SkillGrants(self._transport)
-        self.skill_trash = SkillTrash(self._transport)
-        self.skill_dependencies = SkillDependencies(self._transport)
-        self.permissions = Permissions(self._transport)
-        self.tools = Tools(self._transport)
-        self.mcp_servers = McpServers(self._transport)
-        self.tokens = Tokens(self._transport)
-        self.audit = Audit(self._transport)
-        self.daemon = Daemon(self._transport)
+        super().__init__(Transport(http, retries=retries or Retries(), on_answer=on_answer))
+        self.sessions = Sessions(self.transport)
+        self.runs = Runs(self.transport)
+        self.learnings = Learnings(self.transport)
+        self.rollouts = Rollouts(self.transport)
+        self.daemon = Daemon(self.transport)
 
     def __enter__(self) -> Self:
         return self
@@ -110,19 +191,15 @@ class Client:
 
     def close(self) -> None:
         """Let the connections go."""
-        self._http.close()
+        self.transport.http.close()
 
-    def status(self) -> StatusView:
+    def status(self) -> "StatusView":
         """What the daemon is and does."""
         return self.daemon.status()
 
     def stream(self, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
         """What happens in all sessions from now on, or from after an event; never ends."""
-        return follow(
-            lambda last: self._transport.open_stream("/v1/events/stream", last_event_id=last),
-            last_event_id=last_event_id,
-            sleep=self._transport.retries.sleep,
-        )
+        return follow(self.transport, at("events", "stream"), last_event_id=last_event_id)
 
 
 def checked_url(url: str) -> str:
@@ -134,3 +211,13 @@ def checked_url(url: str) -> str:
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InvalidCall(f"the daemon's URL must look like http://127.0.0.1:4600; got {url!r}")
     return url.rstrip("/")
+
+
+def authorization(token: str | None) -> dict[str, str]:
+    """The header that says who calls."""
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def uses_proxy(url: str) -> bool:
+    """Whether the proxy of the environment is asked: it is for other machines."""
+    return httpx2.URL(url).host not in LOOPBACK

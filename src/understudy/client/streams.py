@@ -1,15 +1,17 @@
 """Event streams: typed events, and a connection that is made again when it breaks."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from understudy.client.errors import AnswerError, UnavailableError, UnreachableError
+from understudy.client.errors import AnswerError, ClientError, UnavailableError, UnreachableError
 from understudy.client.sse import EventReader, ServerSentEvent
 from understudy.wire import events as wire
 from understudy.wire.runs import TERMINAL_STATUSES
+
+if TYPE_CHECKING:
+    from understudy.client.transport import AsyncTransport, Transport
 
 # Long enough for a daemon to be restarted in the meantime.
 RECONNECT_DELAYS_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0)
@@ -77,42 +79,89 @@ class StreamEvent:
         return isinstance(self.data, wire.RunUpdated) and self.data.status in TERMINAL_STATUSES
 
 
-Opener: TypeAlias = Callable[[str | None], AbstractContextManager[Iterator[bytes]]]
+@dataclass(slots=True)
+class Connection:
+    """A stream over lost connections: what was read last, and when to connect again.
+
+    `on_away` hears of it, once, when the daemon cannot be reached.
+    """
+
+    reader: EventReader
+    on_away: Callable[[], None] = lambda: None
+    said_something: bool = False
+    _failures: int = 0
+    _is_away: bool = False
+
+    def events(self, chunk: bytes) -> Iterator[StreamEvent]:
+        """The events that a chunk of bytes completes."""
+        for event in self.reader.feed(chunk):
+            self._failures, self.said_something, self._is_away = 0, True, False
+            yield read_event(event)
+
+    def lost(self, problem: ClientError) -> None:
+        """Take note that the daemon cannot be reached; raises the problem when it was tried enough."""
+        if self._failures == len(RECONNECT_DELAYS_S):
+            raise problem
+        if not self._is_away:
+            self._is_away = True
+            self.on_away()
+
+    def pause(self) -> float:
+        """How long to wait before the next connection, which goes on after the last whole event."""
+        reader = self.reader
+        self.reader = EventReader(last_event_id=reader.last_event_id, retry_ms=reader.retry_ms)
+        delay = _delay(self._failures, reader.retry_ms)
+        self._failures = min(self._failures + 1, len(RECONNECT_DELAYS_S))
+        self.said_something = False
+        return delay
 
 
 def follow(
-    open_stream: Opener,
+    transport: "Transport",
+    path: str,
     *,
     last_event_id: str | None,
-    sleep: Callable[[float], None],
     is_over: Callable[[], bool] = lambda: False,
     on_away: Callable[[], None] = lambda: None,
 ) -> Iterator[StreamEvent]:
     """The events of a stream, without gaps over lost connections, until the caller has enough.
 
-    A connection that ends without an event asks `is_over` whether there will be more. `on_away`
-    hears of it, once, when the daemon cannot be reached.
+    A connection that ends without an event asks `is_over` whether there will be more.
     """
-    failures, is_away = 0, False
-    reader = EventReader(last_event_id=last_event_id)
+    connection = Connection(EventReader(last_event_id=last_event_id), on_away)
     while True:
-        said_something = False
         try:
-            with open_stream(reader.last_event_id) as chunks:
-                for event in _events(reader, chunks):
-                    failures, said_something, is_away = 0, True, False
-                    yield event
-            if not said_something and is_over():
+            with transport.open_stream(path, connection.reader.last_event_id) as chunks:
+                for chunk in chunks:
+                    yield from connection.events(chunk)
+            if not connection.said_something and is_over():
                 return
-        except (UnreachableError, UnavailableError):
-            if failures == len(RECONNECT_DELAYS_S):
-                raise
-            if not is_away:
-                is_away = True
-                on_away()
-        reader = EventReader(last_event_id=reader.last_event_id, retry_ms=reader.retry_ms)
-        sleep(_delay(failures, reader.retry_ms))
-        failures = min(failures + 1, len(RECONNECT_DELAYS_S))
+        except (UnreachableError, UnavailableError) as problem:
+            connection.lost(problem)
+        transport.retries.sleep(connection.pause())
+
+
+async def follow_async(
+    transport: "AsyncTransport",
+    path: str,
+    *,
+    last_event_id: str | None,
+    is_over: Callable[[], Awaitable[bool]] | None = None,
+    on_away: Callable[[], None] = lambda: None,
+) -> AsyncIterator[StreamEvent]:
+    """The same as `follow`, awaited."""
+    connection = Connection(EventReader(last_event_id=last_event_id), on_away)
+    while True:
+        try:
+            async with transport.open_stream(path, connection.reader.last_event_id) as chunks:
+                async for chunk in chunks:
+                    for event in connection.events(chunk):
+                        yield event
+            if not connection.said_something and is_over is not None and await is_over():
+                return
+        except (UnreachableError, UnavailableError) as problem:
+            connection.lost(problem)
+        await transport.retries.sleep(connection.pause())
 
 
 def read_event(event: ServerSentEvent) -> StreamEvent:
@@ -124,12 +173,6 @@ def read_event(event: ServerSentEvent) -> StreamEvent:
     except ValueError:
         raise AnswerError(f"the stream sent a {event.event} that is not understood") from None
     return StreamEvent(name=event.event, data=data, raw=raw, id=event.id)
-
-
-def _events(reader: EventReader, chunks: Iterator[bytes]) -> Iterator[StreamEvent]:
-    for chunk in chunks:
-        for event in reader.feed(chunk):
-            yield read_event(event)
 
 
 def _delay(failures: int, asked_ms: int | None) -> float:

@@ -1,13 +1,12 @@
 """Sends calls over HTTP, again where that is safe, and reads what comes back."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import httpx2
-from pydantic import ValidationError
 
 from understudy.client.calls import Call, Json
 from understudy.client.errors import (
@@ -18,12 +17,24 @@ from understudy.client.errors import (
     problem_of,
 )
 
+if TYPE_CHECKING:
+    from understudy.client.operation import Operation, PageOf
+
 T = TypeVar("T")
+Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
 RETRY_STATUS: Final = 503
 MAX_RETRY_AFTER_S: Final = 5.0
 CONNECT_TIMEOUT_S: Final = 5.0
 # The daemon sends a comment every few seconds; a stream silent for this long is dead.
 STREAM_SILENCE_S: Final = 60.0
+STREAM_TIMEOUT: Final = httpx2.Timeout(STREAM_SILENCE_S, connect=CONNECT_TIMEOUT_S)
+
+
+async def _sleep(seconds: float) -> None:
+    # Imported late: the command line has no use for an event loop.
+    import asyncio
+
+    await asyncio.sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +45,72 @@ class Retries:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
 
-class Transport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsyncRetries:
+    """How often an awaited call is sent again, and how long before each time."""
+
+    delays_s: tuple[float, ...] = (0.1, 0.3, 0.9)
+    sleep: Callable[[float], Awaitable[None]] = field(default=_sleep, repr=False)
+
+
+class Exchange(Generic[Http]):
+    """What a request to one daemon is made of and how its answer is read, awaited or not."""
+
+    def __init__(self, http: Http, *, on_answer: Callable[[Json], None] | None = None) -> None:
+        self.http: Http = http
+        self._on_answer = on_answer
+
+    def request(self, call: Call[T]) -> httpx2.Request:
+        """The request that a call is sent as."""
+        headers = {"Idempotency-Key": call.idempotency_key} if call.idempotency_key else {}
+        upload = call.upload
+        if upload is None:
+            content: dict[str, Any] = {"json": call.body}
+        else:
+            file = (upload.file_name, upload.content, upload.media_type)
+            content = {"data": dict(upload.fields), "files": {"file": file}}
+            headers["Content-Type"] = f"multipart/form-data; boundary={upload.boundary}"
+        query = dict(call.query)
+        return self.http.build_request(
+            call.method, call.path, params=query, headers=headers, **content
+        )
+
+    def stream_request(self, path: str, last_event_id: str | None) -> httpx2.Request:
+        """The request for an event stream, from after an event if one is named."""
+        headers = {"Accept": "text/event-stream"}
+        if last_event_id:
+            headers["Last-Event-ID"] = last_event_id
+        return self.http.build_request("GET", path, headers=headers, timeout=STREAM_TIMEOUT)
+
+    def read(self, call: Call[T], operation: "Operation[Any, T]", response: httpx2.Response) -> T:
+        """What a daemon answered; raises a `ClientError` where that is a problem."""
+        if not response.is_success:
+            problem = problem_of(response.status_code, response.content)
+            problem.retry_after_s = _seconds(response.headers.get("Retry-After"))
+            raise problem
+        if operation.answer in ("bytes", "str"):
+            is_text = operation.answer == "str"
+            return operation.read(_text(response) if is_text else response.content)
+        try:
+            answer: Any = response.json() if response.content else None
+            result = operation.read(answer)
+        except ValueError as problem:
+            raise AnswerError(_not_understood(call, problem)) from None
+        if self._on_answer is not None:
+            self._on_answer(answer)
+        return result
+
+    @contextmanager
+    def reaching(self) -> Iterator[None]:
+        """Turn a lost or refused connection into an `UnreachableError`."""
+        try:
+            yield
+        except httpx2.TransportError as problem:
+            reason = str(problem) or type(problem).__name__
+            raise UnreachableError(str(self.http.base_url).rstrip("/"), reason) from problem
+
+
+class Transport(Exchange[httpx2.Client]):
     """One connection pool to one daemon."""
 
     def __init__(
@@ -44,112 +120,133 @@ class Transport:
         retries: Retries,
         on_answer: Callable[[Json], None] | None = None,
     ) -> None:
-        self.http = http
+        super().__init__(http, on_answer=on_answer)
         self.retries = retries
-        self._on_answer = on_answer
 
-    def send(self, call: Call[T]) -> T:
+    def send(self, call: Call[T], operation: "Operation[Any, T]") -> T:
         """The answer to a call, read; raises a `ClientError` otherwise."""
-        delays = self.retries.delays_s if call.may_repeat else ()
-        for delay in delays:
+        for delay in self.retries.delays_s if call.may_repeat else ():
             try:
-                return self._send_once(call)
+                return self._send_once(call, operation)
             except (UnreachableError, UnavailableError) as problem:
-                if not _may_help(problem):
-                    raise
-                self.retries.sleep(_pause(problem, delay))
-        return self._send_once(call)
+                self.retries.sleep(pause_before_retry(problem, delay))
+        return self._send_once(call, operation)
+
+    def every(self, page: Callable[[str | None], "PageOf[T]"]) -> Iterator[T]:
+        """All items of a list, fetched page by page as they are asked for."""
+        cursor: str | None = None
+        while True:
+            current = page(cursor)
+            yield from current.items
+            cursor = current.next_cursor
+            if cursor is None:
+                return
 
     def probe(self, path: str) -> bool:
         """Whether a path answers with a success; not sent again."""
-        with self._reaching():
+        with self.reaching():
             return self.http.get(path, timeout=CONNECT_TIMEOUT_S).is_success
 
-    def fetch(self, path: str, **query: str | int) -> bytes:
-        """The bytes at a path."""
-        with self._reaching():
-            response = self.http.get(path, params=query)
-        if not response.is_success:
-            raise problem_of(response.status_code, response.content)
-        return response.content
-
     @contextmanager
-    def open_stream(
-        self, path: str, *, last_event_id: str | None, **query: str
-    ) -> Iterator[Iterator[bytes]]:
+    def open_stream(self, path: str, last_event_id: str | None) -> Iterator[Iterator[bytes]]:
         """The bytes of an event stream, from after an event if one is named."""
-        headers = {"Accept": "text/event-stream"}
-        if last_event_id:
-            headers["Last-Event-ID"] = last_event_id
-        timeout = httpx2.Timeout(STREAM_SILENCE_S, connect=CONNECT_TIMEOUT_S)
-        with (
-            self._reaching(),
-            self.http.stream(
-                "GET", path, params=query, headers=headers, timeout=timeout
-            ) as response,
-        ):
-            if not response.is_success:
-                raise problem_of(response.status_code, response.read())
-            yield response.iter_bytes()
+        with self.reaching():
+            response = self.http.send(self.stream_request(path, last_event_id), stream=True)
+            try:
+                if not response.is_success:
+                    raise problem_of(response.status_code, response.read())
+                yield response.iter_bytes()
+            finally:
+                response.close()
 
-    def _send_once(self, call: Call[T]) -> T:
-        content, headers = _content(call)
-        if call.idempotency_key:
-            headers["Idempotency-Key"] = call.idempotency_key
-        with self._reaching():
-            response = self.http.request(
-                call.method, call.path, params=call.query, headers=headers, **content
-            )
-        if not response.is_success:
-            problem = problem_of(response.status_code, response.content)
-            problem.retry_after_s = _seconds(response.headers.get("Retry-After"))
-            raise problem
-        return self._read(call, response)
-
-    def _read(self, call: Call[T], response: httpx2.Response) -> T:
-        try:
-            answer: Any = response.json() if response.content else None
-            result = call.read(answer)
-        except ValidationError as problem:
-            where = ".".join(str(part) for part in problem.errors()[0]["loc"])
-            raise AnswerError(
-                f"{call.method} {call.path} answered in a form that this client does not know"
-                f" (at {where or 'the top'}); do the versions of client and daemon match?"
-            ) from None
-        except ValueError:
-            raise AnswerError(
-                f"{call.method} {call.path} did not answer JSON; is that an Understudy daemon?"
-            ) from None
-        if self._on_answer is not None:
-            self._on_answer(answer)
-        return result
-
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        try:
-            yield
-        except httpx2.TransportError as problem:
-            reason = str(problem) or type(problem).__name__
-            raise UnreachableError(str(self.http.base_url).rstrip("/"), reason) from problem
+    def _send_once(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+        with self.reaching():
+            response = self.http.send(self.request(call))
+        return self.read(call, operation, response)
 
 
-def _content(call: Call[T]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a call sends, as httpx takes it, and the headers that belong to it."""
-    upload = call.upload
-    if upload is None:
-        return {"json": call.body}, {}
-    file = (upload.file_name, upload.content, upload.media_type)
-    form = f"multipart/form-data; boundary={upload.boundary}"
-    return {"data": dict(upload.fields), "files": {"file": file}}, {"Content-Type": form}
+class AsyncTransport(Exchange[httpx2.AsyncClient]):
+    """One connection pool to one daemon, for callers that await."""
+
+    def __init__(
+        self,
+        http: httpx2.AsyncClient,
+        *,
+        retries: AsyncRetries,
+        on_answer: Callable[[Json], None] | None = None,
+    ) -> None:
+        super().__init__(http, on_answer=on_answer)
+        self.retries = retries
+
+    async def send(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+        """The answer to a call, read; raises a `ClientError` otherwise."""
+        for delay in self.retries.delays_s if call.may_repeat else ():
+            try:
+                return await self._send_once(call, operation)
+            except (UnreachableError, UnavailableError) as problem:
+                await self.retries.sleep(pause_before_retry(problem, delay))
+        return await self._send_once(call, operation)
+
+    async def every(self, page: Callable[[str | None], Awaitable["PageOf[T]"]]) -> AsyncIterator[T]:
+        """All items of a list, fetched page by page as they are asked for."""
+        cursor: str | None = None
+        while True:
+            current = await page(cursor)
+            for each in current.items:
+                yield each
+            cursor = current.next_cursor
+            if cursor is None:
+                return
+
+    async def probe(self, path: str) -> bool:
+        """Whether a path answers with a success; not sent again."""
+        with self.reaching():
+            return (await self.http.get(path, timeout=CONNECT_TIMEOUT_S)).is_success
+
+    @asynccontextmanager
+    async def open_stream(
+        self, path: str, last_event_id: str | None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The bytes of an event stream, from after an event if one is named."""
+        with self.reaching():
+            response = await self.http.send(self.stream_request(path, last_event_id), stream=True)
+            try:
+                if not response.is_success:
+                    raise problem_of(response.status_code, await response.aread())
+                yield response.aiter_bytes()
+            finally:
+                await response.aclose()
+
+    async def _send_once(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+        with self.reaching():
+            response = await self.http.send(self.request(call))
+        return self.read(call, operation, response)
 
 
-def _may_help(problem: ClientError) -> bool:
-    return not isinstance(problem, UnavailableError) or problem.status == RETRY_STATUS
-
-
-def _pause(problem: ClientError, delay: float) -> float:
-    asked = problem.retry_after_s if isinstance(problem, UnavailableError) else None
+def pause_before_retry(problem: ClientError, delay: float) -> float:
+    """How long to wait before a call is sent again; raises the problem where that cannot help."""
+    if not isinstance(problem, UnavailableError):
+        return delay
+    if problem.status != RETRY_STATUS:
+        raise problem
+    asked = problem.retry_after_s
     return delay if asked is None else min(max(asked, delay), MAX_RETRY_AFTER_S)
+
+
+def _not_understood(call: Call[Any], problem: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if not isinstance(problem, ValidationError):
+        return f"{call.method} {call.path} did not answer JSON; is that an Understudy daemon?"
+    where = ".".join(str(part) for part in problem.errors()[0]["loc"])
+    return (
+        f"{call.method} {call.path} answered in a form that this client does not know"
+        f" (at {where or 'the top'}); do the versions of client and daemon match?"
+    )
+
+
+def _text(response: httpx2.Response) -> str:
+    return response.content.decode("utf-8", errors="replace")
 
 
 def _seconds(value: str | None) -> float | None:

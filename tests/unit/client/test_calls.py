@@ -2,8 +2,9 @@
 
 import pytest
 
-from understudy.client.calls import at, delete, get, post, put
+from understudy.client.calls import Call, at, body_of, post, query_of
 from understudy.client.errors import InvalidCall
+from understudy.wire.sessions import CreateSession
 
 
 def test_ids_are_quoted_into_one_segment() -> None:
@@ -22,18 +23,29 @@ def test_an_empty_id_is_refused_before_it_reads_the_whole_list() -> None:
 
 
 def test_every_post_carries_a_key_of_its_own() -> None:
-    first, second = post("/v1/x", dict), post("/v1/x", dict)
+    first, second = post("/v1/x"), post("/v1/x")
 
     assert first.idempotency_key != second.idempotency_key
-    assert post("/v1/x", dict, key="mine").idempotency_key == "mine"
+    assert post("/v1/x", key="mine").idempotency_key == "mine"
 
 
 def test_only_reads_and_keyed_calls_may_be_repeated() -> None:
-    assert get("/v1/x", dict).may_repeat
-    assert post("/v1/x", dict).may_repeat
-    assert not put("/v1/x", dict, {}).may_repeat
-    assert not delete("/v1/x", dict).may_repeat
+    assert Call(method="GET", path="/v1/x").may_repeat
+    assert post("/v1/x").may_repeat
+    assert not Call(method="PUT", path="/v1/x", body={}).may_repeat
+    assert not Call(method="DELETE", path="/v1/x").may_repeat
 
 
 def test_parts_of_a_query_that_are_none_are_left_out() -> None:
-    assert get("/v1/x", dict, limit=3, cursor=None, all=True).query == {"limit": 3, "all": "true"}
+    assert query_of(limit=3, cursor=None, all=True) == {"limit": 3, "all": "true"}
+
+
+def test_a_body_holds_what_was_set_in_models_at_any_depth() -> None:
+    session = CreateSession(session_id="s1")
+
+    assert body_of(session) == {"session_id": "s1"}
+    assert body_of({"items": [session], "by_id": {"s1": session}, "reason": None}) == {
+        "items": [{"session_id": "s1"}],
+        "by_id": {"s1": {"session_id": "s1"}},
+    }
+    assert body_of("hello") == {"content": "hello"}

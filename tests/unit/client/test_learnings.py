@@ -114,9 +114,9 @@ def test_candidates_are_looked_at() -> None:
     client, seen = talking(ITEM, {"item": ITEM}, {"item": None}, explained)
 
     assert client.candidates.get("cand_1").duplicate_of is None
-    item = client.candidates.next()
+    item = client.candidates.next().item
     assert item is not None
-    assert client.candidates.next(after=item.candidate_id) is None
+    assert client.candidates.next(after=item.candidate_id).item is None
     assert client.candidates.explain("cand_1").action == "manual_review"
     assert [request.url.raw_path for request in seen] == [
         b"/v1/learning-candidates/cand_1",
@@ -245,7 +245,7 @@ def test_the_policy_is_read_replaced_tried_and_rolled_back() -> None:
     assert client.learning_policy.get().policy.mode == "shadow"
     client.learning_policy.set({"mode": "enabled"}, expected_revision=1)
     assert client.learning_policy.dry_run({"mode": "enabled"}, days=3).after["manual_review"] == 1
-    assert client.learning_policy.revisions(limit=1).items[0].actor == "local"
+    assert client.learning_policy.revisions_page(limit=1).items[0].actor == "local"
     client.learning_policy.roll_back(1)
 
     path = "/v1/runtime/learning-policy"

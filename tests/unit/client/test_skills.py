@@ -12,7 +12,6 @@ from understudy.wire.skill_requests import (
     AcknowledgedFinding,
     CreateSkill,
     PatchSkill,
-    RestoreSkill,
     UpdateSkill,
 )
 
@@ -133,7 +132,7 @@ def test_versions_files_and_differences_are_asked_for_by_number() -> None:
 
     assert [each.version for each in client.skills.versions("weather")] == [1]
     client.skills.diff("weather", 1, 2)
-    client.skills.restore("weather", RestoreSkill(version=1))
+    client.skills.restore("weather", 1)
     assert list(client.skills.files("weather", version=2)) == []
     client.skills.read_file("weather", "a b/../c.md")
 

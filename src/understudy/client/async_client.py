@@ -1,0 +1,195 @@
+"""The same client for callers that await."""
+
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import httpx2
+
+from understudy.client.calls import Json, at
+from understudy.client.client import ANSWER_TIMEOUT, authorization, checked_url, uses_proxy
+from understudy.client.compound import promotion
+from understudy.client.errors import UnavailableError, UnreachableError
+from understudy.client.operations import (
+    DaemonCalls,
+    LearningsCalls,
+    Operations,
+    RolloutsCalls,
+    RunsCalls,
+    SessionsCalls,
+)
+from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow_async
+from understudy.client.transport import AsyncRetries, AsyncTransport
+from understudy.client.waits import SETTLED_STATUSES, Looks
+from understudy.wire.runs import TERMINAL_STATUSES
+
+if TYPE_CHECKING:
+    from understudy.wire.base import Items
+    from understudy.wire.learnings import UseView
+    from understudy.wire.rollouts import RolloutView, Stage, TrialView
+    from understudy.wire.runs import RunView
+    from understudy.wire.runtime import StatusView
+
+
+class AsyncSessions(SessionsCalls[AsyncTransport]):
+    """Durable conversations."""
+
+    def stream(
+        self, session_id: str, *, last_event_id: str | None = None
+    ) -> AsyncIterator[StreamEvent]:
+        """What happens in the session from now on, or from after an event; never ends."""
+        path = at("sessions", session_id, "stream")
+        return follow_async(self.transport, path, last_event_id=last_event_id)
+
+
+class AsyncRuns(RunsCalls[AsyncTransport]):
+    """Execution requests in sessions."""
+
+    async def stream(
+        self,
+        run_id: str,
+        *,
+        last_event_id: str | None = None,
+        on_away: Callable[[], None] = lambda: None,
+    ) -> AsyncIterator[StreamEvent]:
+        """What happens in a run, from its start or from after an event, until it has ended."""
+
+        async def is_over() -> bool:
+            return (await self.get(run_id)).status in TERMINAL_STATUSES
+
+        async for event in follow_async(
+            self.transport,
+            at("runs", run_id, "stream"),
+            last_event_id=last_event_id,
+            is_over=is_over,
+            on_away=on_away,
+        ):
+            yield event
+            if event.ends_run:
+                return
+
+    async def wait(self, run_id: str, *, timeout_s: float | None = None) -> "RunView":
+        """The run once it has ended; `WaitTimeout` when that takes too long."""
+        return await self._wait(run_id, TERMINAL_STATUSES, timeout_s)
+
+    async def wait_settled(self, run_id: str, *, timeout_s: float | None = None) -> "RunView":
+        """The run once it has ended or waits for a person."""
+        return await self._wait(run_id, SETTLED_STATUSES, timeout_s)
+
+    async def _wait(
+        self, run_id: str, wanted: frozenset[str], timeout_s: float | None
+    ) -> "RunView":
+        looks = Looks(f"run {run_id}", timeout_s)
+        run = await self.get(run_id)
+        while run.status not in wanted:
+            await self.transport.retries.sleep(looks.pause(run.status))
+            run = await self._look_again(run_id)
+        return run
+
+    async def _look_again(self, run_id: str) -> "RunView":
+        """The run; a daemon that answered before is given the time to be restarted."""
+        for delay in RECONNECT_DELAYS_S:
+            try:
+                return await self.get(run_id)
+            except (UnreachableError, UnavailableError):
+                await self.transport.retries.sleep(delay)
+        return await self.get(run_id)
+
+
+class AsyncLearnings(LearningsCalls[AsyncTransport]):
+    """What is known."""
+
+    def uses(self, learning_id: str) -> AsyncIterator["UseView"]:
+        """All runs that were told of it, newest first."""
+
+        async def page(cursor: str | None) -> "Items[UseView]":
+            return (await self.lineage(learning_id, cursor=cursor)).uses
+
+        return self.transport.every(page)
+
+
+class AsyncRollouts(RolloutsCalls[AsyncTransport]):
+    """Promoted skills by name."""
+
+    async def advance(
+        self, skill_name: str, *, to: "Stage | None" = None, key: str | None = None
+    ) -> "RolloutView":
+        """Have it in its next stage, or in another, with exactly the definition that it has."""
+        now = await self.get(skill_name)
+        return await self.promote(now.source_learning_id, promotion(now, to), key=key)
+
+    async def wait_trial(
+        self, skill_name: str, trial_id: str, *, timeout_s: float | None = None
+    ) -> "TrialView":
+        """The trial once it is over; `WaitTimeout` when that takes too long."""
+        looks = Looks(f"trial {trial_id}", timeout_s)
+        while (trial := await self.get_trial(skill_name, trial_id)).state == "pending":
+            await self.transport.retries.sleep(looks.pause(trial.state))
+        return trial
+
+
+class AsyncDaemon(DaemonCalls[AsyncTransport]):
+    """The daemon itself."""
+
+    async def is_ready(self) -> bool:
+        """Whether the daemon takes work: not while it starts or drains."""
+        return await self.transport.probe("/readyz")
+
+
+class AsyncClient(Operations[AsyncTransport]):
+    """Talks to a running daemon; use it in an `async with` block or close it."""
+
+    sessions: AsyncSessions
+    runs: AsyncRuns
+    learnings: AsyncLearnings
+    rollouts: AsyncRollouts
+    daemon: AsyncDaemon
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        retries: AsyncRetries | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        on_answer: Callable[[Json], None] | None = None,
+    ) -> None:
+        self.url = checked_url(url)
+        http = httpx2.AsyncClient(
+            base_url=self.url,
+            headers=authorization(token),
+            timeout=ANSWER_TIMEOUT,
+            transport=transport,
+            trust_env=uses_proxy(self.url),
+        )
+        super().__init__(
+            AsyncTransport(http, retries=retries or AsyncRetries(), on_answer=on_answer)
+        )
+        self.sessions = AsyncSessions(self.transport)
+        self.runs = AsyncRuns(self.transport)
+        self.learnings = AsyncLearnings(self.transport)
+        self.rollouts = AsyncRollouts(self.transport)
+        self.daemon = AsyncDaemon(self.transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self.transport.http.aclose()
+
+    async def status(self) -> "StatusView":
+        """What the daemon is and does."""
+        return await self.daemon.status()
+
+    def stream(self, *, last_event_id: str | None = None) -> AsyncIterator[StreamEvent]:
+        """What happens in all sessions from now on, or from after an event; never ends."""
+        return follow_async(self.transport, at("events", "stream"), last_event_id=last_event_id)

@@ -1,0 +1,112 @@
+"""What is sent where the arguments are not those of one request: uploads, answers, the next stage."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Final
+
+from understudy.client.calls import Upload, at, body_of, given, post
+from understudy.client.errors import NoNextStage
+from understudy.client.operation import Group, S, built
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.client.calls import Call
+    from understudy.wire.assets import AssetView
+    from understudy.wire.rollout_requests import PromoteSkill
+    from understudy.wire.rollouts import RolloutView, Stage
+    from understudy.wire.runs import RunView
+    from understudy.wire.skill_requests import AcknowledgedFinding
+    from understudy.wire.skills import SkillKept
+    from understudy.wire.waiting import AnswerBody
+
+ZIP: Final = "application/zip"
+# Why a skill goes no further by itself.
+ENDED: Final = "no stage comes after it"
+ENDS: Final[Mapping[str, str]] = {
+    "active": "no stage comes after it; to change what it says, revoke it and promote it again",
+    "revoked": "roll it back to have it in force as it was, or have it as a draft to begin anew",
+}
+
+
+class AssetUploads(Group[S]):
+    """Files as assets."""
+
+    @built
+    def upload(
+        self, file_name: str, data: bytes, *, media_type: str | None = None, key: str | None = None
+    ) -> Call[AssetView]:
+        """Keep a file; the same content again is the same asset."""
+        content = base64.b64encode(data).decode()
+        fields = given(file_name=file_name, media_type=media_type, content_base64=content)
+        return post(at("assets"), fields, key=key)
+
+
+class SkillUploads(Group[S]):
+    """Archives as skills."""
+
+    @built
+    def upload(
+        self,
+        file_name: str,
+        archive: bytes,
+        *,
+        slug: str | None = None,
+        acknowledged: Sequence[AcknowledgedFinding] = (),
+        key: str | None = None,
+    ) -> Call[SkillKept]:
+        """Keep the skill in a ZIP: a new one, or a new version of one's own."""
+        fields = given(slug=slug)
+        if acknowledged:
+            fields["acknowledged"] = json.dumps([body_of(each) for each in acknowledged])
+        upload = Upload(file_name=file_name, content=archive, media_type=ZIP, fields=fields)
+        return post(at("skills", "upload"), upload=upload, key=key)
+
+
+class QuestionAnswers(Group[S]):
+    """Answers to the questions of runs."""
+
+    @built
+    def answer(
+        self,
+        run_id: str,
+        request_id: str,
+        answers: Sequence[AnswerBody],
+        *,
+        justification: str | None = None,
+        key: str | None = None,
+    ) -> Call[RunView]:
+        """Answer a question of a run."""
+        fields = {"request_id": request_id, "answers": answers, "justification": justification}
+        return post(_questions(run_id), {"resolution": body_of(fields)}, key=key)
+
+    @built
+    def decline(
+        self,
+        run_id: str,
+        request_id: str,
+        *,
+        justification: str | None = None,
+        key: str | None = None,
+    ) -> Call[RunView]:
+        """Tell a run that it gets no answer, and perhaps why; it goes on."""
+        fields = given(request_id=request_id, declined=True, justification=justification)
+        return post(_questions(run_id), {"resolution": fields}, key=key)
+
+
+def _questions(run_id: str) -> str:
+    return at("runs", run_id, "questions")
+
+
+def promotion(now: RolloutView, to: Stage | None) -> PromoteSkill:
+    """What moves a skill to its next stage, or to another, and leaves what it says as it is."""
+    from understudy.wire.rollout_requests import PromoteSkill
+
+    stage = to or (None if now.next is None else now.next.status)
+    if stage is None:
+        raise NoNextStage(f"{now.skill_name} is {now.status}: {ENDS.get(now.status, ENDED)}")
+    said = ("skill_name", "instructions", "description", "when_to_use", "version")
+    fields = {name: getattr(now, name) for name in said}
+    return PromoteSkill(**fields, **now.runtime.model_dump(), status=stage)

@@ -1,1 +1,0 @@
-"""The calls of the API, one module for each kind of thing."""

@@ -1,0 +1,29 @@
+"""Looking again and again at what takes a while."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.client.errors import WaitTimeout
+from understudy.wire.runs import TERMINAL_STATUSES, WAITING_STATUSES
+
+FIRST_LOOK_S: Final = 0.05
+LAST_LOOK_S: Final = 1.0
+SETTLED_STATUSES: Final = TERMINAL_STATUSES | WAITING_STATUSES
+
+
+@dataclass(slots=True)
+class Looks:
+    """When to look next; less and less often, and not for ever where a time is given."""
+
+    what: str
+    timeout_s: float | None
+    _pause: float = FIRST_LOOK_S
+    _started: float = field(default_factory=time.monotonic)
+
+    def pause(self, state: str) -> float:
+        """How long to wait before the next look; `WaitTimeout` when the time would be over."""
+        pause, self._pause = self._pause, min(self._pause * 1.5, LAST_LOOK_S)
+        if self.timeout_s is not None and time.monotonic() + pause > self._started + self.timeout_s:
+            raise WaitTimeout(f"{self.what} is still {state} after {self.timeout_s:g} s")
+        return pause
