@@ -2,38 +2,39 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Final
 
 from understudy.core.unseen import is_unseen
-from understudy.learnings.assignments import has_secret_assignment
-from understudy.learnings.mentions import has_told_secret
 from understudy.learnings.model import MAX_CONTENT_CHARS
-from understudy.learnings.redaction_marks import has_redaction_mark
-from understudy.learnings.spelled_out import read_together
-from understudy.redaction.scrub import scrub
-from understudy.redaction.strict import holds_secret
+from understudy.learnings.secret_assignments import VENDOR_PREFIX, has_secret_assignment
+from understudy.learnings.secret_mentions import has_told_secret
+from understudy.patterns.rule_book import ProvenRule, RuleBook, examples
+from understudy.patterns.word_lists import read_toml
+from understudy.redaction.opaque import WORDS
+from understudy.redaction.scrub import holds_secret, scrub
 
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
-
-
-def _would_be_scrubbed(text: str) -> bool:
-    # Names, addresses and numbers of people are no secrets: a fact may hold them.
-    return _PRIVATE_KEY.search(text) is not None or scrub(text, pii=False) != text
-
-
-# Why, and what says so; the first that does is named.
-CHECKS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
-    ("redaction_marker", has_redaction_mark),
-    ("secret_pattern", _would_be_scrubbed),
-    ("secret_assignment", has_secret_assignment),
-    ("secret_assignment", has_told_secret),
+# `p.a.s.s.w.o.r.d`, `k-e-y`: single characters with the same sign, or the same gap, between them.
+_SPELLED_OUT: Final = re.compile(
+    r"(?<![\w.·*/|-])[^\W\d_](?P<gap>[.·*/|_-]|[ \u00a0]{1,2})[^\W\d_](?:(?P=gap)[^\W_]){2,}(?!\w)"
 )
+_CUE_CHARS: Final = 56
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。\n]")
+
+Holds = Callable[[str], bool]
 
 
-# Where a false alarm costs little, also what only looks like the example of one.
-STRICT_CHECKS: Final = (*CHECKS, ("secret_pattern", holds_secret))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretCheck(ProvenRule):
+    """One check, and the reason that it gives."""
+
+    reason: str
+    holds: Holds
+    # Also takes an example for a secret: only for texts where a false alarm costs little.
+    is_strict: bool = False
 
 
 def secret_reason(text: str, *, strictly: bool = False) -> str | None:
@@ -45,8 +46,10 @@ def secret_reason(text: str, *, strictly: bool = False) -> str | None:
 def _reason(text: str, strictly: bool) -> str | None:
     shown = _shown(text)
     readings = dict.fromkeys((shown, read_together(shown)))
-    checks = STRICT_CHECKS if strictly else CHECKS
-    return next((why for it in readings for why, says in checks if says(it)), None)
+    checks = [check for check in secret_checks() if strictly or not check.is_strict]
+    return next(
+        (check.reason for reading in readings for check in checks if check.holds(reading)), None
+    )
 
 
 # What was looked at before a lock was taken is not looked at again while it is held.
@@ -59,3 +62,58 @@ def _shown(text: str) -> str:
         return text
     seen = "".join(each for each in text if each in "\n\t" or not is_unseen(each))
     return unicodedata.normalize("NFKC", seen)
+
+
+def read_together(text: str) -> str:
+    """The text with words whose letters are kept apart written as one."""
+    return _SPELLED_OUT.sub(lambda found: found[0].replace(found["gap"], ""), text)
+
+
+@cache
+def secret_checks() -> tuple[SecretCheck, ...]:
+    """The checks of `secrets.toml`, in order."""
+    tables = read_toml("understudy.learnings", "secrets.toml")
+    abroad = "|".join(WORDS("cues_abroad"))
+    book = RuleBook(tables, vendor_prefix=VENDOR_PREFIX, cues_abroad=abroad)
+    return tuple(_check(book, entry) for entry in book.tables["check"])
+
+
+def _check(book: RuleBook, entry: Mapping[str, Any]) -> SecretCheck:
+    return SecretCheck(
+        id=entry["id"],
+        reason=entry["reason"],
+        holds=_FUNCTIONS[entry["function"]] if "function" in entry else _mark(book, entry),
+        is_strict=entry.get("strict", False),
+        matches=examples(entry["matches"]),
+        misses=examples(entry["misses"]),
+    )
+
+
+def _mark(book: RuleBook, entry: Mapping[str, Any]) -> Holds:
+    """Whether something in the text says that a secret stood there."""
+    mark = re.compile(book.regex(entry["pattern"]))
+    if "beside" not in entry:
+        return lambda text: mark.search(text) is not None
+    beside = re.compile(book.regex(entry["beside"]))
+    return lambda text: any(
+        beside.search(_sentence_before(text, found.start())) for found in mark.finditer(text)
+    )
+
+
+def _sentence_before(text: str, at: int) -> str:
+    """What stands shortly before a place, in the same sentence."""
+    near = text[max(0, at - _CUE_CHARS) : at]
+    return _SENTENCE_END.split(near)[-1]
+
+
+def _would_be_scrubbed(text: str) -> bool:
+    # Names, addresses and numbers of people are no secrets: a fact may hold them.
+    return _PRIVATE_KEY.search(text) is not None or scrub(text, pii=False) != text
+
+
+_FUNCTIONS: Final[Mapping[str, Holds]] = {
+    "would_be_scrubbed": _would_be_scrubbed,
+    "has_secret_assignment": has_secret_assignment,
+    "has_told_secret": has_told_secret,
+    "holds_secret": holds_secret,
+}

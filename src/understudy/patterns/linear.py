@@ -7,7 +7,8 @@ import re2
 
 _ANYWHERE: Final = re2._Anchor.UNANCHORED  # noqa: SLF001
 
-Spans = Sequence[tuple[int, int]]
+Span = tuple[int, int]
+Spans = Sequence[Span]
 
 
 def options(max_memory: int) -> Any:

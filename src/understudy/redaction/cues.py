@@ -3,20 +3,8 @@
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from string import ascii_letters
-from typing import Final
 
-from understudy.redaction import words
-from understudy.redaction.opaque import is_password_key, key_grade, name_words
-
-_CORES: Final = (
-    "passw|passphrase|passcode|pwd|pass|secret|token|api[ _-]?key|key|cred|auth|bearer|cookie|session|sid|sig|jwt"
-    "|csrf|xsrf|salt|seed|mnemonic|psk|pepper|otp|cvv|cvc|hmac|senha|kennwor|contrasen|pat|pin|pw|dockerc|\\bmk"
-)
-_ABROAD: Final = "|".join(sorted(words.CUES_ABROAD, key=len, reverse=True))
-# A name that holds such a word, or the word in another language.
-CUE: Final = rf"(?i)(?:{_ABROAD})+|[A-Za-z0-9_.$-]*(?:{_CORES})[A-Za-z0-9_-]*(?:\.(?:prod|dev|staging|test|value|default|text|raw|plain))*"
-CUE_TRIGGER: Final = rf"(?i)(?:{_CORES}|{_ABROAD})"
-_ABROAD_WORDS: Final = sorted((word.lower() for word in words.CUES_ABROAD), key=len, reverse=True)
+from understudy.redaction.opaque import WORDS, endings, is_password_key, key_grade, name_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +48,9 @@ def _cue(previous: str, name: str) -> Cue | None:
     if plain == "mk":
         # How Vietnamese chats shorten the word for password.
         return Cue(name=name, grade=2, is_password=True)
-    abroad = next((word for word in _ABROAD_WORDS if plain.endswith(word)), None)
+    abroad = next((word for word in _cues_abroad() if plain.endswith(word)), None)
     if abroad:
-        return Cue(name=abroad, grade=2, is_password=abroad in words.PASSWORDS_ABROAD)
+        return Cue(name=abroad, grade=2, is_password=abroad in WORDS.set("passwords_abroad"))
     full = f"{previous} {name}" if previous else name
     grade = max(key_grade(full), key_grade(name)) if _is_open(full) else 0
     if grade == 0 and _is_loose(full, name):
@@ -70,17 +58,17 @@ def _cue(previous: str, name: str) -> Cue | None:
     return Cue(name=name, grade=grade, is_password=is_password_key(name)) if grade else None
 
 
+@cache
+def _cues_abroad() -> tuple[str, ...]:
+    return tuple(sorted(map(str.lower, WORDS("cues_abroad")), key=len, reverse=True))
+
+
 def _is_open(full: str) -> bool:
     compact = "".join(name_words(full))
-    return not compact.endswith(_harmless())
-
-
-@cache
-def _harmless() -> tuple[str, ...]:
-    return tuple(ending.replace(" ", "") for ending in words.HARMLESS_ENDINGS)
+    return not compact.endswith(endings("harmless"))
 
 
 def _is_loose(full: str, name: str) -> bool:
     """Words that announce a secret only to a value that looks like one."""
     last = (name_words(name) or [""])[-1]
-    return last in words.LOOSE_CUES and _is_open(full)
+    return last in WORDS.set("loose_cues") and _is_open(full)

@@ -1,14 +1,14 @@
 """Tells a secret from what only stands where one could be: a word, a number, a placeholder."""
 
-import base64
-import binascii
 import re
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from understudy.redaction import words
-from understudy.redaction.bigrams import COMMON
+from understudy.patterns.encodings import decode_base64
+from understudy.patterns.word_lists import WordLists
+
+WORDS: Final = WordLists("understudy.redaction")
 
 _JOINTS: Final = re.compile(r"[\W_]+")
 _NAME_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
@@ -74,40 +74,38 @@ def name_words(name: str) -> list[str]:
 def is_sensitive_key(key: str) -> bool:
     """Whether the value under this name is a secret, judged by how the name ends."""
     grade = key_grade(key)
-    return grade == 2 or (grade == 1 and "".join(name_words(key)).endswith(words.HOLDERS))
+    return grade == 2 or (grade == 1 and "".join(name_words(key)).endswith(WORDS("holders")))
 
 
 @cache
-def _endings() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    tables = (
-        words.SENSITIVE_ENDINGS, words.FAINT_ENDINGS, words.HARMLESS_ENDINGS, words.PASSWORD_ENDINGS,
-    )  # fmt: skip
-    return tuple(tuple(ending.replace(" ", "") for ending in table) for table in tables)  # type: ignore[return-value]
+def endings(table: str) -> tuple[str, ...]:
+    """How names end, by the table in the word lists: the words of an ending joined."""
+    return tuple(ending.replace(" ", "") for ending in WORDS(f"{table}_endings"))
 
 
 @lru_cache(maxsize=4096)
 def key_grade(key: str) -> int:
     """2 where a value under this name is a secret, 1 where it may be, 0 where it is none."""
     parts = name_words(key[-128:])
-    while len(parts) > 1 and (parts[-1] in words.SUFFIXES or parts[-1].isdigit()):
+    while len(parts) > 1 and (parts[-1] in WORDS.set("suffixes") or parts[-1].isdigit()):
         parts.pop()
     compact = "".join(parts)
-    sensitive, faint, harmless, _ = _endings()
-    if not compact.endswith(sensitive) or compact.endswith(harmless):
+    sensitive = endings("sensitive")
+    if not compact.endswith(sensitive) or compact.endswith(endings("harmless")):
         return 0
     is_spelled = any(compact.endswith(one) and len(one) > len(parts[-1]) for one in sensitive)
     if not is_spelled and _is_longer_word(parts[-1]):
         return 0
-    return 1 if compact.endswith(faint) else 2
+    return 1 if compact.endswith(endings("faint")) else 2
 
 
 @cache
 def _is_longer_word(word: str) -> bool:
     """Whether the last word only ends like the name of a secret, as `compass` does."""
-    known = {ending.split()[-1] for ending in words.SENSITIVE_ENDINGS} | {"key"}
+    known = {ending.split()[-1] for ending in WORDS("sensitive_endings")} | {"key"}
     if word in known:
         return False
-    tails = [ending for ending in _endings()[0] if word.endswith(ending) and len(ending) > 4]
+    tails = [ending for ending in endings("sensitive") if word.endswith(ending) and len(ending) > 4]
     return not tails
 
 
@@ -115,16 +113,16 @@ def _is_longer_word(word: str) -> bool:
 def is_password_key(key: str) -> bool:
     """Whether the name is one of a password, which may be short and made of words."""
     parts = name_words(key[-128:])
-    while len(parts) > 1 and (parts[-1] in words.SUFFIXES or parts[-1].isdigit()):
+    while len(parts) > 1 and (parts[-1] in WORDS.set("suffixes") or parts[-1].isdigit()):
         parts.pop()
-    return parts[-1:] == ["pw"] or "".join(parts).endswith((*_endings()[3], "pass"))
+    return parts[-1:] == ["pw"] or "".join(parts).endswith((*endings("password"), "pass"))
 
 
 @lru_cache(maxsize=4096)
 def is_placeholder(value: str) -> bool:
     """Whether this only stands where a secret would be: `${TOKEN}`, `<key>`, `xxxx`, `None`."""
     plain = value.strip().rstrip(".,;:").lower()
-    if not plain or plain in words.PLACEHOLDERS:
+    if not plain or plain in WORDS.set("placeholders"):
         return True
     if _PLACEHOLDER.match(value.strip()) is not None:
         return True
@@ -145,7 +143,7 @@ def is_made_up(value: str) -> bool:
     if is_placeholder(value):
         return True
     # In a long random value such a word stands there by chance.
-    return any(word in plain for word in words.PLACEHOLDER_WORDS) and not (
+    return any(word in plain for word in WORDS("placeholder_words")) and not (
         len(value) >= 20 and looks_random(value, least=16)
     )
 
@@ -240,7 +238,8 @@ def _is_random_letters(run: str, parts: list[str]) -> bool:
 def _word_share(letters: str) -> float:
     """How many of its pairs of letters are pairs that words have."""
     plain = letters.lower()
-    pairs = [first + second in COMMON for first, second in pairwise(plain)]
+    common = WORDS.set("letter_pairs")
+    pairs = [first + second in common for first, second in pairwise(plain)]
     return sum(pairs) / len(pairs) if pairs else 1.0
 
 
@@ -259,14 +258,12 @@ def _is_name(run: str) -> bool:
 
 def is_basic_pair(value: str) -> bool:
     """Whether it is a user and a password in Base64, as basic authentication has them."""
-    plain = value.rstrip("=")
+    pair = decode_base64(value)
+    if pair is None:
+        return False
     try:
-        pair = base64.b64decode(
-            plain + "=" * (-len(plain) % 4),
-            altchars=b"-_" if "-" in plain or "_" in plain else None,
-        )
         plain = pair.decode()
-    except (binascii.Error, ValueError):
+    except UnicodeDecodeError:
         return False
     return ":" in plain and plain.isprintable()
 

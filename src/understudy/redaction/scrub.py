@@ -1,21 +1,24 @@
 """The one scrubber: replaces secrets, and personal data where asked, with markers."""
 
+import base64
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from understudy.redaction.literals import find_literals, known_literals
+from understudy.patterns.linear import Span
+from understudy.patterns.search import Searcher
 from understudy.redaction.marker import cut, marker
 from understudy.redaction.opaque import is_sensitive_key
-from understudy.redaction.rules import (
+from understudy.redaction.rule_book import (
+    RedactionRule,
     personal_rules,
     personal_tables,
     secret_rules,
     secret_tables,
 )
-from understudy.redaction.search import Searcher
 from understudy.redaction.views import views
 
 # A known value inside something that a rule names does not rename it.
@@ -23,11 +26,16 @@ _LITERAL_RANK: Final = 1 << 20
 # A marker can uncover what overlapped with what it stands for.
 MAX_PASSES: Final = 4
 MAX_JSON_DEPTH: Final = 100
+# Shorter ones would take ordinary words out of every text.
+MIN_LITERAL_CHARS: Final = 4
+# A shorter one could stand in the Base64 of anything.
+_MIN_ENCODED_CHARS: Final = 6
+_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 __all__ = [
-    "Json", "Scrubbed", "is_sensitive_key", "marker", "preview", "scrub", "scrub_counted", "scrub_json",
+    "Json", "Scrubbed", "holds_secret", "is_sensitive_key", "marker", "preview", "scrub", "scrub_counted", "scrub_json",
 ]  # fmt: skip
 
 
@@ -50,7 +58,7 @@ class _Find(NamedTuple):
 
 
 @cache
-def _searcher(*, pii: bool) -> Searcher:
+def _searcher(*, pii: bool) -> Searcher[RedactionRule]:
     return Searcher(*secret_tables(), *(personal_tables() if pii else ()))
 
 
@@ -88,7 +96,7 @@ def preview(text: str, limit: int, literals: Iterable[str] = (), *, pii: bool = 
 
 def _scrub(text: str, literals: Iterable[str], pii: bool, kinds: list[str]) -> str:
     """The text without what was found; `kinds` hears what that was."""
-    known = known_literals(literals)
+    known = _known_literals(literals)
     for _ in range(MAX_PASSES):
         finds = _resolve(_finds(text, known, pii=pii))
         if not finds:
@@ -110,7 +118,7 @@ def _finds(text: str, literals: tuple[str, ...], *, pii: bool) -> list[_Find]:
             finds.append(_Find(start, end, rank, rule.kind, rank >= len(secret_rules())))
         finds += (
             _Find(*view.span(*span), _LITERAL_RANK, "literal", is_personal=False)
-            for span in find_literals(view.text, literals)
+            for span in _find_literals(view.text, literals)
         )
     return finds
 
@@ -152,6 +160,69 @@ def _replace(text: str, finds: Iterable[_Find], kinds: list[str]) -> str:
         kinds.append(find.kind)
         at = find.end
     return "".join((*parts, text[at:]))
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text may hold a secret, be it an example of one.
+
+    For texts that can do without anything that looks like a secret.
+    """
+    searcher = _strict_searcher()
+    return any(True for view in views(text) for _ in searcher.find(view.text))
+
+
+@cache
+def _strict_searcher() -> Searcher[RedactionRule]:
+    """The rules with a strict pick, each with that pick."""
+    return Searcher(
+        *(
+            [replace(rule, pick=rule.strict) for rule in table if rule.strict is not None]
+            for table in secret_tables()
+        )
+    )
+
+
+def _known_literals(literals: Iterable[str]) -> tuple[str, ...]:
+    """The values worth looking for."""
+    return tuple(sorted({value for value in literals if len(value) >= MIN_LITERAL_CHARS}))
+
+
+def _find_literals(text: str, literals: tuple[str, ...]) -> Iterator[Span]:
+    """Where the values stand, plain or in Base64."""
+    for literal in literals:
+        at = text.find(literal)
+        while at >= 0:
+            yield at, at + len(literal)
+            at = text.find(literal, at + len(literal))
+        for encoded in _encoded(literal):
+            yield from _runs_with(text, encoded)
+
+
+def _runs_with(text: str, encoded: str) -> Iterator[Span]:
+    at = text.find(encoded)
+    while at >= 0:
+        low = at
+        while low > 0 and at - low < 4_096 and _RUN.fullmatch(text[low - 1]):
+            low -= 1
+        run = _RUN.match(text, at)
+        end = run.end() if run else at + len(encoded)
+        yield low, end
+        at = text.find(encoded, end)
+
+
+@lru_cache(maxsize=256)
+def _encoded(literal: str) -> frozenset[str]:
+    """What its bytes always become in Base64, by how many bytes stand before them."""
+    plain = literal.encode("utf-8", "replace")
+    if len(plain) < _MIN_ENCODED_CHARS:
+        return frozenset()
+    found = set()
+    for before in range(3):
+        whole = base64.b64encode(b"\0" * before + plain).decode().rstrip("=")
+        first = -(-before * 8 // 6)
+        last = (before + len(plain)) * 8 // 6
+        found |= {whole[first:last], whole[first:last].replace("+", "-").replace("/", "_")}
+    return frozenset(found)
 
 
 def scrub_json(value: Json, literals: Iterable[str] = (), *, pii: bool = False) -> Json:

@@ -4,9 +4,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from understudy.redaction import words
 from understudy.redaction.cues import Cue
 from understudy.redaction.opaque import (
+    WORDS,
     is_code,
     is_harmless_shape,
     is_hash,
@@ -85,7 +85,7 @@ def is_mixed(value: str) -> bool:
 
 def _is_password(value: str, *, firmly: bool, quoted: bool) -> bool:
     plain = value.rstrip(".,;:!?")
-    if plain.lower() in words.COMMON_PASSWORDS or looks_random(plain, least=5):
+    if plain.lower() in WORDS.set("common_passwords") or looks_random(plain, least=5):
         return True
     if is_jumble(value) and (firmly or not _PASSWORD_SIGNS.isdisjoint(value)):
         return True

@@ -1,89 +1,21 @@
-"""Several readings of one text, each able to say where in the original a find stands.
+"""The views in which a secret may stand plain.
 
-A secret may be written with full-width characters, with colours or invisible characters inside,
-percent-encoded, as HTML entities, in escapes or over several lines. A view undoes one such
-writing; `View.span` leads back to the characters that were really there.
+A secret may be written with full-width characters, with terminal colours or invisible characters
+inside, percent-encoded, as HTML entities, in escapes or over several lines. Each view undoes one
+such writing.
 """
 
-import base64
-import binascii
 import html
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from understudy.patterns.encodings import decode_base64
+from understudy.patterns.views import View, Writing, read_as, reread
 from understudy.redaction.marker import MARKER_PATTERN
 
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One reading of the text, and which of its pieces stand for which of the text it reads."""
-
-    text: str
-    # What was rewritten, in order: (start, end) here, (start, end) there.
-    pieces: tuple[tuple[int, int, int, int], ...] = ()
-    parent: "View | None" = None
-    # Where the pieces start here.
-    starts: tuple[int, ...] = ()
-
-    def span(self, start: int, end: int) -> Span:
-        """Where in the original the characters from `start` to `end` stand."""
-        if self.parent is None:
-            return start, end
-        return self.parent.span(self._place(start)[0], self._place(end - 1)[1])
-
-    def is_new_beyond(self, spans: Iterable[Span]) -> bool:
-        """Whether something is read differently here that does not lie in one of the spans."""
-        if self.parent is None:
-            return True
-        ends: list[int] = []
-        starts: list[int] = []
-        for start, end in sorted(spans):
-            if ends and start <= ends[-1]:
-                ends[-1] = max(ends[-1], end)
-            else:
-                starts.append(start)
-                ends.append(end)
-        for here, here_end, there, there_end in self.pieces:
-            if self.text[here:here_end] == _GAP:
-                continue
-            first, last = self.parent.span(there, there_end)
-            at = bisect_right(starts, first) - 1
-            if at < 0 or last > ends[at]:
-                return True
-        return False
-
-    def _place(self, at: int) -> Span:
-        index = bisect_right(self.starts, at) - 1
-        if index < 0:
-            return at, at + 1
-        _, end, there_start, there_end = self.pieces[index]
-        if at < end:
-            return there_start, there_end
-        there = there_end + at - end
-        return there, there + 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
-    """One way to write text differently: what it looks like and how to read it."""
-
-    # Cheap to look for, and in every text that is written so.
-    sign: re.Pattern[str]
-    pattern: re.Pattern[str]
-    # Answers None where it is no such writing after all.
-    read: Callable[[re.Match[str]], str | None]
-
-
-# How much is read on both sides of something written differently; what lies between is left out.
-AROUND: Final = 400
-_GAP: Final = "\n\n"
 # Invisible: soft hyphen, joiners, directions, fillers, variation selectors, tags.
 _INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -148,21 +80,17 @@ def _slash(match: re.Match[str]) -> str:
 
 def _base64(match: re.Match[str]) -> str | None:
     """The text that a run is the Base64 of; None when it is of none."""
-    run = match[0].rstrip("=")
-    if len(run) % 4 == 1:
+    raw = decode_base64(match[0])
+    # Most runs are of no text at all: an error for each would cost more than to look first.
+    if raw is None or not _TEXT_BYTES.fullmatch(raw):
         return None
     try:
-        text = base64.b64decode(
-            run + "=" * (-len(run) % 4), altchars=_ALTERNATIVES.get("-" in run or "_" in run)
-        )
-        # Most runs are of no text at all: an error for each would cost more than to look first.
-        plain = text.decode() if _TEXT_BYTES.fullmatch(text) else ""
-    except (binascii.Error, ValueError):
+        plain = raw.decode()
+    except UnicodeDecodeError:
         return None
     return plain if _TEXT.fullmatch(plain) else None
 
 
-_ALTERNATIVES: Final = {True: b"-_"}
 _TEXT_BYTES: Final = re.compile(rb"[\n\r\t -~\x80-\xff]+")
 _TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
 # Letters of other scripts that look like Latin ones, with the Latin ones.
@@ -232,58 +160,15 @@ def views(text: str) -> Iterator[View]:
     The later ones hold only what is near something written differently.
     """
     view = View(text)
-    view = _reread(view, _FOLDED_ASCII if text.isascii() else _FOLDED, _fold) or view
+    view = reread(view, _FOLDED_ASCII if text.isascii() else _FOLDED, _fold) or view
     yield view
     plain = view
     for writing in WRITINGS if _WRITTEN.search(view.text) else ():
-        further = _read_as(writing, view)
+        further = read_as(writing, view)
         if further:
             view = further
             yield view
     for read in {id(plain): plain, id(view): view}.values():
-        decoded = _read_as(_BASE64, read)
+        decoded = read_as(_BASE64, read)
         if decoded:
             yield decoded
-
-
-def _read_as(writing: Writing, view: View) -> View | None:
-    if writing.sign.search(view.text) is None:
-        return None
-    return _reread(view, writing.pattern, writing.read, around=AROUND)
-
-
-def _reread(
-    view: View,
-    pattern: re.Pattern[str],
-    read: Callable[[re.Match[str]], str | None],
-    *,
-    around: int | None = None,
-) -> View | None:
-    parts: list[str] = []
-    pieces: list[tuple[int, int, int, int]] = []
-    text, at, length = view.text, 0, 0
-    if pattern.search(text) is None:
-        return None
-
-    def put(piece: str, start: int, end: int) -> None:
-        """Let `piece` stand for the text from `start` to `end`, after what was not touched."""
-        nonlocal at, length
-        parts.extend((text[at:start], piece))
-        length += start - at
-        pieces.append((length, length + len(piece), start, end))
-        length, at = length + len(piece), end
-
-    for match in pattern.finditer(text):
-        start, end = match.span()
-        piece = read(match)
-        if piece is None:
-            continue
-        if around is not None and start - at > 3 * around:
-            put(_GAP, at + around if pieces else 0, start - around)
-        put(piece, start, end)
-    if not pieces:
-        return None
-    if around is not None and len(text) - at > 3 * around:
-        put(_GAP, at + around, len(text))
-    parts.append(text[at:])
-    return View("".join(parts), tuple(pieces), view, tuple(piece[0] for piece in pieces))

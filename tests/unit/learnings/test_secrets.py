@@ -2,11 +2,12 @@
 
 import pytest
 
-from understudy.learnings.assignments import has_secret_assignment
-from understudy.learnings.mentions import has_told_secret
-from understudy.learnings.redaction_marks import has_redaction_mark
-from understudy.learnings.secrets import secret_reason
-from understudy.learnings.spelled_out import read_together
+from understudy.learnings.secrets import (
+    SecretCheck,
+    read_together,
+    secret_checks,
+    secret_reason,
+)
 
 WEAK = "hunter2" * 2
 ALNUM = "abc1234" + "56789"
@@ -102,6 +103,25 @@ HARMLESS = (
 )  # fmt: skip
 
 
+# Those that are not redaction's.
+OWN_CHECKS = [it for it in secret_checks() if it.reason != "secret_pattern"]
+
+
+@pytest.mark.parametrize("check", secret_checks(), ids=lambda check: check.id)
+def test_each_check_holds_for_its_examples_and_no_check_for_its_misses(check: SecretCheck) -> None:
+    assert check.matches
+    assert check.misses
+    for text in check.matches:
+        assert check.holds(text), text
+        assert secret_reason(text, strictly=check.is_strict) is not None
+    for text in check.misses:
+        assert secret_reason(text, strictly=check.is_strict) is None, text
+
+
+def test_the_ids_of_the_checks_are_unique() -> None:
+    assert len({check.id for check in secret_checks()}) == len(secret_checks())
+
+
 @pytest.mark.parametrize("text", PATTERNS)
 def test_what_the_scrubber_takes_out_is_a_secret(text: str) -> None:
     assert secret_reason(text) == "secret_pattern"
@@ -161,7 +181,5 @@ def test_long_texts_take_no_more_than_their_length(piece: str) -> None:
     """Were it with the square of the length, this would not end in time."""
     text = piece * (60_000 // len(piece))
 
-    assert not has_redaction_mark(text)
-    assert not has_secret_assignment(text)
-    assert not has_told_secret(text)
+    assert not any(check.holds(text) for check in OWN_CHECKS)
     assert read_together(text)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.redaction import scrub as scrubber
-from understudy.redaction.rules import personal_rules, secret_rules
+from understudy.redaction.rule_book import personal_rules, secret_rules
 from understudy.redaction.scrub import (
     MAX_JSON_DEPTH,
     Json,

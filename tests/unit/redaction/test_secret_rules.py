@@ -5,11 +5,10 @@ import re
 import pytest
 
 from tests.support.effort import effort
+from understudy.patterns.search import Searcher
 from understudy.redaction.opaque import is_made_up, is_placeholder, is_sensitive_key, looks_random
-from understudy.redaction.rule import Rule
-from understudy.redaction.rules import personal_rules, secret_rules
+from understudy.redaction.rule_book import RedactionRule, personal_rules, secret_rules
 from understudy.redaction.scrub import marker, scrub
-from understudy.redaction.search import Searcher
 
 RULES = (*secret_rules(), *personal_rules())
 EACH_RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -24,7 +23,7 @@ HOSTILE = (
 
 
 @EACH_RULE
-def test_what_must_match_is_found_by_its_rule_and_gone(rule: Rule) -> None:
+def test_what_must_match_is_found_by_its_rule_and_gone(rule: RedactionRule) -> None:
     searcher = Searcher([rule])
     for text in rule.matches:
         found = [text[start:end] for _, (start, end) in searcher.find(text)]
@@ -34,7 +33,7 @@ def test_what_must_match_is_found_by_its_rule_and_gone(rule: Rule) -> None:
 
 
 @EACH_RULE
-def test_what_must_match_is_found_at_the_start_of_a_line_too(rule: Rule) -> None:
+def test_what_must_match_is_found_at_the_start_of_a_line_too(rule: RedactionRule) -> None:
     searcher = Searcher([rule])
     for text in rule.matches:
         found = [text[start:end] for _, (start, end) in searcher.find(text)]
@@ -43,7 +42,7 @@ def test_what_must_match_is_found_at_the_start_of_a_line_too(rule: Rule) -> None
 
 
 @EACH_RULE
-def test_what_must_not_match_passes_every_rule(rule: Rule) -> None:
+def test_what_must_not_match_passes_every_rule(rule: RedactionRule) -> None:
     for text in rule.misses:
         assert scrub(text, pii=True) == text
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-from understudy.redaction.rule import Rule
-from understudy.redaction.rules import secret_rules
-from understudy.redaction.scrub import scrub
-from understudy.redaction.strict import holds_secret
+from understudy.redaction.rule_book import RedactionRule, secret_rules
+from understudy.redaction.scrub import holds_secret, scrub
 
 # Whole and unbroken in no file, so that no scanner takes this one for a leak.
 EXAMPLES = (
@@ -51,5 +49,5 @@ def test_ordinary_instructions_pass_here_too(text: str) -> None:
 @pytest.mark.parametrize(
     "rule", [rule for rule in secret_rules() if rule.strict], ids=lambda rule: rule.id
 )
-def test_what_every_vendor_calls_a_blank_passes_here_too(rule: Rule) -> None:
+def test_what_every_vendor_calls_a_blank_passes_here_too(rule: RedactionRule) -> None:
     assert not any(holds_secret(text) for text in rule.misses)

@@ -1,11 +1,15 @@
 """Secrets that are told in a sentence: beside the name of one, before it, or of what was named above."""
 
 import re
+from functools import cache
 from typing import Final
 
-from understudy.learnings.secret_words import is_about_secrets, may_be_secret
-from understudy.redaction import words
-from understudy.redaction.opaque import is_hash, is_jumble, looks_random
+from understudy.learnings.secret_assignments import (
+    UNSPACED_FROM,
+    is_about_secrets,
+    may_be_secret,
+)
+from understudy.redaction.opaque import WORDS, is_hash, is_jumble, looks_random
 
 MIN_CHARS: Final = 6
 # How far before a name its secret may begin, and how far what "it" stands for may lie back.
@@ -13,22 +17,15 @@ REACH: Final = 160
 # A shorter one is what a commit is called by.
 MIN_HEX: Final = 12
 
-_SPACED: Final = "|".join(sorted(it for it in words.PASSWORDS_ABROAD if it[0] < chr(0x2E80)))
-_UNSPACED: Final = "|".join(sorted(it for it in words.PASSWORDS_ABROAD if it[0] >= chr(0x2E80)))
-_PASSWORD: Final = rf"(?<![a-z0-9])(?:pass(?:word|wd|phrase|code)|pwd|pw|pswd|mdp|{_SPACED})(?![a-z0-9])|{_UNSPACED}"
 _KEY: Final = (
     r"(?<![a-z0-9])(?:(?:api|app|access|secret|private|signing|auth|master|encryption)[ _-]?key"
     r"|(?:api|access|auth|bearer|refresh|bot)[ _-]?token|client[ _-]?secret)(?![a-z0-9])"
 )
-_NAME: Final = re.compile(rf"(?i)(?P<password>{_PASSWORD})|{_KEY}")
 _LOGIN: Final = re.compile(
     r"(?i)(?<![a-z0-9])(?:log-?in|log-?on|sign-?in|credentials?|creds?)(?![a-z0-9])"
 )
-# In every text that has one of these names.
-_CUES: Final = (
-    *("pass", "pw", "pswd", "mdp", "key", "token", "secret", "log", "sign", "cred"),
-    *words.PASSWORDS_ABROAD,
-)
+# With the words of other languages, in every text that names a password, a key or a login.
+_CUES: Final = ("pass", "pw", "pswd", "mdp", "key", "token", "secret", "log", "sign", "cred")
 _VALUE: Final = r"[\"'`“「]?(?P<value>[!#-&+-Z^_a-z|~]{5,200})"
 
 # `passwd hunter22 for root`
@@ -63,13 +60,24 @@ _ORDINARY: Final = re.compile(
 def has_told_secret(text: str) -> bool:
     """Whether a sentence tells something that may be a secret."""
     plain = text.lower()
-    if not any(cue in plain for cue in _CUES):
+    if not any(cue in plain for cue in (*_CUES, *WORDS("passwords_abroad"))):
         return False
     return _is_beside_a_name(text) or _is_login(text) or _is_of_a_name(text)
 
 
+@cache
+def _name() -> re.Pattern[str]:
+    """What a secret is called; the group `password` holds the name of a password."""
+    abroad = sorted(WORDS("passwords_abroad"))
+    spaced = "|".join(it for it in abroad if it[0] < UNSPACED_FROM)
+    unspaced = "|".join(it for it in abroad if it[0] >= UNSPACED_FROM)
+    names = rf"pass(?:word|wd|phrase|code)|pwd|pw|pswd|mdp|{spaced}"
+    password = rf"(?<![a-z0-9])(?:{names})(?![a-z0-9])|{unspaced}"
+    return re.compile(rf"(?i)(?P<password>{password})|{_KEY}")
+
+
 def _is_beside_a_name(text: str) -> bool:
-    for name in _NAME.finditer(text):
+    for name in _name().finditer(text):
         looks_right = _is_password if name["password"] else _is_drawn
         beside = _BESIDE.match(text, name.end()) if name["password"] else None
         if beside and looks_right(beside["value"]):
@@ -88,7 +96,7 @@ def _is_login(text: str) -> bool:
 def _is_of_a_name(text: str) -> bool:
     """Whether "it" is a secret that was named shortly before."""
     for it in _IT.finditer(text):
-        names = list(_NAME.finditer(text[max(0, it.start() - REACH) : it.start()]))
+        names = list(_name().finditer(text[max(0, it.start() - REACH) : it.start()]))
         if any((_is_password if name["password"] else _is_drawn)(it["value"]) for name in names):
             return True
     return False

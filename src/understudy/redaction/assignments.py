@@ -1,12 +1,11 @@
-"""What ties a value to the word that announces it, and where that value begins and ends."""
+"""What ties a value to the word that announces it, and where the value begins and ends."""
 
 import re
 from typing import Final, NamedTuple
 
-from understudy.redaction import words
+from understudy.patterns.linear import Span
 from understudy.redaction.cues import Cue
-from understudy.redaction.opaque import key_grade
-from understudy.redaction.rule import Span
+from understudy.redaction.opaque import WORDS, key_grade
 
 # Values are read up to here first; a longer one is followed to its end only when it is a secret.
 FIRST_LOOK: Final = 160
@@ -132,7 +131,7 @@ def read_value(text: str, start: int, tie: Tie, cue: Cue) -> Span | None:
     """Where the value behind the tie stands."""
     at = tie.at
     nested = _NESTED.match(text, at, at + 48)
-    if nested and (key_grade(nested[1]) or nested[1].lower() in words.LOOSE_CUES):
+    if nested and (key_grade(nested[1]) or nested[1].lower() in WORDS.set("loose_cues")):
         return None
     if tie.closing and (quoted := _closed(text, tie)):
         return quoted

@@ -1,19 +1,15 @@
-"""Follows the lines of a private key, whatever stands before each, to where the key ends or was cut."""
+"""Private keys: the lines of a key are followed to where it ends or was cut, whatever stands before each."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from understudy.redaction.rule import Match, Span
+from understudy.patterns.linear import Span
+from understudy.patterns.search import PatternMatch
 
 # What may separate the lines of a key: line ends, escaped or encoded ones, quotes, line prefixes.
 GAP: Final = r"(?:[\s\"'`>|#*,+]|\\+[nrt\"]|\\\r?\n|%0[AaDd]|&#x?0?[0-9aAdD]{1,2};|<br ?/?>)"
 BODY: Final = r"[A-Za-z0-9+/=_-]"
-_NAME: Final = r"[ -]*(?:[A-Z0-9]+[ -]+){0,4}PRIVATE[ -]KEY(?:[ -]BLOCK)?"
-BEGIN: Final = rf"(?i:-*[ ]?\bBEGIN{_NAME}(?:[ ]?-+)?)"
-END: Final = rf"(?i:-*[ ]?\bEND{_NAME}(?:[ ]?-+)?)"
-BEGIN_TRIGGER: Final = r"(?i)BEGIN[A-Z0-9 -]{0,60}PRIVATE"
-END_TRIGGER: Final = r"(?i)END[A-Z0-9 -]{0,60}PRIVATE"
-
 _HEADERS: Final = re.compile(
     r"(?:[^\S\n]*(?:\\+[nr])?\n?[^\w\n]{0,12}[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,100}(?:\n|\\+[nr])+)+"
 )
@@ -24,10 +20,11 @@ _LOOSE: Final = re.compile(
 )
 _LAST: Final = re.compile(rf"{GAP}{{0,16}}((?!--){BODY}{{1,76}})")
 _FIRST_END: Final = re.compile(r"[^\S\n]*(?:[\n\"'`<\\…]|\.\.\.|\Z)")
+_HAS_BODY: Final = re.compile(r"[A-Za-z0-9+/=_-]{12}")
 _FIGURES: Final = re.compile(r"\d+")
 
 
-def follow(text: str, end: int) -> int:
+def _follow(text: str, end: int) -> int:
     """Where the key ends whose first lines end at `end`."""
     headers = _HEADERS.match(text, end)
     at = headers.end() if headers else end
@@ -58,16 +55,22 @@ def _with_last(text: str, at: int, shape: str, *, is_first: bool) -> int | None:
     return last.end()
 
 
-def key_lines(match: Match) -> tuple[Span, ...]:
+def armoured_key(match: PatternMatch) -> tuple[Span, ...]:
     """A key from its beginning to its last line; a beginning without any is no key."""
     start, end = match.span()
     if start < match.taken[1]:
         return ()
-    last = follow(match.string, end)
+    last = _follow(match.string, end)
     return ((start, last),) if last > end else ()
 
 
-def named_lines(match: Match) -> tuple[Span, ...]:
+def bare_key(match: PatternMatch) -> tuple[Span, ...]:
     """The lines of a key without armour, behind what says that it is one."""
     start, end = match.span("secret")
-    return ((start, follow(match.string, end)),) if start >= match.taken[1] else ()
+    return ((start, _follow(match.string, end)),) if start >= match.taken[1] else ()
+
+
+def whole_block(match: PatternMatch) -> Iterable[Span]:
+    """A block that holds more than dots."""
+    start, end = match.span("body")
+    return (match.span(),) if _HAS_BODY.search(match.string, start, end) else ()

@@ -9,13 +9,25 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
-from understudy.learnings.secret_cues import cue_places
-from understudy.learnings.secret_words import VENDOR_PREFIX, is_about_secrets, may_be_secret
-from understudy.redaction import words
-from understudy.redaction.opaque import is_password_key, key_grade
+from understudy.patterns.word_lists import WordLists
+from understudy.redaction.opaque import (
+    WORDS,
+    is_harmless_shape,
+    is_password_key,
+    is_value,
+    key_grade,
+)
 
+_OWN_WORDS: Final = WordLists("understudy.learnings")
+# How the keys of well-known services begin.
+VENDOR_PREFIX: Final = (
+    r"(?:sk|pk|rk|gh[pousr]|github_pat|glpat|xox[a-z]|hf|npm|pypi|whsec|shpat|dop_v1|gsk|xai)"
+)
+# The first script that is written without blanks between words.
+UNSPACED_FROM: Final = chr(0x2E80)
 _NAME_CHARS: Final = 96
 MIN_CHARS: Final = 6
 MIN_PASSWORD_CHARS: Final = 5
@@ -31,16 +43,11 @@ _OF_WHAT: Final = re.compile(
     r"(?i)\s(?:for|of|to|on|in|at|du|de|des|pour|của|cho)\s[\w .'’-]{1,48}\Z"
 )
 _LOOSE_END: Final = re.compile(r"(?i)[\s\"'`*_\])]*(?:\b(?:is|was|est|là)\s*)?\Z")
-_ABROAD: Final = re.compile(
-    rf"(?i)(?<![^\W\d_])(?:{'|'.join(word for word in words.CUES_ABROAD if word[0] < chr(0x2E80))})(?:\s\w+){{0,4}}\Z"
-    rf"|(?:{'|'.join(word for word in words.CUES_ABROAD if word[0] >= chr(0x2E80))})\Z"
-)
 # Short for a password, or for that of somebody; and how those write it who want it overlooked.
 _PASSWORD_SHORT: Final = re.compile(
     r"(?i)(?<![a-z0-9])(?:pw|psw|pswd|pword|passw|passwrd|mdp|p[a4@][s5$]{2}(?:w[o0]r[dt]|phr[a4@]se|c[o0]de)"
     r"|(?:root|admin|user|db|database|wi-?fi|login|ssh|vpn|sudo|guest|mail|ftp|router|my|our|your)(?:['\u2019]?s)?[ _-]pass)\Z"
 )
-_PASSWORD_ABROAD: Final = re.compile(rf"(?i)(?:{'|'.join(words.PASSWORDS_ABROAD)})")
 _VALUE: Final = re.compile(
     r"[\s*]{0,8}(?P<quote>[\"'`«「“\u2018]?)\**(?P<value>[!#-&+-Z^_a-z|~]{1,200})"
 )
@@ -55,6 +62,17 @@ _PHRASE: Final = re.compile(
 )
 _JOINED: Final = re.compile(r"(?:[a-z][A-Z]\w*|\w[_-]\w+)\Z")
 _BY_A_VENDOR: Final = re.compile(rf"{VENDOR_PREFIX}[-_]\w")
+# How words end that say what something is like, or what is done with it.
+_ABOUT_ENDINGS: Final = re.compile(
+    r"[a-z-]{2,12}(?:ed|ing|able|ible|ory|ary|ive|less|ful|ly|al|ent|ant|ous|ic|ion|ment|ness|ity|oire|aire|ique)"
+)
+# Nobody joins words to one so long.
+_LONGEST_WORD: Final = 14
+# What is known by a name with figures in it.
+_KNOWN_NAME: Final = re.compile(
+    r"(?i)(?:oauth|argon|ed|sha|md|aes|rsa|hs|rs|es|ps|ec|utf|base|pbkdf|x|tls|ssl|v|http|s|k|p|web|auth|rfc)[-_/]?\d+\w{0,3}"
+    r"|\d?[a-z]+\d{0,2}password"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +94,63 @@ class _Named:
         return _JOINED.search(self.name) is not None
 
 
+def is_about_secrets(word: str) -> bool:
+    """Whether a word says something of a secret rather than being one."""
+    plain = word.lower()
+    return plain in _OWN_WORDS.set("about_secrets") or (
+        len(plain) <= _LONGEST_WORD and _ABOUT_ENDINGS.fullmatch(plain) is not None
+    )
+
+
+def may_be_secret(value: str) -> bool:
+    """Whether something real stands there that has no well-known name or public shape."""
+    return is_value(value) and not is_harmless_shape(value) and not _KNOWN_NAME.fullmatch(value)
+
+
 def has_secret_assignment(text: str) -> bool:
     """Whether something is assigned to the name of a secret that may be the secret."""
     return any(_is_secret(text, named) for named in _names(text))
 
 
+@cache
+def _abroad() -> re.Pattern[str]:
+    """A word of another language that announces a secret, at the end of a text."""
+    cues = WORDS("cues_abroad")
+    spaced = "|".join(word for word in cues if word[0] < UNSPACED_FROM)
+    unspaced = "|".join(word for word in cues if word[0] >= UNSPACED_FROM)
+    return re.compile(rf"(?i)(?<![^\W\d_])(?:{spaced})(?:\s\w+){{0,4}}\Z|(?:{unspaced})\Z")
+
+
+@cache
+def _password_abroad() -> re.Pattern[str]:
+    return re.compile(rf"(?i)(?:{'|'.join(WORDS('passwords_abroad'))})")
+
+
+@cache
+def _cues() -> tuple[str, ...]:
+    """The words without which no text names a secret: of words that hold each other, the shortest."""
+    last_words = {ending.split()[-1] for ending in WORDS("sensitive_endings")}
+    known = {*last_words, *WORDS("cues_abroad"), *_OWN_WORDS("password_short")}
+    cues = sorted(map(str.lower, known))
+    return tuple(it for it in cues if not any(other in it for other in cues if other != it))
+
+
+def _cue_places(text: str) -> list[int]:
+    """Where such words begin, in order."""
+    # The only letter that becomes two in lower case.
+    plain = text.replace("İ", "i").lower()
+    return sorted(at for cue in _cues() if cue in plain for at in _places(plain, cue))
+
+
+def _places(text: str, cue: str) -> Iterator[int]:
+    at = text.find(cue)
+    while at >= 0:
+        yield at
+        at = text.find(cue, at + 1)
+
+
 def _names(text: str) -> Iterator[_Named]:
-    cues = cue_places(text)
+    cues = _cue_places(text)
     for tie in _TIE.finditer(text):
         first = max(0, tie.start() - _NAME_CHARS)
         nearest = bisect_left(cues, tie.start()) - 1
@@ -108,8 +176,8 @@ def _is_spaced(text: str, tie: re.Match[str]) -> bool:
 def _name(before: str, *, is_sign: bool) -> _Named | None:
     """What is named right before a tie, if that is a secret."""
     name = _LOOSE_END.sub("", before, count=1)
-    if _ABROAD.search(name):
-        is_password = _PASSWORD_ABROAD.search(name) is not None
+    if _abroad().search(name):
+        is_password = _password_abroad().search(name) is not None
         return _Named(name=name, is_password=is_password, is_sign=is_sign)
     name = _without_purpose(name)
     grade, is_password = key_grade(name), is_password_key(name)
@@ -178,4 +246,4 @@ def _is_passphrase(text: str, named: _Named, *, is_quoted: bool) -> bool:
     is_long = named.is_password and len(said) >= MIN_PHRASE_WORDS
     if not (is_long or (is_quoted and named.is_variable)):
         return False
-    return not any(word in words.SENTENCE_WORDS or is_about_secrets(word) for word in said)
+    return not any(word in WORDS.set("sentence_words") or is_about_secrets(word) for word in said)

@@ -1,8 +1,8 @@
 """The structural layer: an opaque value beside a word that announces a secret.
 
-A vendor's prefix is not needed. The word may be a name in code or configuration, a header, a
-flag, a column or a word in a sentence; the value may follow it directly or stand close to it. The
-less the surroundings say, the more random the value must look.
+A vendor's prefix is not needed. The word may be a name in code or configuration, a header, a flag,
+a column or a word in a sentence; the value may follow it directly or stand close to it. The less
+the context says, the more random the value must look.
 """
 
 import re
@@ -10,10 +10,11 @@ import string
 from collections.abc import Iterator
 from typing import Final
 
-from understudy.redaction.cues import CUE, CUE_TRIGGER, Cue, cue_at
+from understudy.patterns.linear import Span
+from understudy.patterns.search import PatternMatch
+from understudy.redaction.assignments import FIRST_LOOK, Tie, read_value, tie_behind, to_end
+from understudy.redaction.cues import Cue, cue_at
 from understudy.redaction.opaque import is_jumble, looks_random
-from understudy.redaction.rule import Match, Rule, Span
-from understudy.redaction.ties import FIRST_LOOK, Tie, read_value, tie_behind, to_end
 from understudy.redaction.values import is_assigned_secret, is_mixed, is_opaque, is_said_password
 
 # How far from the word a value may stand that nothing ties to it.
@@ -42,7 +43,7 @@ _HARMLESS_LEAD: Final = re.compile(
 )
 
 
-def _named_values(match: Match) -> Iterator[Span]:
+def named_values(match: PatternMatch) -> Iterator[Span]:
     text = match.string
     start, end = match.span()
     is_inside = match.taken[0] <= start < match.taken[1]
@@ -167,7 +168,7 @@ def _is_near_secret(text: str, start: int, end: int, cue: Cue) -> bool:
     return _HARMLESS_LEAD.search(text, max(0, start - 24), start) is None
 
 
-def _glued(match: Match) -> Iterator[Span]:
+def glued_to_marker(match: PatternMatch) -> Iterator[Span]:
     """What goes on right behind a marker belonged to what it stands for."""
     start, end = match.span()
     rest = match["rest"]
@@ -176,60 +177,3 @@ def _glued(match: Match) -> Iterator[Span]:
     is_named = match.string[start - 1 : start] in {"=", ":", '"', "'"} and not rest.isalpha()
     if is_named or looks_random(rest, least=5) or is_mixed(rest) or is_jumble(rest):
         yield start, end
-
-
-_RANDOM: Final = "k8Jq" + "2Zx9Lm4T" + "v7Bd1Wc3"
-
-NEARBY: Final = (
-    Rule(
-        id="named-value",
-        kind="secret",
-        trigger=CUE_TRIGGER,
-        pattern=CUE,
-        pick=_named_values,
-        matches=(
-            "api-key: " + "abc123456789",
-            "DB_PASSWORD=" + "klb-GH7Y^d",
-            "secret_token=" + "abc123456789",
-            "personal access token = " + "a1" * 8,
-            "the password is " + "hunter2",
-            "mysql --password=" + "hunter2" + " -e",
-            '{"clientSecret": "' + _RANDOM + '"}',
-            'log = "{\\"api_key\\": \\"' + _RANDOM + '\\"}"',
-            "密码: " + "l3v4YCIg" + "gMsr",
-            "mật khẩu là " + "l3v4YCIg" + "gMsr",
-            "I set the key to " + _RANDOM + " today",
-            "use " + _RANDOM + " as the API key",
-            "<password>" + "Xy7!pq" + "</password>",
-            "- name: API_TOKEN\n  value: " + _RANDOM,
-        ),
-        misses=(
-            "Password policy: rotate every 90 days",
-            "The API token is rotated weekly",
-            "Token budget is 1000.",
-            "max_tokens: 4096",
-            "password: str = Field(..., min_length=8)",
-            "password = getpass2.getpass()",
-            "export GITHUB_TOKEN=$(gh auth token)",
-            "token_count=abc123456789",
-            "Compat: Windows 11",
-            'api_key = os.environ["OPENAI_API_KEY"]',
-            'token = "YOUR_TOKEN_HERE"',
-            'api_key: "{{ vault_api_key }}"',
-            "sort_key='created_at_2026'",
-            '"token_type": "bearer_v2_auth"',
-            "key=user:42 ttl=300",
-            "The password must be at least 12 characters.",
-        ),
-    ),
-    Rule(
-        id="marker-glued",
-        kind="secret",
-        # As a view shows a marker.
-        trigger=r"<<<<>[A-Za-z0-9!$%^*+~]",
-        pattern=r"<{11,}>(?P<rest>[A-Za-z0-9!$%^*+~][A-Za-z0-9!#$%^*+~@&_.?/-]{3,})",
-        pick=_glued,
-        matches=("<" * 16 + ">" + "Hunter2!x9zQ",),
-        misses=("<redacted:phone>x22 rings", "<redacted:email>, then"),
-    ),
-)  # fmt: skip

@@ -1,15 +1,20 @@
-"""Finds where which rules may match at all, then lets only those look there; in linear time."""
+"""Search of a text by many rules in linear time: a set of cheap triggers first, then single patterns.
+
+A rule's trigger is in every text that its pattern matches. The triggers of all rules are looked for
+at once, window by window; a pattern is run only around the windows that hold its trigger.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import re2
 
-from understudy.patterns.linear import options, spans_of
-from understudy.redaction.rule import Match, Rule, Span
+from understudy.patterns.linear import Span, options, spans_of
+from understudy.patterns.rule_book import ProvenRule
 
 # The sets are run over windows: over a long text they would lose their speed.
 WINDOW: Final = 3_000
@@ -23,14 +28,54 @@ BLOCK: Final = 8_192
 _MEMORY: Final = 256 << 20
 
 
-class Searcher:
-    """Some rules, compiled once and ready to search.
+# Not frozen: one is made for every match, and freezing triples what that costs.
+@dataclass(slots=True)
+class PatternMatch:
+    """A match of a pattern: the text that was searched, and the spans of the groups."""
 
-    Each table of rules has a set of its own: what one set must tell apart is the product of what
-    its triggers must, and new text is read the slower the more that is.
+    string: str
+    spans: Sequence[Span]
+    names: Mapping[str, int]
+    # The span that the match before this one took.
+    taken: Span = (0, 0)
+
+    def span(self, name: str | None = None) -> Span:
+        """The span of a group; without a name, of the whole match."""
+        return self.spans[self.names[name] if name else 0]
+
+    def __getitem__(self, name: str) -> str:
+        start, end = self.spans[self.names[name]]
+        # A group that took no part has the span (-1, -1).
+        return self.string[start:end] if start >= 0 else ""
+
+
+# Answers the spans of a match that count; none where it only looked like what the rule is about.
+Pick = Callable[[PatternMatch], Iterable[Span]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRule(ProvenRule):
+    """A rule that is searched for by its trigger, then by its RE2 pattern."""
+
+    # Cheap to look for, and in every text that the pattern matches.
+    trigger: str
+    pattern: str
+    pick: Pick
+    # What it takes may lie far behind its trigger.
+    is_long: bool = False
+
+
+_Rule = TypeVar("_Rule", bound=SearchRule)
+
+
+class Searcher(Generic[_Rule]):
+    """Rules compiled once and ready to search.
+
+    Each table of rules has an RE2 set of its own: the states of one set are the product of the
+    states of its triggers, and reading new text slows down with their number.
     """
 
-    def __init__(self, *tables: Sequence[Rule]) -> None:
+    def __init__(self, *tables: Sequence[_Rule]) -> None:
         self.rules = tuple(chain(*tables))
         self._compiled = tuple(map(_Compiled, self.rules))
         starts = accumulate(map(len, tables), initial=0)
@@ -39,8 +84,8 @@ class Searcher:
             for start, table in zip(starts, tables, strict=False)
         ]
 
-    def find(self, text: str) -> Iterator[tuple[Rule, Span]]:
-        """What the rules take out of the text, rule by rule."""
+    def find(self, text: str) -> Iterator[tuple[_Rule, Span]]:
+        """The spans that the rules pick in the text, rule by rule."""
         whole = _Piece(text)
         for index, regions in sorted(self._regions(whole).items()):
             rule = self.rules[index]
@@ -72,7 +117,7 @@ class Searcher:
         """The numbers of the rules that have a trigger in the window."""
         found: list[int] = []
         for start, size, triggers in self._sets:
-            # Without the last one, which matches every text, the set ran out of memory.
+            # The set ran out of memory where not even its last trigger, the empty one, was found.
             matched = triggers.Match(window) or range(size)
             found += [start + index for index in matched if index < size]
         return found
@@ -81,10 +126,9 @@ class Searcher:
 class _Compiled:
     """A rule ready to search."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: SearchRule) -> None:
         self._rule = rule
-        self._is_block = rule.is_long or rule.kind == "private-key"
-        self._lead, self._tail = (BLOCK, BLOCK) if self._is_block else (LEAD, TAIL)
+        self._lead, self._tail = (BLOCK, BLOCK) if rule.is_long else (LEAD, TAIL)
 
     @cached_property
     def _pattern(self) -> Any:
@@ -95,16 +139,16 @@ class _Compiled:
         return dict(self._pattern.groupindex)
 
     def search(self, whole: "_Piece", first: int, last: int) -> Iterator[Span]:
-        """What the rule takes out of the text from `first` to `last`, and where that goes on."""
+        """The spans that the rule picks from `first` to `last`; a span that goes on is followed."""
         low, high = max(0, first - self._lead), last + self._tail
         while True:
             piece = whole.part(low, high)
             may_go_on = high < len(whole.text)
             # The next line of a key may lie beyond the piece.
-            edge = len(piece.text) - (TAIL if self._is_block else 0)
+            edge = len(piece.text) - (TAIL if self._rule.is_long else 0)
             taken, cut = (0, 0), -1
             for groups in piece.matches(self._pattern):
-                spans = tuple(self._rule.pick(Match(piece.text, groups, self._names, taken)))
+                spans = tuple(self._rule.pick(PatternMatch(piece.text, groups, self._names, taken)))
                 if may_go_on and _reach(groups[0], spans) >= edge:
                     cut = groups[0][0]
                     break
@@ -116,7 +160,7 @@ class _Compiled:
 
 
 class _Piece:
-    """A stretch of text as the rules read it, in characters, and as the library does, in bytes."""
+    """A stretch of text in characters, as rules read it, and in bytes, as RE2 does."""
 
     __slots__ = ("_is_plain", "encoded", "text")
 
@@ -139,7 +183,7 @@ class _Piece:
     def _in_characters(self, found: Iterable[Sequence[Span]]) -> Iterator[Sequence[Span]]:
         at = characters = 0
         for spans in found:
-            # A group that took no part stands nowhere.
+            # A group that took no part has the span (-1, -1).
             places = {-1: -1}
             for offset in sorted({*chain(*spans)}) if len(spans) > 1 else spans[0]:
                 if offset >= at:
@@ -152,7 +196,7 @@ def _reach(match: Span, spans: Iterable[Span]) -> int:
     return max((match[1], *(end for _, end in spans)))
 
 
-def _trigger_set(rules: Iterable[Rule]) -> Any:
+def _trigger_set(rules: Iterable[SearchRule]) -> Any:
     triggers = re2.Set.SearchSet(options(_MEMORY))
     for trigger in (*(rule.trigger for rule in rules), ""):
         triggers.Add(trigger)

@@ -1,0 +1,118 @@
+"""Views of a text: readings that undo one way of writing, each able to map a span back to the original."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from understudy.patterns.linear import Span
+
+# How much is read on both sides of something written differently; what lies between is left out.
+AROUND: Final = 400
+_GAP: Final = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of a text, with the pieces that it rewrote and their spans in the text below."""
+
+    text: str
+    # What was rewritten, in order: (start, end) in this view, (start, end) in the parent.
+    pieces: tuple[tuple[int, int, int, int], ...] = ()
+    parent: "View | None" = None
+    # The start of each piece in this view, for bisecting.
+    starts: tuple[int, ...] = ()
+
+    def span(self, start: int, end: int) -> Span:
+        """The span in the original text of the characters from `start` to `end`."""
+        if self.parent is None:
+            return start, end
+        return self.parent.span(self._place(start)[0], self._place(end - 1)[1])
+
+    def is_new_beyond(self, spans: Iterable[Span]) -> bool:
+        """Whether this view rewrites anything outside the spans, which are of the original text."""
+        if self.parent is None:
+            return True
+        ends: list[int] = []
+        starts: list[int] = []
+        for start, end in sorted(spans):
+            if ends and start <= ends[-1]:
+                ends[-1] = max(ends[-1], end)
+            else:
+                starts.append(start)
+                ends.append(end)
+        for here, here_end, there, there_end in self.pieces:
+            if self.text[here:here_end] == _GAP:
+                continue
+            first, last = self.parent.span(there, there_end)
+            at = bisect_right(starts, first) - 1
+            if at < 0 or last > ends[at]:
+                return True
+        return False
+
+    def _place(self, at: int) -> Span:
+        index = bisect_right(self.starts, at) - 1
+        if index < 0:
+            return at, at + 1
+        _, end, there_start, there_end = self.pieces[index]
+        if at < end:
+            return there_start, there_end
+        there = there_end + at - end
+        return there, there + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """One way to write text differently: its pattern and how to read it."""
+
+    # Cheap to look for, and in every text that is written so.
+    sign: re.Pattern[str]
+    pattern: re.Pattern[str]
+    # Answers None where a match is not written so after all.
+    read: Callable[[re.Match[str]], str | None]
+
+
+def read_as(writing: Writing, view: View) -> View | None:
+    """A view with one writing undone, near to where it is used; None where nothing is written so."""
+    if writing.sign.search(view.text) is None:
+        return None
+    return reread(view, writing.pattern, writing.read, around=AROUND)
+
+
+def reread(
+    view: View,
+    pattern: re.Pattern[str],
+    read: Callable[[re.Match[str]], str | None],
+    *,
+    around: int | None = None,
+) -> View | None:
+    """A view in which `read` replaces what `pattern` matches; None where it replaces nothing."""
+    parts: list[str] = []
+    pieces: list[tuple[int, int, int, int]] = []
+    text, at, length = view.text, 0, 0
+    if pattern.search(text) is None:
+        return None
+
+    def put(piece: str, start: int, end: int) -> None:
+        """Let `piece` stand for the text from `start` to `end`, after what was not touched."""
+        nonlocal at, length
+        parts.extend((text[at:start], piece))
+        length += start - at
+        pieces.append((length, length + len(piece), start, end))
+        length, at = length + len(piece), end
+
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        piece = read(match)
+        if piece is None:
+            continue
+        if around is not None and start - at > 3 * around:
+            put(_GAP, at + around if pieces else 0, start - around)
+        put(piece, start, end)
+    if not pieces:
+        return None
+    if around is not None and len(text) - at > 3 * around:
+        put(_GAP, at + around, len(text))
+    parts.append(text[at:])
+    return View("".join(parts), tuple(pieces), view, tuple(piece[0] for piece in pieces))
