@@ -16,7 +16,7 @@ from typing import Any, Final
 from bench.learned_store import LearnedStore, learning
 from bench.report import figure, heading
 from bench.retrieval_quality import TOLD, Quality, lines, measure, print_floor
-from understudy.cli.lab_rank import document_of
+from understudy.cli.lab import document_of
 from understudy.learnings.model import MAX_CONTENT_CHARS
 from understudy.retrieval.score import Scored
 from understudy.retrieval.tuning import Tuning

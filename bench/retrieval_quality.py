@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from bench.report import figure, heading
-from understudy.cli.lab_rank import document_of
+from understudy.cli.lab import document_of
 from understudy.retrieval.collection import Collection
 from understudy.retrieval.score import RECOMMENDED_FLOOR, Scored, relevant
 from understudy.retrieval.tuning import TUNING, Tuning

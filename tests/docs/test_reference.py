@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from understudy import settings
-from understudy.cli.settings_reference import (
-    CLIENT,
-    MCP_FIELDS,
-    ROUTE_FIELDS,
-    SETTINGS,
-    WITHOUT_FILE,
-)
+from understudy.cli.reference import CLIENT, MCP_FIELDS, ROUTE_FIELDS, SETTINGS, WITHOUT_FILE
 from understudy.settings import FileConfig, Flags, RouteConfig, load_settings
 from understudy.settings.mcp import McpServerConfig
 

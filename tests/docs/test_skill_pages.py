@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.command_line import typed
 from tests.support.skill_store import make_skill
-from understudy.cli.skills_shown import REASONS
+from understudy.cli.skill_records import REASONS
 from understudy.core.principal import Principal, Role
 from understudy.guard.scan import MAX_TEXT_CHARS
 from understudy.skills.access import RULES, Reason

@@ -1,31 +1,105 @@
-"""`understudy agents`: configured workers."""
+"""`understudy agents`: configured workers, their switches and their history."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 import typer
 
-from understudy.cli import agent_files, agent_proposals, inputs, screen
-from understudy.cli.agent_switches import (
-    NudgeInterval,
-    SelfEvolve,
-    SkillEvolve,
-    SoulFrozen,
-    SoulReview,
-    config_fields,
-    tell_switches,
-)
-from understudy.cli.arguments import AgentId, Cursor, Key, Limit
+from understudy.cli import agent_files, inputs, screen
+from understudy.cli.agent_files import list_versions, restore_version
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.options import Commands
-from understudy.cli.output import note
+from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit
+from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
     from understudy.wire.agents import AgentView
+    from understudy.wire.evolution import CostView, EntryKind, EvolutionEntry, SwitchView
+
+SWITCH_COLUMNS: Final = ("switch", "now", "costs now", "costs when on")
+OPEN: Final = "Open agents never evolve: every switch is off, whatever is stored."
+# What is switched on, and does nothing as long as the soul is frozen.
+FROZEN: Final = "on, but frozen"
+# Parts that people call otherwise than by their name.
+PARTS: Final = {"skill_manage": "skill_manage", "nudge_70": "70 % nudge", "nudge_90": "90 % nudge"}
+# How a cost is told that comes with every request, or once in a run.
+TIMES: Final = {"every_request": "a request", "once_per_run": "once a run"}
+
+SelfEvolve: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--self-evolve/--no-self-evolve", help="It may rewrite its SOUL.md."),
+]
+SkillEvolve: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--skill-evolve/--no-skill-evolve", help="It may make skills of its work."),
+]
+NudgeInterval: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--nudge-interval", min=0, metavar="N", help="Offer a skill after N tool calls; 0: never."
+    ),
+]
+SoulFrozen: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--soul-frozen/--no-soul-frozen", help="Only people change its SOUL.md."),
+]
+SoulReview: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--soul-review/--no-soul-review", help="Its changes wait for a decision."),
+]
+
+
+def config_fields(text: str | None, **switches: bool | int | None) -> dict[str, Any]:
+    """What to send of `other_config`: JSON that was typed, with the switches; `null` clears it all."""
+    from understudy.client.calls import given
+
+    typed = given(**switches)
+    if text is not None and text.strip() == "null":
+        if typed:
+            raise typer.BadParameter("--other-config null clears all switches; set some afterwards")
+        return {"other_config": None}
+    config = inputs.json_object(text, "--other-config")
+    return {"other_config": {**(config or {}), **typed}} if typed or config is not None else {}
+
+
+def tell_switches(view: "AgentView") -> None:
+    """Each switch with what it costs in tokens; an open agent has no use for any."""
+    print()
+    if view.agent_type == "open":
+        print(OPEN)
+    else:
+        screen.table(SWITCH_COLUMNS, [_switch_row(each) for each in view.switches], empty="")
+
+
+def _switch_row(switch: "SwitchView") -> tuple[object, ...]:
+    costs = switch.costs
+    parts = "; ".join(f"{_part(cost)}: {cost.tokens} {TIMES[cost.when]}" for cost in costs)
+    return switch.name, _value(switch), _sum(costs if switch.on else ()), parts or "nothing"
+
+
+def _value(switch: "SwitchView") -> object:
+    if not isinstance(switch.value, bool):
+        return switch.value
+    if switch.value and not switch.on:
+        return FROZEN
+    return "on" if switch.value else "off"
+
+
+def _sum(costs: Iterable["CostView"]) -> str:
+    """What is spent as things stand, in tokens."""
+    spent = dict.fromkeys(TIMES, 0)
+    for cost in costs:
+        spent[cost.when] += cost.tokens
+    told = [f"{tokens} {TIMES[when]}" for when, tokens in spent.items() if tokens]
+    return ", ".join(told) or "0 tokens"
+
+
+def _part(cost: "CostView") -> str:
+    return PARTS.get(cost.part) or cost.part.replace("_", " ")
+
 
 commands = Commands("Agents: configured workers and their context files.")
 commands.app.add_typer(agent_files.commands.app, name="files")
-commands.app.add_typer(agent_proposals.commands.app, name="proposals")
+commands.app.add_typer(agent_files.proposals.app, name="proposals")
 
 Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
 Route = Annotated[str | None, typer.Option(help="Where its model calls go; empty clears it.")]
@@ -192,3 +266,108 @@ def _show(daemon: Connection, view: "AgentView") -> None:
         tell_switches(view)
 
     daemon.show(render)
+
+
+SOUL: Final = "SOUL.md"
+HISTORY_COLUMNS: Final = ("when", "what", "by", "run", "which")
+
+
+@commands("history")
+def history(
+    ctx: typer.Context,
+    agent_id: AgentId,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only the versions of this file.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind", help="Only `soul_version`, `proposal`, `nudge`, `offer` or `skill_version`."
+        ),
+    ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show how SOUL.md, or the file, changed.")
+    ] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """Tell what made an agent what it is, newest first, or list the versions of a file."""
+    with connect(ctx) as daemon:
+        if name is not None:
+            if kind is not None:
+                raise typer.BadParameter("the versions of a file are all of one kind: no --kind")
+            list_versions(daemon, agent_id, name, None, limit=limit, cursor=cursor, diff=diff)
+            return
+        page = daemon.client.agents.evolution_page(
+            agent_id, kind=cast("EntryKind | None", kind), limit=limit, cursor=cursor
+        )
+        daemon.show(lambda: _tell(page.items, agent_id, diff=diff))
+        daemon.more(page.next_cursor)
+
+
+@commands("restore")
+def restore(
+    ctx: typer.Context,
+    agent_id: AgentId,
+    which: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME] VERSION", help="Which version to bring back, of SOUL.md."),
+    ],
+) -> None:
+    """Bring an earlier version of SOUL.md, or of the file that is named, back as a new one."""
+    *names, version = which
+    if len(names) > 1 or not version.isdecimal():
+        raise typer.BadParameter("give a version, or a file and a version: SOUL.md 3")
+    with connect(ctx) as daemon:
+        restore_version(daemon, agent_id, names[0] if names else SOUL, None, int(version))
+
+
+def _tell(entries: Sequence["EvolutionEntry"], agent_id: str, *, diff: bool) -> None:
+    if not diff:
+        rows = [_history_row(each) for each in entries]
+        screen.table(HISTORY_COLUMNS, rows, empty="Nothing has changed this agent yet.")
+        return
+    for each in entries:
+        print(" ".join(str(part) for part in _history_row(each) if part))
+        text = getattr(each, "diff", None)
+        if text:
+            print(screen.visible(text))
+            print()
+    left_out = sum(getattr(each, "diff_omitted", False) for each in entries)
+    if left_out:
+        all_of_them = f"{understudy()} agents history {agent_id} {SOUL} --diff"
+        note(f"{left_out} differences were left out; `{all_of_them}` shows those of all versions")
+
+
+def _history_row(entry: "EvolutionEntry") -> tuple[object, ...]:
+    # Each kind of entry has other fields, which its row of the table knows.
+    what, by, which = ROWS[entry.kind](entry)
+    return screen.ago(entry.at_ms), what, by, entry.run_id, which
+
+
+# Those that read badly behind the word.
+_OFFER_STATES: Final = {"offered": "open"}
+_Row = Callable[[Any], tuple[str, str | None, str]]
+ROWS: Final[Mapping[str, _Row]] = {
+    "soul_version": lambda it: (
+        SOUL,
+        it.actor,
+        f"version {it.version}, " + ("deleted" if it.deleted else f"{it.size} bytes"),
+    ),
+    "proposal": lambda it: (f"proposal {it.state}", it.decided_by or it.actor, it.proposal_id),
+    "nudge": lambda it: (
+        "nudge",
+        None,
+        it.nudge if it.step is None else f"{it.nudge} at step {it.step}",
+    ),
+    "offer": lambda it: (
+        f"offer {_OFFER_STATES.get(it.state, it.state)}",
+        it.answered_by or it.user_id,
+        f"{it.offer_id} {screen.visible(it.question)}",
+    ),
+    "skill_version": lambda it: (
+        "skill created" if it.created else "skill changed",
+        it.actor,
+        f"{it.slug} version {it.version}",
+    ),
+}

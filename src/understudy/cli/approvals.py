@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.arguments import Cursor, InSession, Key, Limit, OfRun
-from understudy.cli.calls_shown import inline
 from understudy.cli.connection import Connection, connect
-from understudy.cli.needs import outlook
-from understudy.cli.offers import ANSWERED, is_offer, offer_line, offer_pairs
-from understudy.cli.options import Commands, shared
+from understudy.cli.decisions import ANSWERED, Review, is_offer, offer_line, offer_pairs
+from understudy.cli.options import Commands, Cursor, InSession, Key, Limit, OfRun, shared
 from understudy.cli.output import note, print_json
-from understudy.cli.requests_shown import approval_pairs
-from understudy.cli.review import Review
+from understudy.cli.requests import approval_pairs, inline, outlook
 
 if TYPE_CHECKING:
     from understudy.wire.waiting import ApprovalResolution, ApprovalView

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.options import Commands, shared
-from understudy.cli.output import note
+from understudy.cli.options import Commands, Cursor, Key, Limit, shared
+from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
     from understudy.wire.assets import AssetView, CollectedView

@@ -1,13 +1,13 @@
 """`understudy candidates`: what might be worth knowing, and what becomes of it."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy.cli import bulk_decisions, candidates_shown, inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit, TextFile
+from understudy.cli import inputs, learning_records, screen
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
 from understudy.cli.learning_options import (
     PROPOSED_KINDS,
     AnotherKind,
@@ -15,6 +15,7 @@ from understudy.cli.learning_options import (
     CandidateId,
     Confidence,
     Content,
+    DryRun,
     Evidence,
     Expires,
     InScope,
@@ -23,19 +24,153 @@ from understudy.cli.learning_options import (
     Query,
     Sensitivity,
     TierOption,
+    Yes,
     evidence_of,
     overrides,
     scope_fields,
 )
-from understudy.cli.options import Commands
-from understudy.cli.output import note
-from understudy.cli.published import tell_published
+from understudy.cli.learning_records import tell_published
+from understudy.cli.options import Commands, Cursor, Key, Limit, TextFile
+from understudy.cli.output import ExitCode, note, understudy
+from understudy.cli.person import confirm, require_somebody
+from understudy.cli.screen import count
 
 if TYPE_CHECKING:
-    from understudy.wire.learnings import CandidateView
+    from understudy.wire.learnings import BulkDecisionView, BulkOutcomeView, CandidateView
+
+bulk = Commands("Decide about many candidates at once; --dry-run shows what would be refused.")
+
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CANDIDATE]...", help="Candidates; or choose them by options."),
+]
+DONE = {"publish": "published", "reject": "rejected"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Which candidates were meant: by id, or by a filter."""
+
+    ids: Sequence[str]
+    narrowed: dict[str, Any]
+
+    def fields(self) -> dict[str, Any]:
+        """As the API takes it; nothing at all is not taken for everything."""
+        if bool(self.ids) == bool(self.narrowed):
+            raise typer.BadParameter("name candidates, or choose them with --query, --scope, …")
+        return {"candidate_ids": [*self.ids]} if self.ids else {"filter": self.narrowed}
+
+
+@bulk("publish")
+def publish_many(
+    ctx: typer.Context,
+    ids: Ids = None,
+    query: Query = None,
+    scope: InScope = None,
+    kind: OfKind = None,
+    state: InState = None,
+    tier: TierOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    key: Key = None,
+) -> None:
+    """Publish many candidates as they were proposed; one that is refused stops no other."""
+    chosen = _chosen(ids, query, scope, kind, state)
+    fields = {"action": "publish", "publish_tier": tier}
+    _decide(ctx, chosen, fields, dry_run=dry_run, yes=yes, key=key)
+
+
+@bulk("reject")
+def reject_many(
+    ctx: typer.Context,
+    ids: Ids = None,
+    query: Query = None,
+    scope: InScope = None,
+    kind: OfKind = None,
+    state: InState = None,
+    reason: Annotated[str | None, typer.Option(help="Why not; for whoever looks later.")] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    key: Key = None,
+) -> None:
+    """Reject many candidates; one that is refused stops no other."""
+    chosen = _chosen(ids, query, scope, kind, state)
+    fields = {"action": "reject", "reason": reason}
+    _decide(ctx, chosen, fields, dry_run=dry_run, yes=yes, key=key)
+
+
+def _chosen(
+    ids: list[str] | None,
+    query: str | None,
+    scope: str | None,
+    kind: str | None,
+    state: str | None,
+) -> Chosen:
+    from understudy.client.calls import given
+
+    narrowed = given(query=query, kind=kind, state=state, **scope_fields(scope))
+    return Chosen(ids=ids or (), narrowed=narrowed)
+
+
+def _decide(
+    ctx: typer.Context,
+    chosen: Chosen,
+    fields: dict[str, Any],
+    *,
+    dry_run: bool,
+    yes: bool,
+    key: str | None,
+) -> None:
+    from understudy.client.calls import given
+    from understudy.wire.learning_requests import BulkDecision
+
+    wanted = given(**fields, **chosen.fields())
+    with connect(ctx) as daemon:
+        if not dry_run and not yes:
+            wanted = _confirmed(daemon, wanted)
+        decision = BulkDecision.model_validate({**wanted, "dry_run": dry_run})
+        view = daemon.client.candidates.bulk(decision, key=key)
+        daemon.show(lambda: _show_bulk(view))
+        if view.refused_count and not dry_run:
+            raise typer.Exit(ExitCode.REFUSED)
+
+
+def _confirmed(daemon: Connection, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Show what would become of each and ask; what is agreed to are those that were shown."""
+    from understudy.wire.learning_requests import BulkDecision
+
+    require_somebody(as_json=daemon.as_json)
+    preview = BulkDecision.model_validate({**wanted, "dry_run": True})
+    seen = daemon.client.candidates.bulk(preview)
+    _show_bulk(seen)
+    ids = [item.candidate_id for item in seen.items if item.done]
+    if not ids:
+        raise typer.Exit(ExitCode.REFUSED if seen.items else ExitCode.DONE)
+    confirm(f"{wanted['action'].capitalize()} {count(len(ids), 'candidate')}?")
+    return {**{name: wanted[name] for name in wanted if name != "filter"}, "candidate_ids": ids}
+
+
+def _show_bulk(view: "BulkDecisionView") -> None:
+    rows = [_row(view, item) for item in view.items]
+    screen.table(("candidate", "outcome", "details"), rows, empty="No candidate fits.")
+    would = "would be " if view.dry_run else ""
+    done = f"{view.done_count} {would}{DONE[view.action]}"
+    note(f"{done}, {view.refused_count} {would}refused")
+    if view.has_more:
+        note("there are more than are decided at once: say it again for the rest")
+
+
+def _row(view: "BulkDecisionView", item: "BulkOutcomeView") -> tuple[object, ...]:
+    would = "would be " if view.dry_run else ""
+    if not item.done:
+        return item.candidate_id, f"{would}refused", f"{item.detail} ({item.code})"
+    already = view.dry_run and item.learning_id
+    words = f"is known already as {item.learning_id}" if already else item.learning_id
+    return item.candidate_id, f"{would}{DONE[view.action]}", words
+
 
 commands = Commands("Candidates: what might be worth knowing, and waits for a decision.")
-commands.app.add_typer(bulk_decisions.commands.app, name="bulk")
+commands.app.add_typer(bulk.app, name="bulk")
 
 
 @commands("list")
@@ -60,8 +195,10 @@ def list_candidates(
             limit=limit,
             cursor=cursor,
         )
-        rows = candidates_shown.rows(page.items)
-        daemon.show(lambda: screen.table(candidates_shown.COLUMNS, rows, empty="No candidates."))
+        rows = learning_records.candidate_rows(page.items)
+        daemon.show(
+            lambda: screen.table(learning_records.CANDIDATE_COLUMNS, rows, empty="No candidates.")
+        )
         daemon.more(page.next_cursor)
 
 
@@ -70,7 +207,7 @@ def show(ctx: typer.Context, candidate_id: CandidateId) -> None:
     """Show a candidate with everything that whoever decides should know."""
     with connect(ctx) as daemon:
         view = daemon.client.candidates.get(candidate_id)
-        daemon.show(lambda: screen.fields(candidates_shown.shown_pairs(view)))
+        daemon.show(lambda: screen.fields(learning_records.shown_pairs(view)))
 
 
 @commands("create", "propose")
@@ -174,10 +311,10 @@ def explain(ctx: typer.Context, candidate_id: CandidateId) -> None:
     with connect(ctx) as daemon:
         view = daemon.client.candidates.explain(candidate_id)
         columns = ("rule", "name", "action", "fits", "why not")
-        rows = candidates_shown.rule_rows(view.rules)
+        rows = learning_records.rule_rows(view.rules)
 
         def render() -> None:
-            screen.fields(candidates_shown.explained_pairs(view))
+            screen.fields(learning_records.explained_pairs(view))
             print()
             screen.table(columns, rows, empty="The policy has no rules.")
 
@@ -186,7 +323,7 @@ def explain(ctx: typer.Context, candidate_id: CandidateId) -> None:
 
 def _show(daemon: Connection, view: "CandidateView") -> None:
     def render() -> None:
-        screen.fields(candidates_shown.candidate_pairs(view))
+        screen.fields(learning_records.candidate_pairs(view))
         note(f"it waits; `{understudy()} candidates publish {view.candidate_id}` publishes it")
 
     daemon.show(render)

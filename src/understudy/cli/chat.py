@@ -1,27 +1,245 @@
-"""`understudy chat`: talk to an agent."""
+"""`understudy chat`: a conversation with an agent in one session."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from understudy.cli import attachments, inputs, screen
-from understudy.cli.arguments import Locale
-from understudy.cli.attachments import Asset, Attach
+from understudy.cli import inputs, screen
 from understudy.cli.connection import Connection, connect
-from understudy.cli.conversation import Conversation
-from understudy.cli.needs import WAITING
-from understudy.cli.options import shared
+from understudy.cli.decisions import (
+    IN_REPLY,
+    offer,
+    offer_line,
+    open_to_everybody,
+    settle_offer,
+    tell_open,
+)
+from understudy.cli.inputs import Asset, Attach, Attachment, upload
+from understudy.cli.options import Locale, shared
 from understudy.cli.output import ExitCode, error_lines, note
-from understudy.cli.person import read_line, somebody
+from understudy.cli.person import Left, Person, read_line, somebody
+from understudy.cli.requests import WAITING, tell_left
 from understudy.cli.runs import finish
 from understudy.cli.sessions import show_session
+from understudy.cli.transcript import Transcript
 
 if TYPE_CHECKING:
-    from understudy.wire.sessions import CreateSession
+    from understudy.client import Client
+    from understudy.client.streams import StreamEvent
+    from understudy.wire.runs import RunView
+    from understudy.wire.runtime import RouteView
+    from understudy.wire.sessions import CreateSession, SessionView
+    from understudy.wire.waiting import ApprovalView
+
+OFFLINE = "scripted"
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """How far a run was followed."""
+
+    last_event_id: str | None = None
+    status: str = ""
+
+
+class Conversation:
+    """Talks in one session; a break ends the run that is going on, not the session."""
+
+    def __init__(
+        self,
+        client: "Client",
+        session: "SessionView",
+        *,
+        route_id: str | None = None,
+        locale: str | None = None,
+        person: Person | None = None,
+    ) -> None:
+        self.client = client
+        self.session = session
+        # Where the runs go, whatever the session and its agent say.
+        self.route_id = route_id
+        # What the daemon speaks in them.
+        self.locale = locale
+        # Who is asked what a run waits for; None when nobody is there.
+        self.person = person
+        # Assets that go with the next message.
+        self._attached: list[str] = []
+        # For whom this talks, once a run has told, and the offers that were pointed out.
+        self._user_id: str | None = None
+        self._pointed_out: set[str] = set()
+
+    def introduce(self) -> None:
+        """Tell where this takes place and who answers."""
+        session = self.session
+        route = self._route()
+        where = _named(route) if route else "none"
+        note(f"session {session.session_id} · agent {session.agent_id} · route {where}")
+        if route is not None and route.provider == OFFLINE:
+            note("offline: replies come from a script; set OPENAI_API_KEY for a real model")
+
+    def attach(self, attachments: Sequence[Attachment]) -> None:
+        """Send these along with the next message."""
+        self._attached += upload(self.client, attachments) or ()
+
+    def say(self, text: str) -> str:
+        """Run a message, print the reply as it comes, and answer how the run ended or waits.
+
+        What the session waits for comes first: a message would only queue behind it.
+        """
+        if (waits := self.take_up()) is not None:
+            note("not sent: the session waits for that first")
+            return waits
+        run = self.submit(text)
+        ahead = self.client.sessions.get(self.session.session_id).snapshot.active_run_id
+        if ahead not in (None, run.run_id):
+            note(f"waiting for {ahead} to end")
+        self._user_id = run.user_id
+        status = self._follow(run.run_id)
+        self._point_out()
+        return status
+
+    def take_up_offers(self) -> bool:
+        """Ask about what is offered in this session; False when nothing is."""
+        offers = self._offers()
+        self._pointed_out.update(view.id for view in offers)
+        if self.person is None:
+            tell_open(offers)
+        elif offers:
+            self.person.forget_typed()
+            with suppress(Left):
+                for view in offers:
+                    settle_offer(self.client, self.person, view)
+        return bool(offers)
+
+    def waiting_run(self) -> "RunView | None":
+        """The run of the session that waits for a person."""
+        return self._waiting()[0]
+
+    def take_up(self) -> str | None:
+        """Offer what the session waits for and print how it goes on; its status if it waits on."""
+        run, place = self._waiting()
+        if run is None:
+            return None
+        if not self._settle(run.run_id):
+            return run.status
+        status = self._follow(run.run_id, last=place)
+        return status if status in WAITING else None
+
+    def submit(self, text: str) -> "RunView":
+        """Queue the run that a text makes, with what is attached to it."""
+        from understudy.client.calls import given
+        from understudy.wire.runs import SubmitInput
+
+        fields = given(
+            content=text,
+            attachments=self._attached or None,
+            provider=self.route_id,
+            locale=self.locale,
+        )
+        run = self.client.runs.submit(self.session.session_id, SubmitInput(**fields))
+        self._attached = []
+        return run
+
+    def _offers(self) -> "list[ApprovalView]":
+        return open_to_everybody(self.client, self.session.session_id, self._user_id)
+
+    def _point_out(self) -> None:
+        """Say what a run offered beside its reply; what stands in the reply was read there."""
+        for view in self._offers():
+            if view.origin != IN_REPLY and view.id not in self._pointed_out:
+                self._pointed_out.add(view.id)
+                note(f"{offer_line(view)}  /pending answers it ({view.id})")
+
+    def _follow(self, run_id: str, *, last: str | None = None) -> str:
+        """Print a run to its end; the first break interrupts it, a second one leaves it.
+
+        What it waits for on the way is asked; if that is left open, the run is left waiting.
+        """
+        place = Place(last_event_id=last)
+        is_stopping = False
+        with Transcript(run_id, on_wait=lambda: None) as transcript:
+            while True:
+                try:
+                    has_ended = self._print(run_id, place, transcript)
+                except KeyboardInterrupt:
+                    transcript.end_line()
+                    if is_stopping:
+                        raise
+                    is_stopping = True
+                    self._stop(run_id)
+                    continue
+                if has_ended or not (is_stopping or self._settle(run_id)):
+                    return place.status
+
+    def _print(self, run_id: str, place: Place, transcript: Transcript) -> bool:
+        """Print a run from a place on, until it has ended (True) or waits for a person."""
+        from understudy.wire.events import RunUpdated
+
+        for event in self.client.runs.stream(
+            run_id, last_event_id=place.last_event_id, on_away=transcript.show_away
+        ):
+            place.last_event_id = event.id
+            transcript.show(event)
+            if isinstance(event.data, RunUpdated):
+                place.status = event.data.status
+            if begins_to_wait(event):
+                return False
+        return True
+
+    def _waiting(self) -> "tuple[RunView | None, str]":
+        """The run that waits for a person, and the event up to which the session is known."""
+        # The session comes first: what happens to the run after that is still to be told.
+        now = self.client.sessions.get(self.session.session_id).snapshot
+        run = self.client.runs.get(now.active_run_id) if now.active_run_id else None
+        waits = run is not None and run.status in WAITING
+        return run if waits else None, str(now.journal_length)
+
+    def _settle(self, run_id: str) -> bool:
+        """Ask for what a run waits for; False when it is left waiting."""
+        if self.person is not None:
+            return offer(self.client, self.person, run_id)
+        run = self.client.runs.get(run_id)
+        if run.status not in WAITING:
+            return True
+        tell_left(run)
+        return False
+
+    def _stop(self, run_id: str) -> None:
+        """Stop this run; what else the session is doing goes on."""
+        if self.client.runs.get(run_id).status == "queued":
+            self.client.runs.cancel(run_id)
+            note("cancelled before it began; the session goes on")
+        else:
+            self.client.sessions.interrupt(self.session.session_id)
+            note("interrupting the run; the session goes on")
+
+    def _route(self) -> "RouteView | None":
+        policy = self.session.route_policy
+        wanted = self.route_id or (policy.provider if policy else None)
+        wanted = wanted or self.client.agents.get(self.session.agent_id).route
+        routes = list(self.client.routes.list())
+        if wanted:
+            return next((route for route in routes if route.route_id == wanted), None)
+        return next((route for route in routes if route.default), None)
+
+
+def begins_to_wait(event: "StreamEvent") -> bool:
+    """Whether an event says that from now on its run waits for a person."""
+    from understudy.wire.events import RunUpdated
+
+    return isinstance(event.data, RunUpdated) and event.data.event.get("type") in WAITING
+
+
+def _named(route: "RouteView") -> str:
+    is_one_name = route.model == route.route_id
+    return route.route_id if is_one_name else f"{route.route_id} ({route.model})"
+
 
 T = TypeVar("T")
 
@@ -57,7 +275,7 @@ def chat(
     if text is None and shared(ctx).json:
         raise typer.BadParameter("--json needs a MESSAGE, or text on stdin")
     fields = given(session_id=session, agent_id=agent, persona_id=persona)
-    attached = attachments.named(ctx, attach, asset)
+    attached = inputs.named(ctx, attach, asset)
     with connect(ctx) as daemon:
         wanted = CreateSession(**fields)
         conversation = _open(daemon, wanted, route, locale)
@@ -137,7 +355,7 @@ def _attach(conversation: Conversation, path: str) -> None:
         note("give the path of a file after /attach")
         return
     try:
-        file = attachments.read(Path(path).expanduser())
+        file = inputs.read(Path(path).expanduser())
     except (typer.BadParameter, RuntimeError) as problem:
         note(f"error: {problem}")
         return

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from understudy.cli import screen
-from understudy.cli.arguments import Bind, ConfigFile, DatabaseUrl, Home, Workspace
-from understudy.cli.local_settings import settings_or_exit
-from understudy.cli.options import Commands, shared
+from understudy.cli.connection import settings_or_exit
+from understudy.cli.options import Bind, Commands, ConfigFile, DatabaseUrl, Home, Workspace, shared
 from understudy.cli.output import print_json
 
 if TYPE_CHECKING:

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from understudy.cli.hints import for_daemon_at
-from understudy.cli.local_settings import client_settings_or_exit
 from understudy.cli.options import shared
-from understudy.cli.output import ExitCode, client_problem, note, print_json, report
+from understudy.cli.output import ExitCode, client_problem, for_daemon_at, note, print_json, report
 
 if TYPE_CHECKING:
-    from understudy.settings import ClientSettings
+    from understudy.settings import ClientSettings, Flags, Settings
 
 
 class Connection:
@@ -81,3 +79,31 @@ def _report_invalid(error: Any, *, as_json: bool) -> ExitCode:
         print_json(client_problem("invalid_call", "Invalid call", detail))
     note(f"error: {detail}")
     return ExitCode.USAGE
+
+
+def settings_or_exit(flags: "Flags") -> "Settings":
+    """What a daemon started here would take; a value that cannot be used is a usage error."""
+    from understudy.settings import SettingsError, load_settings
+
+    try:
+        return load_settings(flags)
+    except SettingsError as problem:
+        raise _unusable(problem) from None
+
+
+def client_settings_or_exit(url: str | None) -> "ClientSettings":
+    """Which daemon to talk to: the one at `url`, or the one that the environment names."""
+    from understudy.settings import ClientSettings, SettingsError, client_settings
+
+    try:
+        found = client_settings()
+    except SettingsError as problem:
+        if not url:
+            raise _unusable(problem) from None
+        return ClientSettings(url=url)
+    return ClientSettings(url=url or found.url, token=found.token)
+
+
+def _unusable(problem: Exception) -> typer.Exit:
+    note(f"understudy: {problem}")
+    return typer.Exit(ExitCode.USAGE)

@@ -2,22 +2,294 @@
 
 import shutil
 import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import typer
 
 from understudy import __version__
-from understudy.cli.checks import Check, Findings, Home, examine, is_ok
 from understudy.cli.connection import destination
 from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, print_json
 from understudy.cli.screen import printable
+from understudy.cli.status import learning_words
 
 if TYPE_CHECKING:
     from understudy.settings import ClientSettings
+
+Severity = Literal["info", "warning", "error"]
+SCARCE_BYTES: Final = 256 * 1024 * 1024
+OFFLINE: Final = "scripted"
+# What the daemon says of its upkeep of run memories.
+MAINTAINED: Final = frozenset({"run_memory_maintenance_failed", "run_memory_repaired"})
+# What the daemon warns of and another check says.
+SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"}) | MAINTAINED
+GET_KEY: Final = (
+    "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
+    " and start the daemon again"
+)
+TO_GET_IN: Final = (
+    "give a token with --token or UNDERSTUDY_TOKEN; an admin makes one with"
+    " `understudy tokens create USER`. With no admin's token left, start the daemon with"
+    " UNDERSTUDY_ADMIN_TOKEN set, and with that token `understudy tokens create me --role admin`"
+)
+OPEN: Final = (
+    "there is no token: whatever runs on this machine is admin, also what an agent runs,"
+    " such as a command that somebody approved"
+)
+TO_KEEP_OTHERS_OUT: Final = (
+    "make the first token: `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at; what is not well says how to mend it."""
+
+    code: str
+    severity: Severity
+    message: str
+    fix: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The check as `doctor --json` prints it."""
+        shown = {"code": self.code, "severity": self.severity, "message": self.message}
+        return shown if self.fix is None else {**shown, "fix": self.fix}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The daemon's home, where it is on this machine."""
+
+    path: str
+    mode: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What could be learned about a daemon; None where nothing could."""
+
+    url: str
+    client_version: str
+    has_token: bool = False
+    # Why no daemon answered.
+    unreachable: str | None = None
+    ready: bool | None = None
+    # Why the daemon did not tell about itself: the problem's status and detail.
+    refused: tuple[int, str] | None = None
+    status: Mapping[str, Any] | None = None
+    routes: Sequence[Mapping[str, Any]] | None = None
+    home: Home | None = None
+
+
+def check_daemon(found: Findings) -> Iterator[Check]:
+    """Somebody answers."""
+    if found.unreachable is None:
+        yield Check(code="daemon", severity="info", message=f"a daemon answers at {found.url}")
+    else:
+        yield Check(
+            code="daemon",
+            severity="error",
+            message=f"no daemon answers at {found.url}: {found.unreachable}",
+            fix="start one with `understudy serve`, or name another with --url or UNDERSTUDY_URL",
+        )
+
+
+def check_readiness(found: Findings) -> Iterator[Check]:
+    """It takes work."""
+    if found.ready:
+        yield Check(code="readiness", severity="info", message="the daemon takes work")
+    elif found.ready is False and (found.refused is None or found.refused[0] == 503):
+        yield Check(
+            code="readiness",
+            severity="error",
+            message="the daemon is starting or draining",
+            fix="wait a moment and ask again; if it stays so, read the daemon's log",
+        )
+
+
+def check_auth(found: Findings) -> Iterator[Check]:
+    """We may ask it things."""
+    if found.refused is not None and found.refused[0] in (401, 403):
+        yield Check(
+            code="auth",
+            severity="error",
+            message=f"the daemon refuses the caller: {found.refused[1]}",
+            fix=TO_GET_IN,
+        )
+    elif found.refused is not None:
+        yield Check(
+            code="status",
+            severity="error",
+            message=f"the daemon does not tell its status: {found.refused[1]}",
+            fix="read the daemon's log",
+        )
+    elif found.status is not None and found.has_token:
+        yield Check(code="auth", severity="info", message="the daemon accepts the token")
+    elif found.status is not None:
+        yield Check(code="auth", severity="info", message="the daemon accepts the caller")
+
+
+def check_tokens(found: Findings) -> Iterator[Check]:
+    """Not everybody is admin."""
+    # Without a token a daemon answers only while it has none.
+    if found.status is not None and not found.has_token:
+        yield Check(code="no_token", severity="warning", message=OPEN, fix=TO_KEEP_OTHERS_OUT)
+
+
+def check_version(found: Findings) -> Iterator[Check]:
+    """Both sides speak of the same things."""
+    if found.status is None:
+        return
+    theirs = found.status.get("version")
+    if theirs == found.client_version:
+        yield Check(code="version", severity="info", message=f"version {theirs} on both sides")
+    else:
+        yield Check(
+            code="version",
+            severity="warning",
+            message=f"the daemon has version {theirs}, this command {found.client_version}",
+            fix="install the same version on both sides, and start the daemon again",
+        )
+
+
+def check_database(found: Findings) -> Iterator[Check]:
+    """Where the daemon keeps its records."""
+    kind = ((found.status or {}).get("storage") or {}).get("kind")
+    if kind:
+        yield Check(code="database", severity="info", message=f"records are kept in {kind}")
+
+
+def check_routes(found: Findings) -> Iterator[Check]:
+    """There is a model to ask."""
+    if found.routes is None:
+        return
+    for route in found.routes:
+        if not route.get("ready"):
+            yield _unready(route)
+    real = [route for route in found.routes if route.get("provider") != OFFLINE]
+    ready = [str(route["route_id"]) for route in real if route.get("ready")]
+    if ready:
+        message = f"ready: {', '.join(ready)}"
+        yield Check(code="routes", severity="info", message=message)
+    elif not real:
+        yield Check(
+            code="routes",
+            severity="warning",
+            message="there is only the offline route, which answers from a script",
+            fix=GET_KEY,
+        )
+
+
+def check_home(found: Findings) -> Iterator[Check]:
+    """Nobody else reads the daemon's files."""
+    if found.home is None:
+        return
+    if found.home.mode & 0o077:
+        yield Check(
+            code="home",
+            severity="warning",
+            message=f"other accounts can enter {found.home.path} (mode {found.home.mode:o})",
+            fix=f"chmod 700 {found.home.path}",
+        )
+    else:
+        message = f"only its owner can enter {found.home.path}"
+        yield Check(code="home", severity="info", message=message)
+
+
+def check_disk(found: Findings) -> Iterator[Check]:
+    """There is room to write."""
+    if found.home is None:
+        return
+    megabytes = found.home.free_bytes // (1024 * 1024)
+    if found.home.free_bytes < SCARCE_BYTES:
+        yield Check(
+            code="disk",
+            severity="warning",
+            message=f"only {megabytes} MB are free where {found.home.path} is",
+            fix="free some space, or move the home to a larger disk with --home",
+        )
+    else:
+        yield Check(code="disk", severity="info", message=f"{megabytes} MB are free")
+
+
+def check_run_memory(found: Findings) -> Iterator[Check]:
+    """What runs leave behind is in good order."""
+    if found.status is None or "run_memory" not in found.status:
+        return
+    told = [each for each in _warnings(found) if each.get("code") in MAINTAINED]
+    for warning in told:
+        yield _as_check(warning, code="run_memory_maintenance")
+    if not told:
+        message = "run memories are in good order"
+        yield Check(code="run_memory_maintenance", severity="info", message=message)
+
+
+def check_learning(found: Findings) -> Iterator[Check]:
+    """What is learned, and how much of it waits for a person."""
+    words = learning_words((found.status or {}).get("learning") or {})
+    if words is not None:
+        yield Check(code="learning", severity="info", message=words)
+
+
+def check_health(found: Findings) -> Iterator[Check]:
+    """What the daemon itself finds worth a look."""
+    for warning in _warnings(found):
+        if warning.get("code") not in SAID_ALREADY:
+            yield _as_check(warning, code=str(warning.get("code", "health")))
+
+
+RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
+    check_daemon,
+    check_readiness,
+    check_auth,
+    check_tokens,
+    check_version,
+    check_database,
+    check_routes,
+    check_home,
+    check_disk,
+    check_run_memory,
+    check_learning,
+    check_health,
+)
+
+
+def examine(found: Findings) -> list[Check]:
+    """Every check that the findings allow, in the order of the rules."""
+    return [check for rule in RULES for check in rule(found)]
+
+
+def is_ok(checks: Sequence[Check]) -> bool:
+    """Whether nothing is broken; warnings are not."""
+    return all(check.severity != "error" for check in checks)
+
+
+def _warnings(found: Findings) -> list[Mapping[str, Any]]:
+    return ((found.status or {}).get("health") or {}).get("warnings") or []
+
+
+def _as_check(warning: Mapping[str, Any], *, code: str) -> Check:
+    severity = warning.get("severity", "warning")
+    # What is only told needs no mending, whatever could be done about it.
+    fix = None if severity == "info" else warning.get("action") or "read the daemon's log"
+    message = str(warning.get("message", ""))
+    return Check(code=code, severity=severity, message=message, fix=fix)
+
+
+def _unready(route: Mapping[str, Any]) -> Check:
+    is_default = bool(route.get("default"))
+    return Check(
+        code="routes",
+        severity="error" if is_default else "warning",
+        message=f"route {route['route_id']} is not ready: {route.get('reason')}",
+        fix="set the environment variable that its api_key_env names, and start the daemon again",
+    )
+
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MARKS = {"info": "ok", "warning": "warning", "error": "error"}

@@ -1,18 +1,22 @@
-"""`understudy lab`: the product's own parts on JSON lines, for those who measure them.
+"""`understudy lab`: the product's own parts on JSON lines, for those who measure them."""
 
-Each subcommand lives in its own module, which names it in a `commands` of its own; `main` puts
-them under one group.
-"""
-
+import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
 from understudy.cli.options import Commands
 from understudy.cli.output import ExitCode, note
+
+if TYPE_CHECKING:
+    from understudy.retrieval.documents import Document
 
 Line = dict[str, Any]
 
@@ -48,3 +52,225 @@ def refuse(number: int, why: str) -> NoReturn:
     """Say which line was bad, and leave."""
     note(f"error: line {number}: {why}")
     raise typer.Exit(ExitCode.USAGE)
+
+
+class SectionName(StrEnum):
+    """Which section a text is shown in."""
+
+    RECOVERED_MEMORY = "recovered_memory"
+    LEARNED_CONTEXT = "learned_context"
+
+
+# A source and its label, as they stand above a note.
+EXAMPLES: Final = {
+    SectionName.RECOVERED_MEMORY: ("run_example", "completed"),
+    SectionName.LEARNED_CONTEXT: ("lrn_example", "fact"),
+}
+
+
+@commands("frame")
+def frame(
+    section: Annotated[
+        SectionName, typer.Option(help="The section to show the texts in.")
+    ] = SectionName.RECOVERED_MEMORY,
+) -> None:
+    """Render `text` of each line as a note: {"id","text"} → {"id","rendered","nonce"}."""
+    answer_lines(partial(_framed, section=section))
+
+
+def _framed(line: Line, *, section: SectionName) -> Line:
+    from understudy.retrieval.frame import FRAMES, GAP, Note, heading, new_mark
+
+    text = line.get("text")
+    if not isinstance(text, str):
+        raise TypeError("`text` must be a string")
+    frame, mark = FRAMES[section], new_mark()
+    source_id, label = EXAMPLES[section]
+    note = Note(id=source_id, label=label, text=text)
+    parts = (heading(frame.name), frame.opening(mark), frame.block(note, mark))
+    return {"rendered": GAP.join(parts), "nonce": mark}
+
+
+@commands("guard")
+def guard() -> None:
+    """Judge `files` (or one `text`) of each line: {"id","files"} → {"id","verdict","rules","findings"}."""
+    answer_lines(_judged_skill)
+
+
+def _judged_skill(line: Line) -> Line:
+    from understudy.guard.file_kinds import MANIFEST_NAME
+    from understudy.skills.scanning import scan_skill
+
+    files = {MANIFEST_NAME: line["text"]} if "text" in line else line.get("files")
+    if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
+        raise TypeError("`files` must hold texts by their paths, or `text` one text")
+    found = scan_skill({path: text.encode("utf-8", "replace") for path, text in files.items()})
+    return {
+        "verdict": "reject" if found else "allow",
+        "rules": sorted({finding.rule_id for finding in found}),
+        "findings": [
+            {
+                "rule_id": finding.rule_id,
+                "category": str(finding.category),
+                "path": finding.path,
+                "line": finding.line,
+                "reason": finding.reason,
+            }
+            for finding in found
+        ],
+    }
+
+
+@commands("learn")
+def learn() -> None:
+    """Judge `text` of each line: {"id","text","kind"} → {"id","verdict","reason"}."""
+    answer_lines(_judged_statement)
+
+
+def _judged_statement(line: Line) -> Line:
+    from understudy.core.errors import Invalid
+    from understudy.learnings.checks import check_content
+    from understudy.learnings.model import Kind
+
+    text = line.get("text")
+    if not isinstance(text, str):
+        raise TypeError("`text` must be a string")
+    try:
+        check_content(text, Kind(line.get("kind", Kind.FACT)))
+    except Invalid as refused:
+        return {"verdict": "reject", "reason": refused.detail}
+    return {"verdict": "accept", "reason": None}
+
+
+@commands("rank")
+def rank(
+    docs: Annotated[
+        Path,
+        typer.Option(help="Documents: id, text, scope, and timestamp, session, speaker, source."),
+    ],
+    queries: Annotated[Path, typer.Option(help="Questions: id, text, scope.")],
+    floor: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out what covers less of the question.")
+    ] = 0.0,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to name.")] = 10,
+) -> None:
+    """Rank documents for each question of its scope; writes {"qid","ids","scores"} lines."""
+    from understudy.retrieval.collection import Collection
+    from understudy.retrieval.score import relevant
+
+    collection = Collection(
+        (str(line.get("scope", "")), _document(docs, number, line)) for number, line in _lines(docs)
+    )
+    for number, line in _lines(queries):
+        asked = _text(queries, number, line, "text")
+        found = collection.search(asked, str(line.get("scope", "")))
+        told = [it for it in found if it.score > 0 and relevant(it, floor)][:limit]
+        answer = {
+            "qid": line.get("id"),
+            "ids": [it.id for it in told],
+            "scores": [it.score for it in told],
+        }
+        print(json.dumps(answer))
+
+
+def _document(path: Path, number: int, line: Line) -> "Document":
+    try:
+        return document_of(line)
+    except (KeyError, TypeError, ValueError) as problem:
+        _refuse(path, number, f"{type(problem).__name__}: {problem}")
+
+
+def document_of(line: Line) -> "Document":
+    """A document as the sets of test data write it."""
+    from understudy.retrieval.documents import Document, Field
+
+    return Document(
+        id=str(line["id"]),
+        fields=(Field(name="text", text=str(line["text"])),),
+        at_ms=_milliseconds(line.get("timestamp")),
+        session=_optional(line, "session"),
+        about=_optional(line, "speaker"),
+        source=_optional(line, "source"),
+    )
+
+
+def _optional(line: Line, name: str) -> str | None:
+    value = line.get(name)
+    return None if value is None else str(value)
+
+
+def _milliseconds(timestamp: object) -> int:
+    if timestamp is None:
+        return 0
+    if isinstance(timestamp, int | float):
+        return int(timestamp)
+    at = datetime.fromisoformat(str(timestamp))
+    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Line]]:
+    """The objects in a file of JSON lines, compressed or not; a bad line ends the command."""
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as file
+        ):
+            for number, raw in enumerate(file, 1):
+                if raw.strip():
+                    yield number, _object(path, number, raw)
+    except (OSError, EOFError, UnicodeDecodeError) as problem:
+        note(f"error: {path}: {problem}")
+        raise typer.Exit(ExitCode.USAGE) from problem
+
+
+def _object(path: Path, number: int, raw: str) -> Line:
+    try:
+        line = json.loads(raw)
+    except ValueError as problem:
+        _refuse(path, number, f"not JSON: {problem}")
+    if not isinstance(line, dict):
+        _refuse(path, number, "not a JSON object")
+    return line
+
+
+def _text(path: Path, number: int, line: Line, name: str) -> str:
+    value = line.get(name)
+    if not isinstance(value, str):
+        _refuse(path, number, f"`{name}` must be a string")
+    return value
+
+
+def _refuse(path: Path, number: int, why: str) -> NoReturn:
+    note(f"error: {path}: line {number}: {why}")
+    raise typer.Exit(ExitCode.USAGE)
+
+
+@commands("redact")
+def redact() -> None:
+    """Scrub `text` of each line: {"id","text"} → {"id","text"}."""
+    from understudy.redaction.scrub import scrub
+
+    answer_lines(lambda line: {"text": scrub(_text_of(line), pii=True)})
+
+
+@commands("preview")
+def preview() -> None:
+    """Scrub, then cut `text` to `limit`: {"id","text","limit"} → {"id","preview"}."""
+    from understudy.redaction.scrub import preview as cut
+
+    answer_lines(lambda line: {"preview": cut(_text_of(line), _limit(line))})
+
+
+def _text_of(line: Line) -> str:
+    text = line.get("text")
+    if not isinstance(text, str):
+        raise TypeError("`text` must be a string")
+    return text
+
+
+def _limit(line: Line) -> int:
+    limit = line.get("limit")
+    if type(limit) is not int or limit < 0:
+        raise ValueError("`limit` must be a number from 0")
+    return limit

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from understudy.cli.cadences import SECONDS, moment, span
+from understudy.cli.schedules import SECONDS, moment, span
 
 SCOPE_KINDS: Final = ("session", "persona", "project", "workspace")
 WORKSPACE_ID: Final = "default"

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit, Text, TextFile
 from understudy.cli.connection import connect
-from understudy.cli.options import Commands
+from understudy.cli.options import Commands, Cursor, Key, Limit, Text, TextFile
 from understudy.cli.output import note
 
 if TYPE_CHECKING:

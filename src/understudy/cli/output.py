@@ -1,17 +1,36 @@
-"""How a command ends and what it leaves on stdout and stderr."""
+"""How a command ends, what it leaves on stdout and stderr, and what it suggests to type next."""
 
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.cli.hints import understudy
 from understudy.cli.screen import printable
 
 if TYPE_CHECKING:
     from understudy.client.errors import ClientError
+
+_url: ContextVar[str | None] = ContextVar("understudy_hinted_url", default=None)
+
+
+@contextmanager
+def for_daemon_at(url: str | None) -> Iterator[None]:
+    """Suggest commands for the daemon at an address that was typed; None when none was."""
+    before = _url.set(url)
+    try:
+        yield
+    finally:
+        _url.reset(before)
+
+
+def understudy() -> str:
+    """How a suggested command begins."""
+    url = _url.get()
+    return "understudy" if url is None else f"understudy --url {shlex.quote(url)}"
 
 
 class ExitCode(IntEnum):

@@ -1,16 +1,97 @@
 """`understudy permissions`: which tool calls may run, for every agent."""
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from understudy.cli import rules, screen
+from understudy.cli import inputs, screen
 from understudy.cli.connection import Connection, connect
 from understudy.cli.options import Commands
 from understudy.cli.runtime import Expected
 
 if TYPE_CHECKING:
-    from understudy.wire.permissions import PermissionsView
+    from understudy.wire.permissions import PermissionRule, PermissionsView, RuleView
+
+FORM: Final = "TOOL [ARGUMENT=PATTERN]"
+COLUMNS: Final = ("rule", "of", "decision", "tool", "arguments", "reason")
+
+Allow: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar=FORM, help="Calls that run; repeatable."),
+]
+Ask: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--ask", metavar=FORM, help="Calls that a person must approve; repeatable."),
+]
+Deny: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--deny", metavar=FORM, help="Calls that never run; repeatable."),
+]
+RulesFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--file", help='Read {"rules": […]} from a file; `-` reads stdin.'),
+]
+Clear: TypeAlias = Annotated[bool, typer.Option("--clear", help="Leave no rules.")]
+
+
+def typed_rules(
+    *,
+    allow: list[str] | None,
+    ask: list[str] | None,
+    deny: list[str] | None,
+    file: Path | None,
+    clear: bool = False,
+) -> list[Any]:
+    """The rules given by options or by a file, as JSON."""
+    options = (("allow", allow), ("ask", ask), ("deny", deny))
+    given = [_rule(decision, text) for decision, texts in options for text in texts or ()]
+    if (bool(given) + (file is not None) + clear) != 1:
+        raise typer.BadParameter("give rules as options, or a --file, or say that there are none")
+    return given if file is None else _from_file(file)
+
+
+def read(given: Sequence[Any]) -> "list[PermissionRule]":
+    """Rules as the client sends them."""
+    from understudy.wire.permissions import PermissionRule
+
+    return [PermissionRule.model_validate(rule) for rule in given]
+
+
+def row(whose: str, index: int, rule: "RuleView") -> tuple[object, ...]:
+    """A rule as a line of a table."""
+    return (index + 1, whose, rule.decision, rule.tool, arguments(rule), rule.reason)
+
+
+def arguments(rule: "RuleView") -> str | None:
+    """The argument patterns of a rule, on one line."""
+    pairs = [f"{name}={pattern}" for name, pattern in (rule.arguments or {}).items()]
+    return "  ".join(pairs) or None
+
+
+def _rule(decision: str, text: str) -> dict[str, Any]:
+    tool, _, rest = text.strip().partition(" ")
+    rule: dict[str, Any] = {"tool": tool, "decision": decision}
+    if rest.strip():
+        name, equals, pattern = rest.strip().partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"--{decision} takes {FORM}; got {text!r}")
+        rule["arguments"] = {name.strip(): pattern}
+    return rule
+
+
+def _from_file(file: Path) -> list[Any]:
+    try:
+        document = json.loads(inputs.read_file(file))
+    except ValueError as problem:
+        raise typer.BadParameter(f"{file} is not JSON: {problem}") from None
+    found = document.get("rules") if isinstance(document, dict) else document
+    if not isinstance(found, list):
+        raise typer.BadParameter(f'{file} must hold {{"rules": […]}}')
+    return found
+
 
 commands = Commands("Permissions: which tool calls may run, for every agent.")
 
@@ -25,23 +106,23 @@ def show(ctx: typer.Context) -> None:
 @commands("set")
 def replace(
     ctx: typer.Context,
-    allow: rules.Allow = None,
-    ask: rules.Ask = None,
-    deny: rules.Deny = None,
-    file: rules.RulesFile = None,
-    clear: rules.Clear = False,
+    allow: Allow = None,
+    ask: Ask = None,
+    deny: Deny = None,
+    file: RulesFile = None,
+    clear: Clear = False,
     expected_revision: Expected = None,
 ) -> None:
     """Replace the rules that hold for every agent; the next tool call sees them."""
-    typed = rules.typed(allow=allow, ask=ask, deny=deny, file=file, clear=clear)
+    typed = typed_rules(allow=allow, ask=ask, deny=deny, file=file, clear=clear)
     with connect(ctx) as daemon:
         _show(
             daemon,
-            daemon.client.permissions.set(rules.read(typed), expected_revision=expected_revision),
+            daemon.client.permissions.set(read(typed), expected_revision=expected_revision),
         )
 
 
 def _show(daemon: Connection, view: "PermissionsView") -> None:
-    rows = [rules.row("daemon", index, rule) for index, rule in enumerate(view.rules)]
+    rows = [row("daemon", index, rule) for index, rule in enumerate(view.rules)]
     empty = "No rules: every tool keeps its own default."
-    daemon.show(lambda: screen.table(rules.COLUMNS, rows, empty=empty))
+    daemon.show(lambda: screen.table(COLUMNS, rows, empty=empty))

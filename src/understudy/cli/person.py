@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+import typer
+
 from understudy.cli.inputs import why
 from understudy.cli.output import note
 
@@ -114,3 +116,14 @@ def read_line(prompt: str) -> str:
     sys.stderr.write(prompt)
     sys.stderr.flush()
     return input().strip()
+
+
+def require_somebody(*, as_json: bool) -> None:
+    """Go on only where a person can be asked."""
+    if as_json or not sys.stdin.isatty():
+        raise typer.BadParameter("nobody can be asked here: say --yes, or look with --dry-run")
+
+
+def confirm(question: str) -> None:
+    """Go on only if a person says so."""
+    typer.confirm(question, abort=True, err=True)

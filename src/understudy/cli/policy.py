@@ -1,30 +1,40 @@
 """`understudy policy`: what operators decide about memory and learning while the daemon runs."""
 
+import json
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 import typer
 
-from understudy.cli import run_memory_policy, screen
-from understudy.cli.arguments import Cursor, Limit
+from understudy.cli import policy_documents, screen
 from understudy.cli.connection import Connection, connect
-from understudy.cli.learning_policy_shown import policy_pairs, show_dry_run
-from understudy.cli.options import Commands, shared
-from understudy.cli.output import note
-from understudy.cli.policy_changes import changes
-from understudy.cli.policy_input import changed, document, one_source
+from understudy.cli.inputs import NotAnObject, parse_object
+from understudy.cli.options import Commands, Cursor, Limit, shared
+from understudy.cli.output import ExitCode, note, problem_lines, understudy
+from understudy.cli.person import Left, Person
+from understudy.cli.policy_documents import (
+    changed,
+    document,
+    learning_policy_pairs,
+    one_source,
+    show_dry_run,
+    unwrapped,
+)
 from understudy.cli.runtime import Expected
+from understudy.cli.screen import one_line, visible
 
 if TYPE_CHECKING:
     from understudy.client import Client
+    from understudy.client.errors import InvalidError
 
 commands = Commands("Policy: what operators decide about memory and learning.")
-commands.app.add_typer(run_memory_policy.commands.app, name="run-memory")
+commands.app.add_typer(policy_documents.run_memory.app, name="run-memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +52,12 @@ class Policy:
 
 POLICIES: Final[Mapping[str, Policy]] = {
     "learning": Policy(
-        name="learning", calls=lambda client: client.learning_policy, pairs=policy_pairs
+        name="learning", calls=lambda client: client.learning_policy, pairs=learning_policy_pairs
     ),
     "run-memory": Policy(
         name="run-memory",
         calls=lambda client: client.run_memory_policy,
-        pairs=run_memory_policy.policy_pairs,
+        pairs=policy_documents.run_memory_policy_pairs,
     ),
 }
 LEARNING: Final = "learning"
@@ -195,10 +205,125 @@ def _changes(item: Any, older: Any) -> str | None:
 def _edited(daemon: Connection, policy: Policy, expected_revision: int | None) -> bool:
     """Have the policy in force edited; whether it was changed."""
     from understudy.cli.person import Somebody
-    from understudy.cli.policy_editing import Editing
 
     calls = policy.calls(daemon.client)
     current = calls.get()
     revision = current.revision if expected_revision is None else expected_revision
     editing = Editing(Somebody(), policy.name, may_ask=sys.stdin.isatty())
     return editing.edit(daemon.answer["policy"], partial(calls.set, expected_revision=revision))
+
+
+WRAPPED_IN: Final = "/policy"
+NO_EDITOR: Final = "name an editor in EDITOR or VISUAL, or give --file or --stdin"
+
+
+class SetPolicy(Protocol):
+    """Puts a policy in force."""
+
+    def __call__(self, policy: dict[str, Any]) -> object: ...
+
+
+class Editing:
+    """One person who edits one policy; `which` is what commands call it."""
+
+    def __init__(self, person: Person, which: str, *, may_ask: bool) -> None:
+        self._person = person
+        self._which = which
+        # Whether there is somebody to ask for another try.
+        self._may_ask = may_ask
+
+    def edit(self, policy: dict[str, Any], put: SetPolicy) -> bool:
+        """Have it edited and put in force; False when nothing was changed."""
+        from understudy.client import ClientError
+        from understudy.client.errors import InvalidError
+
+        before = text = json.dumps(policy, indent=2, ensure_ascii=False) + "\n"
+        while True:
+            edited = self._person.edit(text, name=f"{self._which}-policy.json")
+            if edited is None:
+                raise self._leave(text if text != before else None, NO_EDITOR)
+            if edited.strip() == before.strip():
+                return False
+            text = edited
+            try:
+                put(unwrapped(parse_object(text)))
+            except NotAnObject as problem:
+                self._again(text, [f"error: what was written {problem}"])
+            except InvalidError as problem:
+                self._again(text, invalid_lines(problem))
+            except ClientError as problem:
+                problem.add_note(self._kept(text))
+                raise
+            else:
+                return True
+
+    def _again(self, text: str, problems: list[str]) -> None:
+        """Say what is wrong, and ask whether to go on."""
+        self._person.say(problems)
+        if self._may_ask:
+            try:
+                if self._person.ask("[e]dit it again, or [q]uit: ").lower() not in ("q", "quit"):
+                    return
+            except Left:
+                pass
+        raise self._leave(text)
+
+    def _leave(self, text: str | None, why: str | None = None) -> typer.Exit:
+        self._person.say(
+            [*([f"error: {why}"] if why else []), *([self._kept(text)] if text else [])]
+        )
+        return typer.Exit(ExitCode.USAGE)
+
+    def _kept(self, text: str) -> str:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix=f"{self._which}-policy-", suffix=".json", delete=False
+        ) as file:
+            file.write(text)
+        again = f"{understudy()} policy edit {self._which} --file {file.name}"
+        return f"what you wrote is kept; `{again}` tries it again"
+
+
+def invalid_lines(problem: "InvalidError") -> list[str]:
+    """What is wrong with a policy, each with its place in what was written."""
+    if not problem.errors:
+        return problem_lines(problem.problem)
+    told = [
+        f"  {each.pointer.removeprefix(WRAPPED_IN) or '/'}: {each.detail}"
+        for each in problem.errors
+    ]
+    return ["error: the policy is not taken, and the old one stays", *told]
+
+
+# What is shown of a long value.
+MAX_CHARS: Final = 120
+NOTHING: Final = object()
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Every field that is different, on one line; nothing when both say the same."""
+    return "; ".join(_differences(before, after))
+
+
+def _differences(before: object, after: object, path: str = "") -> Iterator[str]:
+    """Down to the leaves where both have something; what only one has is told as a whole."""
+    if before == after:
+        return
+    old, new = _parts(before), _parts(after)
+    if old is None or new is None:
+        yield f"{path}: {_word(before)} → {_word(after)}"
+        return
+    for name in dict.fromkeys((*new, *old)):
+        way = f"[{name}]" if isinstance(name, int) else f".{name}" if path else name
+        yield from _differences(old.get(name, NOTHING), new.get(name, NOTHING), f"{path}{way}")
+
+
+def _parts(value: object) -> dict[Any, object] | None:
+    if isinstance(value, list):
+        return dict(enumerate(value))
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+def _word(value: object) -> str:
+    if value is NOTHING:
+        return "–"
+    return one_line(visible(json.dumps(value, ensure_ascii=False)), MAX_CHARS)

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit, ProjectId
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.options import Commands
-from understudy.cli.output import note
+from understudy.cli.options import Commands, Cursor, Key, Limit, ProjectId
+from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
     from understudy.sessions.model import Project

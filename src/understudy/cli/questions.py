@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from understudy.cli import screen
-from understudy.cli.arguments import Cursor, InSession, Key, Limit, OfRun
+from understudy.cli.answers import Typed, read_answers
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.needs import outlook
-from understudy.cli.options import Commands, shared
-from understudy.cli.output import ExitCode, note
-from understudy.cli.requests_shown import question_pairs
-from understudy.cli.typed_answers import Typed, read_answers
+from understudy.cli.options import Commands, Cursor, InSession, Key, Limit, OfRun, shared
+from understudy.cli.output import ExitCode, note, understudy
+from understudy.cli.requests import outlook, question_pairs
 
 if TYPE_CHECKING:
     from understudy.wire.runs import RunView
@@ -93,8 +90,8 @@ def answer(
 @commands("review")
 def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> None:
     """Go through what is asked, one question after the other, and answer."""
+    from understudy.cli.decisions import Review
     from understudy.cli.person import somebody
-    from understudy.cli.review import Review
 
     person = somebody()
     if person is None or shared(ctx).json:
@@ -136,7 +133,7 @@ def _asked(view: "QuestionView") -> str:
 
 
 def _ask(daemon: Connection, view: "QuestionView") -> "QuestionResolutionBody":
-    from understudy.cli.answering import ask_questions
+    from understudy.cli.answers import ask_questions
     from understudy.cli.person import Left, somebody
 
     person = somebody()

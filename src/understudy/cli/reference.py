@@ -1,4 +1,4 @@
-"""The command line described from its own definition, as Markdown."""
+"""The command line and the settings described from their definitions, as Markdown."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,3 +125,225 @@ def _bullet(parameter: Parameter) -> str:
     names = ", ".join(parameter.names) + (f" {parameter.value}" if parameter.value else "")
     default = f" Default: `{parameter.default}`." if parameter.default else ""
     return f"- `{names}`: {parameter.help}{default}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting and the places where it can be given."""
+
+    name: str
+    meaning: str
+    default: str = ""
+    flag: str = ""
+    variable: str = ""
+    # Whether the config file takes it, under its name.
+    in_file: bool = True
+
+
+SETTINGS: Final = (
+    Setting(
+        name="home",
+        meaning="where the daemon's files live",
+        default="the XDG data directory",
+        flag="--home",
+        variable="UNDERSTUDY_HOME",
+        in_file=False,
+    ),
+    Setting(
+        name="config",
+        meaning="the config file",
+        default="`<home>/config.toml`",
+        flag="--config",
+        variable="UNDERSTUDY_CONFIG",
+        in_file=False,
+    ),
+    Setting(
+        name="bind",
+        meaning="where to listen; beyond loopback a token is needed",
+        default="`127.0.0.1:4600`",
+        flag="--bind",
+        variable="UNDERSTUDY_BIND",
+    ),
+    Setting(
+        name="database_url",
+        meaning="`sqlite:///…`, or `postgresql://…` for several daemons",
+        default="`sqlite:///<home>/understudy.db`",
+        flag="--database-url",
+        variable="UNDERSTUDY_DATABASE_URL",
+    ),
+    Setting(
+        name="workspace",
+        meaning="the agents' working directory",
+        default="`<home>/workspace`",
+        flag="--workspace",
+        variable="UNDERSTUDY_WORKSPACE",
+    ),
+    Setting(
+        name="default_route",
+        meaning="where runs go that nobody chose a route for",
+        default="the first route",
+    ),
+    Setting(
+        name="debug_level",
+        meaning="which provider traffic is kept, redacted: `off`, `requests` or `full`",
+        default="`off`",
+        variable="UNDERSTUDY_DEBUG_LEVEL",
+    ),
+    Setting(
+        name="log_level",
+        meaning="`debug`, `info`, `warning` or `error`",
+        default="`info`",
+        variable="UNDERSTUDY_LOG_LEVEL",
+    ),
+    Setting(
+        name="max_active_steps",
+        meaning="model and tool calls at the same time",
+        default="`32`",
+    ),
+    Setting(
+        name="history_retention_hours",
+        meaning="how long the engine's records of finished runs are kept",
+        default="`72`",
+    ),
+    Setting(
+        name="approval_expires_s",
+        meaning="seconds after which an approval that nobody gave counts as denied",
+        default="never",
+    ),
+    Setting(
+        name="question_expires_s",
+        meaning="seconds after which a question that nobody answered cancels its run, where the "
+        "agent does not say",
+        default="never",
+    ),
+    Setting(
+        name="fetch",
+        meaning='`[fetch] allow = ["127.0.0.1:8080", "10.0.0.0/8"]`: hosts, addresses and '
+        "networks that `fetch_url` may reach though they are not public",
+        default="none",
+    ),
+    Setting(
+        name="skills",
+        meaning='`[skills] roots = ["/srv/skills"]`: folders whose skills come before all others; '
+        "`local = false`: no skills from the workspace, the folders above it and the user's home",
+        default="no roots; `local = true`",
+    ),
+    Setting(
+        name="guard",
+        meaning="`[guard] allow_acknowledged = true`: an admin may keep a skill that the guard "
+        "refuses, naming each finding with a reason",
+        default="`false`",
+    ),
+    Setting(
+        name="evolution",
+        meaning="`[evolution] soul_change_percent = 40`: how much of its `SOUL.md` an agent may "
+        "change in one run, `1` to `100`",
+        default="`40`",
+    ),
+    Setting(
+        name="admin_token",
+        meaning="a token of the role admin, for user `admin`",
+        variable="UNDERSTUDY_ADMIN_TOKEN",
+        in_file=False,
+    ),
+    Setting(
+        name="webhook_secret",
+        meaning="what webhooks are signed with, at least 16 characters",
+        default="one the daemon makes and keeps",
+        variable="UNDERSTUDY_WEBHOOK_SECRET",
+        in_file=False,
+    ),
+)
+ROUTE_FIELDS: Final = {
+    "provider": "`openai` (anything that speaks its chat-completions wire), `anthropic`, `scripted`",
+    "model": "the model to ask for",
+    "base_url": "where the provider is, when it is not the usual place",
+    "api_key_env": "the environment variable that holds the key",
+    "context_window": "how many tokens the model takes",
+    "fallback_model": "tried once when the route's model cannot answer",
+    "timeout_s": "how long a model call may take",
+    "max_attempts": "how often a model call is tried",
+    "script": "for `scripted`: a file to answer from",
+    "accepts": "files the model takes, of `image` and `document`; both, but for `scripted` none",
+}
+MCP_FIELDS: Final = {
+    "command": "the program to start",
+    "args": "its arguments",
+    "env": "variables it gets, with their values",
+    "env_from": "variables of the daemon's environment that it gets: its credentials",
+    "cwd": "where it works; where the daemon does, by default",
+    "url": "in place of `command`: the address to call, over streamable HTTP",
+    "headers": "headers of every request, with their values",
+    "headers_from": "headers whose values are in variables of the daemon's environment: its "
+    "credentials",
+    "timeout_s": "how long a call may take; `60`",
+    "enabled": "`false` leaves the server out",
+    "approval": "`always` (a person must agree to each call, unless a permission says otherwise) "
+    "or `never`; `always`",
+    "trust_annotations": "`true` believes the server about which of its tools only read, so that "
+    "their calls are repeated after a crash; `false`",
+}
+WITHOUT_FILE: Final = {
+    "OPENAI_API_KEY": "makes route `openai`",
+    "OPENAI_BASE_URL": "where that route goes",
+    "ANTHROPIC_API_KEY": "makes route `anthropic`",
+    "ANTHROPIC_BASE_URL": "where that route goes",
+    "UNDERSTUDY_MODEL": "the model of the first of them",
+}
+CLIENT: Final = {
+    "UNDERSTUDY_URL": "where commands find the daemon; by default where `UNDERSTUDY_BIND` says",
+    "UNDERSTUDY_TOKEN": "who commands call as",
+}
+
+
+def settings_markdown() -> str:
+    """The page about settings."""
+    lines = [
+        "# Settings",
+        "",
+        "Made by `scripts/reference`; change `understudy.cli.reference`, not this page.",
+        "",
+        "A flag of `understudy serve` counts before the environment, the environment before the",
+        "config file, the config file before the default. `understudy config show` tells each",
+        "value and where it came from.",
+        "",
+        "| setting | flag | environment | config file | default | meaning |",
+        "|---|---|---|---|---|---|",
+        *map(_row, SETTINGS),
+        "",
+        "## Routes",
+        "",
+        "The config file has a table `[routes.<route_id>]` for each route:",
+        "",
+        *_pairs("key", ROUTE_FIELDS),
+        "",
+        "With no route in the config file the environment makes them; with no key at all, the",
+        "daemon starts on the built-in offline route `scripted`, and says so:",
+        "",
+        *_pairs("environment", WITHOUT_FILE),
+        "",
+        "## MCP servers",
+        "",
+        "The config file has a table `[mcp.servers.<name>]` for each server; names are of `a-z`,",
+        "`0-9` and `-`. See [how to use MCP servers](../howto/mcp.md).",
+        "",
+        *_pairs("key", MCP_FIELDS),
+        "",
+        "## Commands that talk to a daemon",
+        "",
+        *_pairs("environment", CLIENT),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(setting: Setting) -> str:
+    flag = f"`{setting.flag}`" if setting.flag else ""
+    variable = f"`{setting.variable}`" if setting.variable else ""
+    key = f"`{setting.name}`" if setting.in_file else ""
+    cells = (f"`{setting.name}`", flag, variable, key, setting.default, setting.meaning)
+    return "| " + " | ".join(cells) + " |"
+
+
+def _pairs(heading: str, table: dict[str, str]) -> list[str]:
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in table.items()]
+    return [f"| {heading} | meaning |", "|---|---|", *rows]

@@ -1,125 +1,293 @@
-"""Going through what waits, one after the other: tool calls, or questions."""
+"""`understudy review`: going through what waits for a person, one candidate after the other."""
 
+import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from understudy.cli.answering import ask_questions
-from understudy.cli.deciding import settle
-from understudy.cli.needs import DECIDED, outlook
-from understudy.cli.offers import is_offer
+import typer
+
+from understudy.cli.connection import connect
+from understudy.cli.learning_options import InScope, OfKind, Query, scope_fields
+from understudy.cli.learning_records import item_pairs, published_lines
+from understudy.cli.options import Commands, shared
 from understudy.cli.output import error_lines
-from understudy.cli.person import Left, Person
-from understudy.cli.requests_shown import question_pairs
-from understudy.cli.screen import field_lines
+from understudy.cli.person import Left, Person, anybody
+from understudy.cli.screen import field_lines, one_line, visible
 
 if TYPE_CHECKING:
     from understudy.client import Client
-    from understudy.wire.runs import RunView
-    from understudy.wire.waiting import ApprovalView, QuestionView
+    from understudy.client.errors import ConflictError
+    from understudy.wire.learnings import RelatedLearningView, ReviewItemView
 
-SAID: Final = {"allow": "accepted", "deny": "declined"}
-SKIP: Final = "/skip"
-# What became of one thing and of the run that waited for it, if one did; None: left for later.
-Done: TypeAlias = "tuple[str, RunView | None] | None"
-Step: TypeAlias = "Callable[[], Done]"
+# Whole words or their letter, so that a sentence typed by mistake decides nothing.
+KEYS: Final = {
+    "p": "publish",
+    "y": "publish",
+    "yes": "publish",
+    "v": "provisional",
+    "e": "edit",
+    "u": "supersede",
+    "r": "reject",
+    "n": "reject",
+    "no": "reject",
+    "s": "skip",
+    "q": "quit",
+    "?": "help",
+    "": "help",
+}
+HELP: Final = (
+    "p  publish it: prompts may be told of it (so does y)",
+    "v  publish it as provisional: it is kept and found, but no prompt is told of it",
+    "e  change its words, then decide",
+    "u  publish it in the place of the learning that it conflicts with",
+    "r  reject it, with a reason if you like (so does n)",
+    "s  leave it waiting, show the next",
+    "q  leave it waiting, stop here (so does Ctrl-C)",
+)
+# What publishing says more, by what was typed.
+TIERS: Final[dict[str, dict[str, str]]] = {
+    "publish": {},
+    "provisional": {"publish_tier": "provisional"},
+}
+FILE: Final = "content.txt"
 
 
-class Review:
-    """One person who goes through what waits."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publish:
+    """It is worth knowing; what is to be different is named as the API does."""
 
-    def __init__(self, client: "Client", person: Person) -> None:
-        self._client = client
+    changes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """It is not."""
+
+    reason: str | None
+
+
+Verdict = Publish | Reject
+
+
+class Weighing:
+    """One conversation about one candidate; what was edited outlives a refusal."""
+
+    def __init__(self, person: Person, item: "ReviewItemView") -> None:
         self._person = person
-        self._runs: dict[str, RunView] = {}
-        self._tally: Counter[str] = Counter()
+        self._item = item
+        self._edited: str | None = None
+        self._in_the_way = item.conflicts_with
 
-    def approvals(self, pending: Iterable["ApprovalView"]) -> None:
-        """Ask about each tool call and offer, until there is none or the person has enough."""
-        self._go_through(partial(self._decide, view) for view in pending)
+    def show(
+        self, item: "ReviewItemView", *, in_the_way: "RelatedLearningView | None" = None
+    ) -> None:
+        """Lay a candidate before the person as it is by now, in the words that they gave it.
 
-    def questions(self, pending: Iterable["QuestionView"]) -> None:
-        """Ask each question, until there is none or the person has enough."""
-        self._person.say([f"{SKIP} leaves a question for later, Ctrl-C all that are left"])
-        self._go_through(partial(self._answer, view) for view in pending)
+        `in_the_way` is what those words conflict with, where others than its own do.
+        """
+        self._item = item
+        self._in_the_way = in_the_way or item.conflicts_with
+        words = item.content if self._edited is None else self._edited
+        card = item.model_copy(update={"content": words, "conflicts_with": self._in_the_way})
+        self._person.say(["", *field_lines(item_pairs(card))])
 
-    def _go_through(self, steps: Iterable[Step]) -> None:
-        rest = ""
-        try:
-            for step in steps:
-                self._take(step)
-        except Left:
-            rest = "; the rest goes on waiting"
-        counts = ", ".join(f"{number} {what}" for what, number in self._tally.items())
-        self._person.say([(counts or "nothing decided") + rest])
+    def ask(self) -> Verdict | None:
+        """What the person decides; None to leave it for later. Raises `Left` to stop asking."""
+        while True:
+            match self._key():
+                case "publish" | "provisional" as how:
+                    return self._publish(TIERS[how])
+                case "supersede":
+                    if (found := self._supersede()) is not None:
+                        return found
+                case "reject":
+                    reason = self._person.ask("why not (may be empty): ")
+                    return Reject(reason=reason or None)
+                case "edit":
+                    self._edit()
+                case "skip":
+                    return None
+                case "quit":
+                    raise Left
+                case "help":
+                    self._person.say(HELP)
+                case other:
+                    self._person.say([f"{one_line(visible(other), 40)!r} is not understood", *HELP])
 
-    def _take(self, step: Step) -> None:
-        from understudy.client import errors
+    def _key(self) -> str:
+        publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"
+        supersede = "s[u]persede  " if self._in_the_way else ""
+        typed = self._person.ask(
+            f"{publish}  pro[v]isional  [e]dit  {supersede}[r]eject  [s]kip  [q]uit  [?] "
+        ).lower()
+        return KEYS.get(typed, typed)
 
-        self._person.forget_typed()
-        try:
-            done = step()
-        except (
-            errors.ConflictError,
-            errors.InvalidError,
-            errors.NotFoundError,
-            errors.ForbiddenError,
-        ) as problem:
-            self._tally["failed"] += 1
-            self._person.say(error_lines(problem))
-            return
-        if done is None:
-            self._tally["skipped"] += 1
-            return
-        what, run = done
-        self._tally[what] += 1
-        if run is not None:
-            self._person.say([outlook(run)])
+    def _publish(self, changes: dict[str, str]) -> Publish:
+        words = {} if self._edited is None else {"content": self._edited}
+        return Publish(changes={**words, **changes})
 
-    def _decide(self, view: "ApprovalView") -> "Done":
-        settled = settle(self._client, self._person, view, self._run(view.run_id))
-        if settled is None:
+    def _supersede(self) -> Publish | None:
+        if self._in_the_way is None:
+            self._person.say(["it conflicts with nothing that it could supersede; p publishes it"])
             return None
-        if is_offer(view):
-            return SAID[settled[0].behavior], None
-        return DECIDED[settled[0].behavior], settled[1]
+        return self._publish({"supersedes": self._in_the_way.learning_id})
 
-    def _answer(self, view: "QuestionView") -> "Done":
-        asked = {question.id for question in view.questions} | {"state"}
-        about = [
-            pair for pair in question_pairs(view, self._run(view.run_id)) if pair[0] not in asked
-        ]
-        self._person.say(["", *field_lines(about)])
+    def _edit(self) -> None:
+        now = self._item.content if self._edited is None else self._edited
+        edited = self._person.edit(now, name=FILE)
+        if edited is None:
+            edited = self._person.ask("other words, empty for no change: ")
+        edited = edited.strip()
+        if not edited:
+            self._person.say(["nothing changed"])
+            return
+        if edited != now:
+            # What other words conflict with is not known before they are tried.
+            self._in_the_way = self._item.conflicts_with
+        self._edited = None if edited == self._item.content else edited
+        self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
+
+
+def _difference(before: str, after: str) -> list[str]:
+    lines = difflib.ndiff(visible(before).splitlines(), visible(after).splitlines())
+    return [line for line in lines if not line.startswith(("?", " "))]
+
+
+commands = Commands("Review: go through what waits for a person.")
+
+OPEN: Final = ("pending", "escalated")
+# The code of a publication that says otherwise than a learning.
+CONFLICT: Final = "learning_conflict"
+NOTHING: Final = "nothing waits for a person"
+
+
+@commands("next")
+def review_next(
+    ctx: typer.Context,
+    query: Query = None,
+    scope: InScope = None,
+    kind: OfKind = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Only one; the same as --limit 1.")] = False,
+) -> None:
+    """Show candidates that wait, the longest first, and decide about each.
+
+    Answers may be piped in, one a line; --json prints the next one and decides nothing.
+    """
+    if once and limit not in (None, 1):
+        raise typer.BadParameter("--once is --limit 1: give one of them")
+    narrowed = {"query": query, "kind": kind, **scope_fields(scope)}
+    narrowed = {name: value for name, value in narrowed.items() if value is not None}
+    if shared(ctx).json and narrowed:
+        raise typer.BadParameter("--json prints the next one of all: leave the other options out")
+    with connect(ctx) as daemon:
+        if daemon.as_json:
+            daemon.client.candidates.next()
+            daemon.show(lambda: None)
+            return
+        waiting = chosen(daemon.client, narrowed) if narrowed else upcoming(daemon.client)
+        review(daemon.client, anybody(), islice(waiting, 1 if once else limit))
+
+
+def review(client: "Client", person: Person, items: Iterable["ReviewItemView"]) -> None:
+    """Ask about each until there is none or the person has enough, then say what was done."""
+    from understudy.client import ClientError
+
+    tally: Counter[str] = Counter()
+    try:
+        for item in items:
+            person.forget_typed()
+            tally[decide(client, person, item)] += 1
+    except Left:
+        person.say([f"{_counts(tally) or 'nothing decided'}; the rest goes on waiting"])
+    except ClientError as problem:
+        if tally:
+            problem.add_note(f"before this: {_counts(tally)}")
+        raise
+    else:
+        person.say([_counts(tally) or NOTHING])
+
+
+def decide(client: "Client", person: Person, item: "ReviewItemView") -> str:
+    """Ask about one candidate until something came of it; what that was, in a word."""
+    from understudy.client.errors import ConflictError, InvalidError, NotFoundError
+
+    weighing = Weighing(person, item)
+    weighing.show(item)
+    while True:
+        verdict = weighing.ask()
+        if verdict is None:
+            return "skipped"
         try:
-            resolution = ask_questions(_MaySkip(self._person), view)
-        except _Skipped:
-            return None
-        run = self._client.questions.resolve(view.run_id, resolution)
-        return "declined" if resolution.declined else "answered", run
+            return _carry_out(client, person, item.candidate_id, verdict)
+        except InvalidError as problem:
+            # What was edited is kept, so that it can be mended.
+            person.say(error_lines(problem))
+        except NotFoundError as problem:
+            person.say(error_lines(problem))
+            return "gone"
+        except ConflictError as problem:
+            person.say(error_lines(problem))
+            item = client.candidates.get(item.candidate_id)
+            if item.state not in OPEN:
+                return f"{item.state} meanwhile"
+            weighing.show(item, in_the_way=_in_the_way(client, problem))
 
-    def _run(self, run_id: str) -> "RunView":
-        if run_id not in self._runs:
-            self._runs[run_id] = self._client.runs.get(run_id)
-        return self._runs[run_id]
+
+def upcoming(client: "Client") -> Iterator["ReviewItemView"]:
+    """What waits, the longest first; also what comes while somebody decides."""
+    after: str | None = None
+    while (item := client.candidates.next(after=after).item) is not None:
+        yield item
+        after = item.candidate_id
 
 
-class _Skipped(Exception):
-    """The person leaves this one for later."""
+def chosen(client: "Client", narrowed: dict[str, Any]) -> Iterator["ReviewItemView"]:
+    """What waits and fits a filter, the longest first."""
+    lists = (client.candidates.list(state=state, **narrowed) for state in OPEN)
+    for candidate in merge(*lists, key=attrgetter("candidate_id")):
+        item = client.candidates.get(candidate.candidate_id)
+        if item.state in OPEN:
+            yield item
 
 
-class _MaySkip:
-    """A person who may also leave a question for later."""
+def _carry_out(
+    client: "Client", person: Person, candidate_id: str, verdict: Publish | Reject
+) -> str:
+    from understudy.wire.learning_requests import PublishCandidate
 
-    def __init__(self, person: Person) -> None:
-        self._person = person
-        self.say = person.say
-        self.edit = person.edit
-        self.forget_typed = person.forget_typed
+    if isinstance(verdict, Reject):
+        client.candidates.reject(candidate_id, reason=verdict.reason)
+        person.say([f"candidate {candidate_id} is rejected"])
+        return "rejected"
+    wanted = PublishCandidate.model_validate(verdict.changes)
+    published = client.candidates.publish(candidate_id, wanted)
+    person.say(published_lines(published))
+    return "published as provisional" if published.status == "provisional" else "published"
 
-    def ask(self, prompt: str) -> str:
-        """One line, unless it skips the question."""
-        typed = self._person.ask(prompt)
-        if typed == SKIP:
-            raise _Skipped
-        return typed
+
+def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearningView | None":
+    """The learning that a publication was refused for; None for other refusals, or if it is gone."""
+    from understudy.client.errors import NotFoundError
+    from understudy.wire.learnings import RelatedLearningView
+
+    params = problem.problem.get("params")
+    learning_id = params.get("learning_id") if isinstance(params, dict) else None
+    if problem.code != CONFLICT or not isinstance(learning_id, str):
+        return None
+    try:
+        found = client.learnings.get(learning_id)
+    except NotFoundError:
+        return None
+    return RelatedLearningView(
+        learning_id=found.learning_id, scope=found.scope, status=found.status, content=found.content
+    )
+
+
+def _counts(tally: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in tally.items())

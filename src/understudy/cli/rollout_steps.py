@@ -4,19 +4,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from understudy.cli import inputs, rollouts_shown
-from understudy.cli.arguments import Key, RunId, TextFile
+from understudy.cli import inputs, rollouts
 from understudy.cli.connection import connect
 from understudy.cli.learning_options import LearningId
-from understudy.cli.options import Commands
-from understudy.cli.rollout_options import (
-    KINDS,
-    TARGETS,
-    Expected,
-    OfFingerprint,
-    Reason,
-    SkillName,
-)
+from understudy.cli.options import Commands, Key, RunId, TextFile
+from understudy.cli.rollouts import KINDS, TARGETS, Expected, OfFingerprint, Reason, SkillName
 
 commands = Commands("Steps of rollouts.")
 
@@ -84,7 +76,7 @@ def promote(
     with connect(ctx) as daemon:
         wanted = PromoteSkill.model_validate(fields)
         view = daemon.client.rollouts.promote(learning_id, wanted, key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts.tell(view))
 
 
 @commands("advance")
@@ -99,7 +91,7 @@ def advance(
     """Take a promoted skill to its next stage, with exactly the definition that it has."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.advance(name, to=cast("Any", to), key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts.tell(view))
 
 
 @commands("result")
@@ -125,7 +117,7 @@ def result(
     with connect(ctx) as daemon:
         wanted = RolloutResult.model_validate(fields)
         view = daemon.client.rollouts.result(name, wanted, key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts.tell(view))
 
 
 @commands("hold")
@@ -133,7 +125,7 @@ def hold(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = 
     """Keep a rollout from advancing until it is released."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.hold(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts.tell(view))
 
 
 @commands("release")
@@ -141,7 +133,7 @@ def release(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key
     """Let a rollout that was held advance again."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.release(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts_shown.tell_released(view))
+        daemon.show(lambda: rollouts.tell_released(view))
 
 
 @commands("revoke")
@@ -149,7 +141,7 @@ def revoke(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key 
     """Take a promoted skill back: no agent is offered it; its record stays."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.revoke(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts.tell(view))
 
 
 @commands("rollback")
@@ -157,4 +149,4 @@ def rollback(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Ke
     """Put a revoked skill back in force, as it last was."""
     with connect(ctx) as daemon:
         view = daemon.client.rollouts.rollback(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts_shown.tell(view))
+        daemon.show(lambda: rollouts.tell(view))

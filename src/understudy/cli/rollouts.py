@@ -1,18 +1,52 @@
 """`understudy rollouts`: procedures that become skills, where they stand and how they got there."""
 
-from typing import TYPE_CHECKING, Annotated
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
-from understudy.cli import rollouts_shown, screen
-from understudy.cli.arguments import Cursor, Limit
+from understudy.cli import screen
 from understudy.cli.connection import connect
-from understudy.cli.options import Commands
-from understudy.cli.output import note
-from understudy.cli.rollout_options import STAGES, SkillName
+from understudy.cli.options import Commands, Cursor, Limit
+from understudy.cli.output import STEP_HINTS, note, understudy
+from understudy.cli.screen import Rows, visible
+from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
-    from understudy.wire.rollouts import RolloutDiff, RolloutView
+    from understudy.wire.rollouts import (
+        LifecycleEventView,
+        RolloutDiff,
+        RolloutEvidence,
+        RolloutSummary,
+        RolloutView,
+        SnapshotView,
+        TallyView,
+        TrialView,
+    )
+    from understudy.wire.skills import SkillRuntime
+
+STAGES: Final = "`draft`, `verified`, `canary`, `active` or `revoked`"
+# What promoting leads to; taking back is a command of its own.
+TARGETS: Final = "`draft`, `verified`, `canary` or `active`"
+KINDS: Final = "`verification` or `canary`"
+
+SkillName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="NAME", help="The promoted skill's name.")
+]
+Reason: TypeAlias = Annotated[str | None, typer.Option(help="Why; for whoever looks later.")]
+Expected: TypeAlias = Annotated[
+    str,
+    typer.Option("--expect", metavar="TEXT", help="What the last output has to contain."),
+]
+OfFingerprint: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--fingerprint",
+        metavar="HEX",
+        help="Refuse unless this is the fingerprint of the definition.",
+    ),
+]
 
 commands = Commands("Rollouts: procedures that become skills, stage by stage.")
 
@@ -34,10 +68,8 @@ def list_rollouts(
         page = daemon.client.rollouts.page(
             limit=limit, cursor=cursor, status=status, source_learning_id=learning
         )
-        rows = rollouts_shown.rows(page.items)
-        daemon.show(
-            lambda: screen.table(rollouts_shown.COLUMNS, rows, empty="No procedure was promoted.")
-        )
+        rows = rollout_rows(page.items)
+        daemon.show(lambda: screen.table(COLUMNS, rows, empty="No procedure was promoted."))
         daemon.more(page.next_cursor)
 
 
@@ -54,8 +86,8 @@ def events(ctx: typer.Context, name: SkillName, limit: Limit = 50, cursor: Curso
     """List everything that happened to a promoted skill, oldest first."""
     with connect(ctx) as daemon:
         page = daemon.client.rollouts.events_page(name, limit=limit, cursor=cursor)
-        rows = rollouts_shown.event_rows(page.items)
-        columns = rollouts_shown.EVENT_COLUMNS
+        rows = event_rows(page.items)
+        columns = EVENT_COLUMNS
         daemon.show(lambda: screen.table(columns, rows, empty="Nothing happened yet."))
         daemon.more(page.next_cursor)
 
@@ -65,8 +97,8 @@ def history(ctx: typer.Context, name: SkillName, limit: Limit = 50, cursor: Curs
     """List how a promoted skill was before each of its changes, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.rollouts.history_page(name, limit=limit, cursor=cursor)
-        rows = rollouts_shown.history_rows(page.items)
-        columns = rollouts_shown.HISTORY_COLUMNS
+        rows = history_rows(page.items)
+        columns = HISTORY_COLUMNS
         daemon.show(lambda: screen.table(columns, rows, empty="It has not changed yet."))
         daemon.more(page.next_cursor)
 
@@ -97,7 +129,7 @@ def diff(
 
 
 def _show(view: "RolloutView") -> None:
-    screen.fields(rollouts_shown.pairs(view))
+    screen.fields(pairs(view))
     print()
     print(screen.printable(screen.visible(view.instructions)))
 
@@ -112,3 +144,222 @@ def _show_diff(view: "RolloutDiff") -> None:
     screen.document("".join(f"{each.diff}\n" for each in view.files if each.diff is not None))
     if any(each.cut for each in view.files):
         note("not everything is shown: there is too much of it")
+
+
+COLUMNS: Final = ("skill", "stage", "verified", "canary", "fingerprint", "changed", "description")
+EVENT_COLUMNS: Final = ("when", "event", "stage", "by", "run", "about")
+HISTORY_COLUMNS: Final = ("revision", "until", "stage", "fingerprint", "learning", "description")
+TRIAL_COLUMNS: Final = ("trial", "kind", "state", "fingerprint", "run", "started", "why")
+HELD: Final = "held: "
+MOST_EVIDENCE: Final = 20
+
+
+def rollout_rows(rollouts: Iterable["RolloutSummary"]) -> Rows:
+    """Rollouts for a table."""
+    return [
+        (
+            each.skill_name,
+            _stage(each),
+            each.successful_run_count,
+            f"{each.canary_success_count}/{each.canary_success_count + each.canary_failure_count}",
+            short_digest(each.definition_fingerprint),
+            screen.ago(each.updated_at_ms),
+            visible(each.description),
+        )
+        for each in rollouts
+    ]
+
+
+def _stage(view: "RolloutSummary") -> str:
+    if view.is_demoted:
+        return f"{view.status} (demoted)"
+    return f"{view.status} (held)" if view.held_reason is not None else view.status
+
+
+def pairs(view: "RolloutView") -> list[tuple[str, object]]:
+    """Everything about a rollout but what it tells an agent to do."""
+    return [
+        ("skill", view.skill_name),
+        ("stage", _stage(view)),
+        ("held because", visible(view.held_reason or "")),
+        ("next", next_words(view)),
+        ("description", visible(view.description)),
+        ("when to use", visible(view.when_to_use or "")),
+        ("version", visible(view.version or "")),
+        ("learning", view.source_learning_id),
+        ("runs with", _runtime(view.runtime)),
+        ("warnings", [visible(each.message) for each in view.warnings]),
+        ("fingerprint", view.definition_fingerprint),
+        ("verified", _verified(view)),
+        ("canary", _canary(view)),
+        ("carried out by", _executed(view)),
+        ("offered to", f"{view.uses.offered_percent} % of sessions"),
+        ("uses in force", _uses(view)),
+        ("evidence", _evidence_lines(view)),
+        ("promoted", f"{screen.ago(view.promoted_at_ms)} by {view.promoted_by}"),
+        ("changed", f"{screen.ago(view.updated_at_ms)}, revision {view.revision}"),
+        ("revoked", screen.ago(view.revoked_at_ms) if view.revoked_at_ms else None),
+        ("reason", visible(view.revoked_reason or "")),
+        ("files", view.skill_path if view.status == "active" else None),
+    ]
+
+
+def next_words(view: "RolloutView") -> str | None:
+    """Where it goes next, and what is missing for it."""
+    if view.next is None:
+        return None
+    if not view.next.missing:
+        return f"{view.next.status}: nothing is missing"
+    return f"{view.next.status}: " + "; ".join(each.detail for each in view.next.missing)
+
+
+def tell(view: "RolloutView") -> None:
+    """Say in short where a rollout stands after a change."""
+    note(
+        f"{view.skill_name} is {_stage(view)}, fingerprint {short_digest(view.definition_fingerprint)}"
+    )
+    if view.held_reason is not None:
+        note(f"  {HELD}{visible(view.held_reason)}")
+    elif view.next is not None:
+        note(f"  next is {next_words(view)}")
+    for each in view.warnings:
+        note(f"  warning: {visible(each.message)}")
+
+
+def tell_released(view: "RolloutView") -> None:
+    """As `tell`; what failed as a canary goes on only from draft, so the way there is named."""
+    tell(view)
+    lacking = () if view.next is None else (it.code for it in view.next.missing)
+    if "canary_failed" in lacking:
+        hint = STEP_HINTS["canary_failed"]
+        note(f"  {hint.format(understudy=understudy(), skill=shlex.quote(view.skill_name))}")
+
+
+def event_rows(events: Iterable["LifecycleEventView"]) -> Rows:
+    """What happened, for a table."""
+    return [
+        (
+            screen.ago(each.recorded_at_ms),
+            each.event,
+            _step(each),
+            each.actor,
+            each.run_id,
+            visible(each.reason or "") or _outcome(each),
+        )
+        for each in events
+    ]
+
+
+def _step(event: "LifecycleEventView") -> str:
+    if event.from_status in (None, event.to_status):
+        return event.to_status
+    return f"{event.from_status} → {event.to_status}"
+
+
+def _outcome(event: "LifecycleEventView") -> str | None:
+    if event.rollout_kind is None:
+        return None
+    return f"{event.rollout_kind} {'succeeded' if event.success else 'failed'}"
+
+
+def history_rows(snapshots: Iterable["SnapshotView"]) -> Rows:
+    """How it was before, for a table."""
+    return [
+        (
+            each.number,
+            screen.ago(each.recorded_at_ms),
+            each.status,
+            short_digest(each.definition_fingerprint),
+            each.source_learning_id,
+            visible(each.description),
+        )
+        for each in snapshots
+    ]
+
+
+def trial_rows(trials: Iterable["TrialView"]) -> Rows:
+    """Trials for a table."""
+    return [
+        (
+            each.trial_id,
+            "replay" if each.cases else each.kind,
+            each.state,
+            short_digest(each.definition_fingerprint),
+            each.run_id,
+            screen.ago(each.created_at_ms),
+            visible(each.reason or ""),
+        )
+        for each in trials
+    ]
+
+
+def trial_pairs(view: "TrialView") -> list[tuple[str, object]]:
+    """Everything about a trial."""
+    return [
+        ("trial", view.trial_id),
+        ("skill", view.skill_name),
+        ("kind", "replay" if view.cases else view.kind),
+        ("state", view.state),
+        ("why", visible(view.reason or "")),
+        ("expected", visible(view.expected_output_contains or "")),
+        ("fingerprint", view.definition_fingerprint),
+        ("run", view.run_id),
+        ("session", view.session_id),
+        ("started", f"{screen.ago(view.created_at_ms)} by {view.actor}"),
+        ("took", screen.lasted(view.created_at_ms, view.ended_at_ms) if view.ended_at_ms else None),
+        ("cases", len(view.cases) or None),
+    ]
+
+
+def _verified(view: "RolloutSummary") -> str:
+    runs = screen.count(view.successful_run_count, "run")
+    return f"{runs} in {screen.count(view.distinct_session_count, 'session')}"
+
+
+def _executed(view: "RolloutSummary") -> str | None:
+    """How many of all runs that speak of it, in the canary or before, really used it."""
+    canary = view.canary_success_count + view.canary_failure_count
+    every = view.successful_run_count + canary
+    return f"{view.executed_run_count} of {screen.count(every, 'run')}" if every else None
+
+
+def _canary(view: "RolloutSummary") -> str:
+    return f"{view.canary_success_count} succeeded, {view.canary_failure_count} failed"
+
+
+def _uses(view: "RolloutView") -> str | None:
+    counts = view.uses.active
+    if not counts.succeeded + counts.failed + counts.abandoned:
+        return None
+    ended = f"{counts.succeeded} succeeded, {counts.failed} failed, {counts.abandoned} abandoned"
+    return f"{ended}; lately {_rate(view.uses.recent)}, baseline {_rate(view.uses.baseline)}"
+
+
+def _rate(tally: "TallyView") -> str:
+    return f"{tally.successes} of {tally.tries}"
+
+
+def _evidence_lines(view: "RolloutView") -> list[str]:
+    """The newest runs, oldest first, and how many there are before them."""
+    total = view.successful_run_count + view.canary_success_count + view.canary_failure_count
+    newest = [_evidence(each) for each in view.evidence_refs[-MOST_EVIDENCE:]]
+    earlier = total - len(newest)
+    return [f"{screen.count(earlier, 'earlier run')}, then", *newest] if earlier > 0 else newest
+
+
+def _evidence(each: "RolloutEvidence") -> str:
+    how = "succeeded" if each.success else "failed"
+    return f"{each.run_id} ({each.kind} {how}, {each.proof})"
+
+
+def _runtime(runtime: "SkillRuntime") -> str:
+    said = {
+        "profile": runtime.agent_profile,
+        "allowed": " ".join(runtime.allowed_tools),
+        "blocked": " ".join(runtime.blocked_tools),
+        "provider": runtime.provider,
+        "model": runtime.model,
+        "fallback": runtime.fallback_model,
+    }
+    parts = (f"{name} {visible(value)}" for name, value in said.items() if value)
+    return ", ".join([runtime.context, *parts])

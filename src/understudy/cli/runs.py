@@ -1,13 +1,16 @@
-"""`understudy runs`: execution requests in sessions."""
+"""`understudy runs`: execution requests in sessions, what they answered and where it was sent."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from understudy.cli import attachments, inputs, screen
-from understudy.cli.arguments import (
+from understudy.cli import inputs, screen
+from understudy.cli.connection import Connection, connect
+from understudy.cli.inputs import Asset, Attach
+from understudy.cli.options import (
     TARGET_HELP,
+    Commands,
     Cursor,
     Key,
     Limit,
@@ -17,14 +20,11 @@ from understudy.cli.arguments import (
     Text,
     TextFile,
 )
-from understudy.cli.attachments import Asset, Attach
-from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.needs import Told, leave_waiting, need_lines, requests_of, tell_waiting
-from understudy.cli.options import Commands
-from understudy.cli.output import ExitCode, note, print_json
+from understudy.cli.output import ExitCode, note, print_json, understudy
+from understudy.cli.requests import Told, leave_waiting, need_lines, requests_of, tell_waiting
 
 if TYPE_CHECKING:
+    from understudy.wire.replies import DeliveryLogView, DeliveryTryView
     from understudy.wire.runs import RunView
 
 commands = Commands("Runs: execution requests in sessions, one at a time in each.")
@@ -90,7 +90,7 @@ def submit(
     from understudy.client.calls import given
     from understudy.wire.runs import SubmitInput
 
-    attached = attachments.named(ctx, attach, asset)
+    attached = inputs.named(ctx, attach, asset)
     fields: dict[str, Any] = given(
         content=inputs.content_beside(text, file, attached),
         provider=route,
@@ -102,7 +102,7 @@ def submit(
         locale=locale,
     )
     with connect(ctx) as daemon:
-        fields |= given(attachments=attachments.upload(daemon.client, attached))
+        fields |= given(attachments=inputs.upload(daemon.client, attached))
         run = daemon.client.runs.submit(session_id, SubmitInput.model_validate(fields), key=key)
         if wait:
             finish(daemon, daemon.client.runs.wait(run.run_id, on_look=Told().look))
@@ -257,3 +257,77 @@ def _targets(texts: list[str] | None) -> list[dict[str, str]] | None:
         return None
     pairs = [inputs.reply_target(text) for text in texts]
     return [{"plugin": plugin, "address": address} for plugin, address in pairs]
+
+
+@commands("deliveries")
+def deliveries(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List what was sent to the reply targets of a run, try by try."""
+    with connect(ctx) as daemon:
+        page = daemon.client.deliveries.page(run_id, limit=limit, cursor=cursor)
+        rows = [row for item in page.items for row in rows_of(item)]
+        columns = ("delivery", "status", "try", "when", "outcome", "target", "next try", "why")
+        empty = "This run has no reply targets."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+@commands("retry-delivery")
+def retry(
+    ctx: typer.Context,
+    run_id: RunId,
+    delivery_id: Annotated[
+        str, typer.Argument(metavar="DELIVERY", help="Its id, as `deliveries` shows.")
+    ],
+) -> None:
+    """Have a dead delivery tried again."""
+    with connect(ctx) as daemon:
+        daemon.client.deliveries.retry(run_id, delivery_id)
+        daemon.show(lambda: note(f"delivery {delivery_id} is tried again"))
+
+
+def rows_of(item: "DeliveryLogView") -> list[tuple[object, ...]]:
+    """A line for each try, the last one with the next; one that was not tried has its own line."""
+    target = f"{item.plugin}:{item.address}"
+    about = (item.delivery_id or "–", item.status)
+    upcoming = screen.ahead(item.next_attempt_at_ms)
+    if not item.tries:
+        never = (item.attempts, screen.ago(None), "–")
+        return [(*about, *never, target, upcoming, item.last_error)]
+    *earlier, last = item.tries
+    return [
+        (*about, each.attempt, screen.ago(each.at_ms), _outcome(each), target, after, each.error)
+        for each, after in (*((each, None) for each in earlier), (last, upcoming))
+    ]
+
+
+def _outcome(each: "DeliveryTryView") -> str:
+    return f"{each.outcome} ({each.status_code})" if each.status_code else each.outcome
+
+
+@commands("artifacts")
+def artifacts(
+    ctx: typer.Context,
+    run_id: RunId,
+    artifact_id: Annotated[
+        str | None, typer.Argument(metavar="[ARTIFACT]", help="Print the text of this one.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List the long answers of a run's tools, of which the model was shown a part; or print one."""
+    with connect(ctx) as daemon:
+        if artifact_id is not None:
+            text = daemon.client.runs.artifact(run_id, artifact_id)
+            # The API answers with the text itself, which is no JSON.
+            daemon.answer = {"run_id": run_id, "artifact_id": artifact_id, "text": text}
+            daemon.show(lambda: screen.document(text))
+            return
+        page = daemon.client.runs.artifacts_page(run_id, limit=limit, cursor=cursor)
+        rows = [
+            (each.artifact_id, each.tool_name, each.size, screen.ago(each.created_at_ms))
+            for each in page.items
+        ]
+        columns = ("artifact", "tool", "bytes", "made")
+        empty = "No tool of this run answered more than the model was shown."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)

@@ -1,18 +1,112 @@
-"""`understudy sessions set-…` and `clear-…`: what a session is bound to."""
+"""`understudy sessions set-…`, `clear-…`, `permissions` and `mcp-servers`: what a session is bound to."""
 
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from understudy.cli import inputs, session_mcp_servers, session_permissions
-from understudy.cli.arguments import TARGET_HELP, Allow, Deny, SessionId
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands
+from understudy.cli import inputs, permissions, screen
+from understudy.cli.connection import Connection, connect
+from understudy.cli.options import TARGET_HELP, Allow, Commands, Deny, SessionId
 from understudy.cli.sessions import show_session
 
+if TYPE_CHECKING:
+    from understudy.wire.mcp import SessionMcpServersView
+    from understudy.wire.permissions import SessionPermissionsView
+
+permission_commands = Commands("Which tool calls may run in a session.")
+
+
+@permission_commands("show", "get")
+def show_permissions(ctx: typer.Context, session_id: SessionId) -> None:
+    """Show the rules of a session, and those it took from its parent."""
+    with connect(ctx) as daemon:
+        _show_permissions(daemon, daemon.client.permissions.of_session(session_id))
+
+
+@permission_commands("set")
+def replace_permissions(
+    ctx: typer.Context,
+    session_id: SessionId,
+    allow: permissions.Allow = None,
+    ask: permissions.Ask = None,
+    deny: permissions.Deny = None,
+    file: permissions.RulesFile = None,
+) -> None:
+    """Replace the rules of a session, also while it is busy; the next tool call sees them."""
+    typed = permissions.typed_rules(allow=allow, ask=ask, deny=deny, file=file)
+    with connect(ctx) as daemon:
+        _show_permissions(
+            daemon, daemon.client.permissions.set_of_session(session_id, permissions.read(typed))
+        )
+
+
+@permission_commands("clear")
+def clear_permissions(ctx: typer.Context, session_id: SessionId) -> None:
+    """Drop the session's own rules; those a sidechain took from its parent stay."""
+    with connect(ctx) as daemon:
+        _show_permissions(daemon, daemon.client.permissions.clear_of_session(session_id))
+
+
+def _show_permissions(daemon: Connection, view: "SessionPermissionsView") -> None:
+    kept = [("parent", rule) for rule in view.inherited]
+    kept += [("session", rule) for rule in view.rules]
+    rows = [permissions.row(whose, index, rule) for index, (whose, rule) in enumerate(kept)]
+    empty = "The session has no rules of its own."
+    daemon.show(lambda: screen.table(permissions.COLUMNS, rows, empty=empty))
+
+
+mcp_commands = Commands("MCP servers that a session has for itself.")
+
+
+@mcp_commands("show", "get")
+def show_mcp_servers(ctx: typer.Context, session_id: SessionId) -> None:
+    """Show the servers that a session has for itself, and how they stand."""
+    with connect(ctx) as daemon:
+        _show_mcp_servers(daemon, daemon.client.mcp_servers.of_session(session_id))
+
+
+@mcp_commands("set")
+def replace_mcp_servers(
+    ctx: typer.Context,
+    session_id: SessionId,
+    servers: Annotated[
+        str,
+        typer.Argument(
+            metavar="JSON|@FILE", help='By name, such as {"docs": {"url": "https://…/mcp"}}.'
+        ),
+    ],
+) -> None:
+    """Give future runs of a session these servers and no others of its own."""
+    from understudy.wire.mcp import SetSessionMcpServers
+
+    given = inputs.json_argument(servers, "JSON")
+    with connect(ctx) as daemon:
+        # What the API takes, or just the servers in it: no server's name has an underscore.
+        body = given if given and "mcp_servers" in given else {"mcp_servers": given}
+        wanted = SetSessionMcpServers.model_validate(body).mcp_servers
+        _show_mcp_servers(daemon, daemon.client.mcp_servers.set_for_session(session_id, wanted))
+
+
+@mcp_commands("clear")
+def clear_mcp_servers(ctx: typer.Context, session_id: SessionId) -> None:
+    """Leave a session with the servers of the config file alone."""
+    with connect(ctx) as daemon:
+        _show_mcp_servers(daemon, daemon.client.mcp_servers.clear_for_session(session_id))
+
+
+def _show_mcp_servers(daemon: Connection, view: "SessionMcpServersView") -> None:
+    rows = [
+        (name, each.transport, each.state, each.tools, each.url or each.command, each.reason or "")
+        for name, each in view.mcp_servers.items()
+    ]
+    columns = ("server", "transport", "state", "tools", "what", "why")
+    empty = "The session has no servers of its own."
+    daemon.show(lambda: screen.table(columns, rows, empty=empty))
+
+
 commands = Commands("What a session is bound to.")
-commands.app.add_typer(session_permissions.commands.app, name="permissions")
-commands.app.add_typer(session_mcp_servers.commands.app, name="mcp-servers")
+commands.app.add_typer(permission_commands.app, name="permissions")
+commands.app.add_typer(mcp_commands.app, name="mcp-servers")
 
 ScopeName = Literal["capability", "credential"]
 KINDS: Final[dict[ScopeName, tuple[str, ...]]] = {

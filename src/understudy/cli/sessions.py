@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli import attachments, inputs, screen
-from understudy.cli.arguments import Cursor, Key, Limit, Locale, SessionId, Text, TextFile
-from understudy.cli.attachments import Asset, Attach
+from understudy.cli import inputs, screen
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.needs import leave_waiting
-from understudy.cli.options import Commands
-from understudy.cli.output import ExitCode, note, print_json
+from understudy.cli.inputs import Asset, Attach
+from understudy.cli.options import Commands, Cursor, Key, Limit, Locale, SessionId, Text, TextFile
+from understudy.cli.output import ExitCode, note, print_json, understudy
+from understudy.cli.requests import leave_waiting
 
 if TYPE_CHECKING:
     from understudy.wire.sessions import SessionView
@@ -124,10 +122,10 @@ def send_input(
     from understudy.client.calls import given
     from understudy.wire.runs import WAITING_STATUSES, SubmitInput
 
-    attached = attachments.named(ctx, attach, asset)
+    attached = inputs.named(ctx, attach, asset)
     words = inputs.content_beside(text, file, attached)
     with connect(ctx) as daemon:
-        sent = attachments.upload(daemon.client, attached)
+        sent = inputs.upload(daemon.client, attached)
         fields = given(content=words, attachments=sent, provider=route, locale=locale)
         wanted = SubmitInput(**fields)
         view = daemon.client.sessions.input(session_id, wanted, key=key)

@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from understudy.cli import screen, skills_shown
-from understudy.cli.arguments import Cursor, Key, Limit
+from understudy.cli import screen, skill_records
 from understudy.cli.connection import connect
-from understudy.cli.options import Commands
+from understudy.cli.options import Commands, Cursor, Key, Limit
 from understudy.cli.output import note
-from understudy.cli.skill_options import (
+from understudy.cli.skill_records import (
     Acknowledge,
     ForAgent,
     ForUser,
@@ -98,7 +97,7 @@ def access(
             ("agent", view.agent_id),
             ("user", view.user_id or "you"),
             ("allowed", view.allowed),
-            ("because", f"{skills_shown.REASONS[view.reason]} ({view.reason})"),
+            ("because", f"{skill_records.REASONS[view.reason]} ({view.reason})"),
             ("version", (view.allowed and view.version) or None),
         ]
         daemon.show(lambda: screen.fields(pairs))
@@ -110,4 +109,4 @@ def _check_one(agent: str | None, user: str | None) -> None:
 
 
 def _tell(view: "SkillChanged") -> None:
-    note(f"{view.slug} is {view.visibility}: {skills_shown.REACH[view.visibility]}")
+    note(f"{view.slug} is {view.visibility}: {skill_records.REACH[view.visibility]}")

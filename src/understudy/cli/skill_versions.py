@@ -1,28 +1,100 @@
-"""`understudy skills versions`, `diff`, `restore` and `files`: what a skill was and is."""
+"""`understudy skills upload`, `export`, `versions`, `diff`, `restore`, `files` and `usage`."""
 
 import base64
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from understudy.cli import screen, skills_shown
-from understudy.cli.arguments import Cursor, Key, Limit
+from understudy.cli import inputs, screen, skill_records
 from understudy.cli.connection import Connection, connect
-from understudy.cli.options import Commands
-from understudy.cli.output import note
-from understudy.cli.skill_options import (
+from understudy.cli.options import Commands, Cursor, Key, Limit, shared
+from understudy.cli.output import ExitCode, client_problem, note, print_json
+from understudy.cli.skill_checks import ARCHIVE_SUFFIX, archive_of
+from understudy.cli.skill_records import (
     Acknowledge,
     OfVersion,
     SkillRef,
+    Slug,
     acknowledged,
     answering_for,
 )
 
 if TYPE_CHECKING:
+    from understudy.wire.skill_usage import SkillUsage, UsageFigures
     from understudy.wire.skills import SkillDiff, SkillFile, SkillFileDiff
 
-commands = Commands("Versions of skills.")
+commands = Commands("Skills as folders and archives.")
+
+
+@commands("upload")
+def upload(
+    ctx: typer.Context,
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A folder with a SKILL.md, or a ZIP of one.")
+    ],
+    slug: Slug = None,
+    acknowledge: Acknowledge = None,
+    key: Key = None,
+) -> None:
+    """Keep a skill with all its files and print its id; one of yours gets a new version."""
+    archive = archive_of(path)
+    with connect(ctx) as daemon, answering_for(acknowledge):
+        view = daemon.client.skills.upload(
+            path.resolve().name.removesuffix(ARCHIVE_SUFFIX) + ARCHIVE_SUFFIX,
+            archive,
+            slug=slug,
+            acknowledged=acknowledged(acknowledge),
+            key=key,
+        )
+        daemon.show(lambda: skill_records.tell_kept(view))
+
+
+@commands("export", "download")
+def export(
+    ctx: typer.Context,
+    skill: SkillRef,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Where to; SLUG.zip by default, `-` is stdout."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The same as an option.")
+    ] = None,
+    version: OfVersion = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a skill as a ZIP, in the form of the Agent Skills standard.
+
+    A file that is there already is left alone, which ends with 4, unless --force is given.
+    """
+    if file is not None and output is not None:
+        raise typer.BadParameter("give FILE or --output, not both")
+    file = file or output
+    as_json = shared(ctx).json
+    to_stdout = str(file) == inputs.STDIN
+    if to_stdout and as_json:
+        raise typer.BadParameter("with --json the bytes need a file: stdout holds the skill's JSON")
+    with connect(ctx) as daemon:
+        data = daemon.client.skills.export(skill, version=version)
+        if to_stdout:
+            sys.stdout.buffer.write(data)
+            return
+        view = daemon.client.skills.get(skill)
+        target = file or Path(f"{view.slug}{ARCHIVE_SUFFIX}")
+        if not inputs.write(target, data, replace=force):
+            _refuse(target, as_json=as_json)
+        daemon.show(lambda: note(f"{target}: {len(data)} bytes"))
+
+
+def _refuse(target: Path, *, as_json: bool) -> NoReturn:
+    detail = f"{target} is there already; --force replaces it"
+    if as_json:
+        print_json(client_problem("file_exists", "File exists", detail, status=409))
+    note(f"error: {detail}")
+    raise typer.Exit(ExitCode.REFUSED)
+
 
 FromVersion = Annotated[
     int | None,
@@ -83,7 +155,7 @@ def restore(
         view = daemon.client.skills.restore(skill, version, acknowledged=taken, key=key)
 
         def render() -> None:
-            skills_shown.tell_kept(view)
+            skill_records.tell_kept(view)
             note(f"  it holds what version {version} held")
 
         daemon.show(render)
@@ -149,4 +221,41 @@ def _patch(file: "SkillFileDiff") -> str:
         return file.diff
     return (
         f"Binary file {file.path} {file.change}: {file.old_size or 0} → {file.new_size or 0} bytes"
+    )
+
+
+@commands("usage")
+def usage(
+    ctx: typer.Context,
+    skill: SkillRef,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, max=3650, help="Only the last so many days.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """Tell in how many runs each version was on offer and was used, and how those ended."""
+    with connect(ctx) as daemon:
+        view = daemon.client.skills.usage_page(skill, days=days, limit=limit, cursor=cursor)
+        daemon.show(lambda: _tell(view))
+        daemon.more(view.next_cursor)
+
+
+def _tell(view: "SkillUsage") -> None:
+    rows = [_row(each.version or None, each) for each in view.items]
+    if len(view.items) > 1 or view.next_cursor:
+        rows.append(_row("all", view.total))
+    columns = ("version", "offered", "used", "succeeded", "failed", "abandoned", "last used")
+    screen.table(columns, rows, empty="No run knew of it.")
+
+
+def _row(version: object, figures: "UsageFigures") -> tuple[object, ...]:
+    return (
+        version,
+        figures.offered,
+        figures.used,
+        figures.succeeded,
+        figures.failed,
+        figures.abandoned,
+        screen.ago(figures.last_used_at_ms),
     )

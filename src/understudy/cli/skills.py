@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from understudy.cli import inputs, screen, skill_trash, skills_shown
-from understudy.cli.arguments import Cursor, Key, Limit
+from understudy.cli import inputs, screen, skill_records
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.options import Commands
-from understudy.cli.output import note
-from understudy.cli.skill_options import (
+from understudy.cli.options import Commands, Cursor, Key, Limit
+from understudy.cli.output import note, understudy
+from understudy.cli.skill_records import (
     VISIBILITIES,
     Acknowledge,
     SkillRef,
@@ -20,10 +19,66 @@ from understudy.cli.skill_options import (
     answering_for,
 )
 
+trash = Commands("Deleted skills; alone it lists them.")
+
+
+class ListsByDefault(TyperGroup):
+    """A group that lists what there is when nothing else is asked of it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `list` where no command stands."""
+        is_named = bool(args) and not args[0].startswith("-")
+        is_help = bool(args) and args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if is_named or is_help else ["list", *args])
+
+
+@trash("list")
+def list_trash(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List deleted skills: yours, or as an admin everybody's."""
+    with connect(ctx) as daemon:
+        page = daemon.client.skill_trash.page(limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.trash_name,
+                item.slug,
+                item.version,
+                item.owner_id,
+                item.deleted_by,
+                screen.ago(item.deleted_at_ms),
+                screen.visible(item.name),
+            )
+            for item in page.items
+        ]
+        columns = ("trash name", "skill", "version", "owner", "deleted by", "deleted", "name")
+        daemon.show(lambda: screen.table(columns, rows, empty="The trash is empty."))
+        daemon.more(page.next_cursor)
+
+
+@trash("restore")
+def restore(
+    ctx: typer.Context,
+    trash_name: Annotated[
+        str, typer.Argument(metavar="NAME", help="What it is called in the trash.")
+    ],
+    acknowledge: Acknowledge = None,
+    key: Key = None,
+) -> None:
+    """Bring a deleted skill back with all its versions; its grants are gone."""
+    with connect(ctx) as daemon, answering_for(acknowledge):
+        view = daemon.client.skill_trash.restore(
+            trash_name, acknowledged=acknowledged(acknowledge), key=key
+        )
+
+        def render() -> None:
+            print(view.id)
+            reach = skill_records.REACH[view.visibility]
+            note(f"{view.slug} is back at version {view.version}, {view.visibility}: {reach}")
+
+        daemon.show(render)
+
+
 commands = Commands("Skills: what agents can be told to do, in versions, with an owner and grants.")
-commands.app.add_typer(
-    skill_trash.commands.app, name="trash", cls=skill_trash.ListsByDefault, no_args_is_help=False
-)
+commands.app.add_typer(trash.app, name="trash", cls=ListsByDefault, no_args_is_help=False)
 
 
 @commands("list")
@@ -85,7 +140,7 @@ def show(ctx: typer.Context, skill: SkillRef) -> None:
         view = daemon.client.skills.get(skill)
 
         def render() -> None:
-            screen.fields(skills_shown.detail_pairs(view))
+            screen.fields(skill_records.detail_pairs(view))
             print()
             print(screen.visible(view.instructions).strip("\n"))
 
@@ -108,7 +163,7 @@ def create(
     with connect(ctx) as daemon, answering_for(acknowledge):
         fields = given(content=content, slug=slug, acknowledged=acknowledged(acknowledge) or None)
         view = daemon.client.skills.create(CreateSkill(**fields), key=key)
-        daemon.show(lambda: skills_shown.tell_kept(view))
+        daemon.show(lambda: skill_records.tell_kept(view))
 
 
 @commands("patch")
@@ -151,8 +206,8 @@ def patch(
         view = daemon.client.skills.patch(skill, PatchSkill(**fields), key=key)
 
         def render() -> None:
-            skills_shown.tell_kept(view)
-            note(skills_shown.replaced_line(view.replaced, view.matches))
+            skill_records.tell_kept(view)
+            note(skill_records.replaced_line(view.replaced, view.matches))
 
         daemon.show(render)
 
@@ -189,7 +244,7 @@ def update(
         raise typer.BadParameter("say what to change: --name, --description, --tag, --visibility")
     with connect(ctx) as daemon:
         view = daemon.client.skills.update(skill, UpdateSkill.model_validate(fields))
-        reach = skills_shown.REACH[view.visibility]
+        reach = skill_records.REACH[view.visibility]
         daemon.show(lambda: note(f"{view.slug} is {view.visibility}: {reach}"))
 
 
@@ -222,27 +277,27 @@ def delete(ctx: typer.Context, skill: SkillRef) -> None:
 def _toggle(ctx: typer.Context, skill: str, *, enabled: bool, key: str | None) -> None:
     with connect(ctx) as daemon:
         view = daemon.client.skills.toggle(skill, enabled=enabled, key=key)
-        daemon.show(lambda: note(skills_shown.switched_line(view)))
+        daemon.show(lambda: note(skill_records.switched_line(view)))
 
 
 def _list(daemon: Connection, which: dict[str, Any], limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.page(limit=limit, cursor=cursor, **which)
-    rows = skills_shown.rows(page.items)
+    rows = skill_records.rows(page.items)
     hint = f"No skills. `{understudy()} skills create FILE` keeps one."
     empty = "No skill fits." if which else hint
-    daemon.show(lambda: screen.table(skills_shown.COLUMNS, rows, empty=empty))
+    daemon.show(lambda: screen.table(skill_records.COLUMNS, rows, empty=empty))
     daemon.more(page.next_cursor)
 
 
 def _list_of_agent(daemon: Connection, agent: str, limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.of_agent_page(agent, limit=limit, cursor=cursor)
-    rows = skills_shown.agent_rows(page.items)
-    daemon.show(lambda: screen.table(skills_shown.OF_AGENT, rows, empty="No skills."))
+    rows = skill_records.agent_rows(page.items)
+    daemon.show(lambda: screen.table(skill_records.OF_AGENT, rows, empty="No skills."))
     daemon.more(page.next_cursor)
 
 
 def _list_of_session(daemon: Connection, session: str, limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.of_session_page(session, limit=limit, cursor=cursor)
-    rows = skills_shown.offered_rows(page.items)
-    daemon.show(lambda: screen.table(skills_shown.OFFERED, rows, empty="No skill is offered."))
+    rows = skill_records.offered_rows(page.items)
+    daemon.show(lambda: screen.table(skill_records.OFFERED, rows, empty="No skill is offered."))
     daemon.more(page.next_cursor)

@@ -7,7 +7,7 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.connection import connect
-from understudy.cli.learning_words import learning_words
+from understudy.cli.screen import count
 
 
 def status(ctx: typer.Context) -> None:
@@ -38,3 +38,15 @@ def _route(route: Mapping[str, Any]) -> str:
     if route.get("ready"):
         return f"{route['route_id']} (ready)"
     return f"{route['route_id']} (not ready: {route.get('reason')})"
+
+
+def learning_words(learning: Mapping[str, Any]) -> str | None:
+    """The learning plane on one line: its mode, what waits, what is known."""
+    if not learning:
+        return None
+    candidates, learnings = learning.get("candidates") or {}, learning.get("learnings") or {}
+    escalated = candidates.get("escalated", 0)
+    waiting = count(candidates.get("pending", 0) + escalated, "candidate")
+    of_them = f" ({escalated} escalated)" if escalated else ""
+    known = f"{learnings.get('active', 0)} active and {learnings.get('provisional', 0)} provisional"
+    return f"mode {learning.get('mode')}; {waiting} to review{of_them}; {known} learnings"

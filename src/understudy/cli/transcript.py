@@ -2,19 +2,53 @@
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from understudy.cli.hints import understudy
-from understudy.cli.needs import RESOLVED, WAITING, resolved_lines
-from understudy.cli.output import note
+from understudy.cli.output import note, understudy
+from understudy.cli.requests import RESOLVED, WAITING, resolved_lines
 from understudy.cli.screen import aside, one_line, printable
-from understudy.cli.waiting import Waiting
 
 if TYPE_CHECKING:
     from understudy.client.streams import StreamEvent
     from understudy.wire.events import RunUpdated
+
+PATIENCE_S: Final = 2.0
+
+
+class Waiting:
+    """One line beside the reply, when a wait grows long; for people only."""
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
+        self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, what: str) -> None:
+        """From now on something is waited for."""
+        if not sys.stderr.isatty():
+            return
+        timer = threading.Timer(self._patience_s, lambda: self._say(timer, what))
+        timer.daemon = True
+        with self._lock:
+            self._timer = timer
+        timer.start()
+
+    def end(self) -> None:
+        """It came, or it is waited for no more."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+
+    def _say(self, timer: threading.Timer, what: str) -> None:
+        with self._lock:
+            # The wait may have ended between the alarm and this line.
+            if self._timer is timer:
+                aside(f"waiting for {what}…")
+
 
 MODEL = "the model"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.cli.agent_history import ROWS
+from understudy.cli.agents import ROWS
 from understudy.wire.evolution import OfferEntry
 
 

@@ -8,9 +8,15 @@ import typer
 
 from tests.unit.cli.waiting_parts import DRINK, FREE, FakePerson, question
 from understudy.cli import screen
-from understudy.cli.answering import Unclear, ask_questions, option_named, read_answer
-from understudy.cli.requests_shown import question_lines, question_pairs
-from understudy.cli.typed_answers import Typed, read_answers
+from understudy.cli.answers import (
+    Typed,
+    Unclear,
+    ask_questions,
+    option_named,
+    read_answer,
+    read_answers,
+)
+from understudy.cli.requests import question_lines, question_pairs
 
 MANY = {**DRINK, "multi_select": True}
 

@@ -7,20 +7,20 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from understudy.cli import attachments
-from understudy.cli.attachments import Asset, Attach, FileToUpload, KnownAsset
+from understudy.cli import inputs
+from understudy.cli.inputs import Asset, Attach, FileToUpload, KnownAsset
 from understudy.cli.options import Command
 
 RUNNER = CliRunner()
 
 
-def parsed(*line: str) -> list[attachments.Attachment]:
-    found: list[attachments.Attachment] = []
+def parsed(*line: str) -> list[inputs.Attachment]:
+    found: list[inputs.Attachment] = []
     app = typer.Typer()
 
     @app.command(cls=Command)
     def command(ctx: typer.Context, attach: Attach = None, asset: Asset = None) -> None:
-        found.extend(attachments.named(ctx, attach, asset))
+        found.extend(inputs.named(ctx, attach, asset))
 
     result = RUNNER.invoke(app, [*line])
     assert result.exit_code == 0, result.output
@@ -51,4 +51,4 @@ def test_files_and_assets_keep_the_order_in_which_they_were_typed(files: dict[st
 
 def test_a_file_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match="No such file"):
-        attachments.read(tmp_path / "none")
+        inputs.read(tmp_path / "none")

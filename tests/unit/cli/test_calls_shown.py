@@ -1,6 +1,6 @@
 """A tool call as it is read before a decision."""
 
-from understudy.cli.calls_shown import MAX_LINES, call_lines, diff_lines, inline, shortened
+from understudy.cli.requests import MAX_LINES, call_lines, diff_lines, inline, shortened
 
 
 def test_arguments_stand_one_below_the_other_and_keep_their_lines() -> None:

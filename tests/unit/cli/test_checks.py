@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from understudy.cli.checks import Check, Findings, Home, examine, is_ok
-from understudy.cli.doctor import local_home
+from understudy.cli.doctor import Check, Findings, Home, examine, is_ok, local_home
 
 REAL = {"route_id": "openai", "provider": "openai", "ready": True, "default": True}
 OFFLINE = {"route_id": "scripted", "provider": "scripted", "ready": True, "default": True}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.cli.waiting_parts import WRITE, FakePerson, approval
 from tests.unit.client.fake_daemon import answers, client_of, run_document
-from understudy.cli.deciding import settle
+from understudy.cli.decisions import settle
 from understudy.cli.person import Left
 from understudy.wire.waiting import ApprovalResolution, ApprovalView
 

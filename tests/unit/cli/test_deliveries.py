@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from understudy.cli.deliveries import rows_of
+from understudy.cli.runs import rows_of
 from understudy.wire.replies import DeliveryLogView
 
 

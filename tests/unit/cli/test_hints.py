@@ -4,10 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.unit.cli.waiting_parts import approval_document
-from understudy.cli.hints import for_daemon_at, understudy
 from understudy.cli.main import build_app
-from understudy.cli.needs import need_lines
-from understudy.cli.output import HINTS, problem_lines
+from understudy.cli.output import HINTS, for_daemon_at, problem_lines, understudy
+from understudy.cli.requests import need_lines
 
 URL = "http://127.0.0.1:9"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from understudy.cli.learning_policy_shown import policy_pairs
+from understudy.cli.policy_documents import learning_policy_pairs
 from understudy.review.policy import LearningPolicy, PromotionSettings
 from understudy.review.policy_json import policy_json
 from understudy.wire.learning_policy import LearningPolicyView
@@ -24,7 +24,7 @@ REPLAY = "and a replay without a regression"
 def shown(**fields: Any) -> dict[str, object]:
     policy = LearningPolicy(promotion=PromotionSettings(**fields))
     view = {"policy": policy_json(policy), "revision": 1, "updated_at_ms": 0}
-    return dict(policy_pairs(LearningPolicyView.model_validate(view)))
+    return dict(learning_policy_pairs(LearningPolicyView.model_validate(view)))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.unit.cli.learning_parts import item_document, learning_document, related_document
-from understudy.cli.lineage_shown import HERE, lineage_lines
+from understudy.cli.learnings import HERE, lineage_lines
 from understudy.wire.learnings import LineageView
 
 RUN = {

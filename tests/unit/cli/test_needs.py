@@ -12,9 +12,16 @@ from tests.unit.cli.waiting_parts import (
     question_document,
 )
 from tests.unit.client.fake_daemon import run_document
-from understudy.cli.needs import Told, leave_waiting, need_lines, outlook, resolved_lines
 from understudy.cli.output import ExitCode
-from understudy.cli.requests_shown import approval_pairs, question_pairs
+from understudy.cli.requests import (
+    Told,
+    approval_pairs,
+    leave_waiting,
+    need_lines,
+    outlook,
+    question_pairs,
+    resolved_lines,
+)
 from understudy.wire.runs import RunView
 from understudy.wire.waiting import ApprovalView, QuestionView
 

@@ -13,8 +13,7 @@ from tests.unit.cli.waiting_parts import (
     question_document,
 )
 from tests.unit.client.fake_daemon import answers, client_of, run_document
-from understudy.cli.offering import offer
-from understudy.cli.review import Review
+from understudy.cli.decisions import Review, offer
 from understudy.client import Client
 
 APPROVE = run_document(

@@ -8,10 +8,8 @@ import pytest
 from tests.unit.cli.test_offering import posted, reply, talking
 from tests.unit.cli.waiting_parts import FakePerson, approval
 from tests.unit.client.fake_daemon import run_document
-from understudy.cli.deciding import settle
-from understudy.cli.offers import offer_line, offer_pairs, open_to_everybody
+from understudy.cli.decisions import Review, offer_line, offer_pairs, open_to_everybody, settle
 from understudy.cli.person import Left
-from understudy.cli.review import Review
 from understudy.wire.waiting import ApprovalView
 
 QUESTION = "Keep what was done here as a skill?"

@@ -8,9 +8,8 @@ import pytest
 import typer
 
 from tests.unit.cli.waiting_parts import FakePerson
-from understudy.cli.policy_changes import changes
-from understudy.cli.policy_editing import Editing
-from understudy.cli.policy_input import changed, document, one_source
+from understudy.cli.policy import Editing, changes
+from understudy.cli.policy_documents import changed, document, one_source
 from understudy.client.errors import ConflictError, InvalidError
 
 POLICY: dict[str, Any] = {"mode": "shadow", "judge": {"enabled": False, "model": None}}

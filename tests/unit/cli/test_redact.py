@@ -6,8 +6,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from understudy.cli.local import PART_BYTES, parts
 from understudy.cli.main import build_app
-from understudy.cli.redact import PART_BYTES, parts
 
 RUNNER = CliRunner()
 KEY = "sk-" + "ant-" + "a1" * 12

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.support.rollout_records import make_evidence, make_rollout
 from understudy.api.views.rollouts import rollout_view
-from understudy.cli.rollouts_shown import MOST_EVIDENCE, pairs
+from understudy.cli.rollouts import MOST_EVIDENCE, pairs
 from understudy.rollout.confidence import Tally
 from understudy.rollout.counting import Counts
 from understudy.rollout.outcome import OutcomeCounts

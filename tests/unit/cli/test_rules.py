@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import typer
 
-from understudy.cli import rules
+from understudy.cli import permissions
 
 NONE: dict[str, Any] = {"allow": None, "ask": None, "deny": None, "file": None}
 
 
 def test_a_rule_is_a_tool_and_perhaps_a_pattern_for_an_argument() -> None:
-    typed = rules.typed(
+    typed = permissions.typed_rules(
         allow=["shell command=git log --format=%h *"],
         ask=["read_*"],
         deny=[" write_file  path = x "],
@@ -34,7 +34,7 @@ def test_a_rule_is_a_tool_and_perhaps_a_pattern_for_an_argument() -> None:
 @pytest.mark.parametrize("text", ["shell command", "shell =x"])
 def test_a_pattern_without_an_argument_is_a_usage_error(text: str) -> None:
     with pytest.raises(typer.BadParameter):
-        rules.typed(**{**NONE, "allow": [text]})
+        permissions.typed_rules(**{**NONE, "allow": [text]})
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_pattern_without_an_argument_is_a_usage_error(text: str) -> None:
 )
 def test_rules_come_from_one_place(given: dict) -> None:
     with pytest.raises(typer.BadParameter):
-        rules.typed(**{**NONE, **given})
+        permissions.typed_rules(**{**NONE, **given})
 
 
 @pytest.mark.parametrize("wrap", [False, True])
@@ -51,8 +51,8 @@ def test_rules_are_read_from_a_file(tmp_path: Path, wrap: bool) -> None:
     file = tmp_path / "rules.json"
     file.write_text(json.dumps({"rules": kept} if wrap else kept))
 
-    assert rules.typed(**{**NONE, "file": file}) == kept
-    assert [rule.tool for rule in rules.read(kept)] == ["*"]
+    assert permissions.typed_rules(**{**NONE, "file": file}) == kept
+    assert [rule.tool for rule in permissions.read(kept)] == ["*"]
 
 
 @pytest.mark.parametrize("content", ["{", '"x"', '{"rules": {}}', "3"])
@@ -61,8 +61,8 @@ def test_a_file_without_rules_is_a_usage_error(tmp_path: Path, content: str) -> 
     file.write_text(content)
 
     with pytest.raises(typer.BadParameter):
-        rules.typed(**{**NONE, "file": file})
+        permissions.typed_rules(**{**NONE, "file": file})
 
 
 def test_no_rules_are_said_so() -> None:
-    assert rules.typed(**{**NONE, "clear": True}) == []
+    assert permissions.typed_rules(**{**NONE, "clear": True}) == []

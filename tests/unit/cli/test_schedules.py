@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 import typer
 
-from understudy.cli.cadences import cadence_of, cadence_words, moment, span, span_words, when
+from understudy.cli.schedules import cadence_of, cadence_words, moment, span, span_words, when
 from understudy.wire.schedules import CadenceView
 
 NOTHING = {"at": None, "every": None, "cron": None, "timezone": None}

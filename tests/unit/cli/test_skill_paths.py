@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from understudy.cli.skill_options import acknowledged
-from understudy.cli.skill_paths import archive_of
+from understudy.cli.skill_checks import archive_of
+from understudy.cli.skill_records import acknowledged
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 
 CLEAN = "---\nname: Weather\ndescription: Tells the weather.\n---\nLook out.\n"

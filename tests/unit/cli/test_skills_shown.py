@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from understudy.cli import skills_shown
+from understudy.cli import skill_records
 from understudy.cli.screen import field_lines
 from understudy.wire.skills import AgentSkill, OfferedSkill, SkillDetail, SkillKept, SkillView
 
@@ -31,14 +31,14 @@ RUNTIME: dict[str, Any] = {"context": "inline", "allowed_tools": [], "blocked_to
 
 
 def kept(**more: Any) -> list[str]:
-    return skills_shown.kept_lines(SkillKept.model_validate({**SKILL, "unchanged": False, **more}))
+    return skill_records.kept_lines(SkillKept.model_validate({**SKILL, "unchanged": False, **more}))
 
 
 def shown(**more: Any) -> str:
     view = SkillDetail.model_validate(
         {**SKILL, "instructions": "", "runtime": RUNTIME, "allowed_tools": [], **more}
     )
-    return "\n".join(field_lines(skills_shown.detail_pairs(view)))
+    return "\n".join(field_lines(skill_records.detail_pairs(view)))
 
 
 def test_a_private_skill_tells_how_it_is_shared() -> None:
@@ -59,7 +59,7 @@ def test_what_is_missing_and_what_did_not_change_is_said() -> None:
 
 def test_the_state_is_status_switch_and_what_is_missing() -> None:
     def state(**more: Any) -> str:
-        return skills_shown.state(SkillView.model_validate({**SKILL, **more}))
+        return skill_records.state(SkillView.model_validate({**SKILL, **more}))
 
     assert state() == "active"
     assert state(enabled=False) == "active, off"
@@ -67,8 +67,8 @@ def test_the_state_is_status_switch_and_what_is_missing() -> None:
 
 
 def test_a_patch_says_how_far_it_went() -> None:
-    assert skills_shown.replaced_line(1, 3) == "  1 of 3 places replaced; --all replaces every one"
-    assert skills_shown.replaced_line(3, 3) == "  3 places replaced"
+    assert skill_records.replaced_line(1, 3) == "  1 of 3 places replaced; --all replaces every one"
+    assert skill_records.replaced_line(3, 3) == "  3 places replaced"
 
 
 def test_what_hides_in_a_name_or_a_description_is_written_out() -> None:
@@ -88,7 +88,7 @@ def test_where_and_how_it_runs_is_in_words() -> None:
 def test_a_skill_in_a_folder_has_no_version() -> None:
     local = SkillView.model_validate({**SKILL, "version": 0, "origin": "local"})
 
-    ((_, version, *_),) = skills_shown.rows([local])
+    ((_, version, *_),) = skill_records.rows([local])
 
     assert version is None
     assert "none kept" in shown(version=0, origin="local")
@@ -102,8 +102,8 @@ def test_a_session_is_told_why_and_an_agent_what_is_pinned() -> None:
         {**SKILL, "granted": True, "allowed": False, "pinned_version": 1}
     )
 
-    ((*_, because, _),) = skills_shown.offered_rows([offered])
-    ((_, version, *_),) = skills_shown.agent_rows([agent])
+    ((*_, because, _),) = skill_records.offered_rows([offered])
+    ((_, version, *_),) = skill_records.agent_rows([agent])
 
     assert because == "it is granted to the agent, runs apart"
     assert version == "1 (pinned)"

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from understudy.cli.output import error_lines
-from understudy.cli.transcript import Transcript
-from understudy.cli.waiting import Waiting
+from understudy.cli.transcript import Transcript, Waiting
 from understudy.client.errors import UnreachableError
 from understudy.client.sse import ServerSentEvent
 from understudy.client.streams import StreamEvent, read_event

@@ -16,7 +16,7 @@ from tests.unit.cli.learning_parts import (
 )
 from tests.unit.cli.waiting_parts import FakePerson
 from tests.unit.client.fake_daemon import answers, client_of
-from understudy.cli.review_candidates import chosen, review, upcoming
+from understudy.cli.review import chosen, review, upcoming
 from understudy.client import UnreachableError
 from understudy.wire.learnings import ReviewItemView
 

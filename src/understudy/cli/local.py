@@ -1,10 +1,36 @@
-"""`understudy redact`: stdin without secrets, on stdout."""
+"""`understudy serve`, `redact`, `openapi` and `version`: commands that ask no daemon."""
 
 import sys
 from collections.abc import Iterator
 from typing import Annotated, BinaryIO, Final
 
 import typer
+
+from understudy import __version__
+from understudy.cli.connection import settings_or_exit
+from understudy.cli.options import Bind, ConfigFile, DatabaseUrl, Home, Workspace, shared
+from understudy.cli.output import print_json
+
+
+def serve(
+    home: Home = None,
+    bind: Bind = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+    workspace: Workspace = None,
+) -> None:
+    """Run the daemon until a signal stops it: the first one drains, a second one ends it."""
+    from understudy.settings import Flags
+
+    flags = Flags(
+        home=home, bind=bind, database_url=database_url, config=config, workspace=workspace
+    )
+    settings = settings_or_exit(flags)
+    # Everything the daemon is made of; only after the settings are known to be good.
+    from understudy.daemon.serve import serve as run
+
+    raise typer.Exit(run(settings))
+
 
 # Input is scrubbed in parts of about this size, each ending where nothing goes on.
 PART_BYTES: Final = 1 << 20
@@ -52,3 +78,20 @@ def _cut(held: bytes) -> int:
     if begin >= 0 and held.find(b"-----END ", begin, cut) < 0:
         cut = held.rfind(b"\n", 0, begin) + 1
     return cut
+
+
+def version(ctx: typer.Context) -> None:
+    """Print the version."""
+    if shared(ctx).json:
+        print_json({"version": __version__})
+    else:
+        print(__version__)
+
+
+def openapi() -> None:
+    """Print the OpenAPI document of this version; no daemon is needed."""
+    import json
+
+    from understudy.api.app import openapi_document
+
+    print(json.dumps(openapi_document(), ensure_ascii=False, indent=2))

@@ -1,9 +1,10 @@
-"""Candidates as people read them before they decide: nothing hidden, nothing left out."""
+"""Candidates and learnings as people read them: nothing hidden, nothing left out."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from understudy.cli import screen
+from understudy.cli.output import note
 from understudy.cli.screen import Pairs, one_line, visible
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
         AutomationReviewView,
         CandidateView,
         EvidenceRefView,
+        LearningView,
+        PublishedView,
         RejectedBeforeView,
         RelatedLearningView,
         ReviewItemView,
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 # What a list shows of a long content.
 LISTED_CHARS: Final = 160
-COLUMNS: Final = ("candidate", "state", "kind", "scope", "made", "automation", "content")
+CANDIDATE_COLUMNS: Final = ("candidate", "state", "kind", "scope", "made", "automation", "content")
 UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
 DECLINED: Final = "yes: a person said no to the same thing before"
 # Only what the daemon proposes again waits for a person.
@@ -38,7 +41,7 @@ FOUND: Final = {
 }
 
 
-def rows(candidates: Iterable["CandidateView"]) -> list[tuple[object, ...]]:
+def candidate_rows(candidates: Iterable["CandidateView"]) -> list[tuple[object, ...]]:
     """Candidates for a table."""
     return [
         (
@@ -237,3 +240,75 @@ def _mismatches(rule: "RuleTraceView") -> str | None:
 
 def _on_a_line(text: str | None) -> str | None:
     return None if text is None else one_line(visible(text))
+
+
+LEARNING_COLUMNS: Final = ("learning", "status", "kind", "scope", "published", "by", "content")
+
+
+def learning_rows(learnings: Iterable["LearningView"]) -> list[tuple[object, ...]]:
+    """Learnings for a table."""
+    return [
+        (
+            each.learning_id,
+            each.status,
+            each.kind,
+            scope_words(each.scope),
+            screen.ago(each.published_at_ms),
+            each.policy_actor,
+            listed(each.content),
+        )
+        for each in learnings
+    ]
+
+
+def learning_pairs(view: "LearningView") -> Pairs:
+    """Everything about a learning."""
+    return [
+        ("learning", view.learning_id),
+        ("content", visible(view.content)),
+        ("status", view.status),
+        ("kind", view.kind),
+        ("scope", scope_words(view.scope)),
+        ("sensitivity", SENSITIVE if view.sensitivity == "sensitive" else None),
+        ("confidence", view.confidence),
+        ("published", _published(view)),
+        ("verification", view.verification_status),
+        ("candidate", view.source_candidate_id),
+        ("source", source_words(view.source)),
+        ("evidence", evidence_words(view.evidence_refs)),
+        ("untrusted", UNTRUSTED if view.derived_from_untrusted else None),
+        ("expires", screen.ahead(view.expires_at_ms)),
+        ("supersedes", view.supersedes),
+        ("superseded by", view.superseded_by),
+        ("revoked", screen.ago(view.revoked_at_ms) if view.revoked_at_ms else None),
+        ("reason", visible(view.revoked_reason or "")),
+        ("version", view.version),
+    ]
+
+
+def _published(view: "LearningView") -> str:
+    decision = f", {view.policy_decision}" if view.policy_decision else ""
+    by = f" by {view.policy_actor}" if view.policy_actor else ""
+    return f"{screen.ago(view.published_at_ms)}{by}{decision}, tier {view.publish_tier}"
+
+
+def tell_published(view: "PublishedView") -> None:
+    """The id of the learning on stdout, and what is worth knowing about it beside that."""
+    print(view.learning_id)
+    for line in published_lines(view):
+        note(line)
+
+
+def published_lines(view: "PublishedView") -> list[str]:
+    """What became of a publication, and what says otherwise elsewhere."""
+    lines = [f"learning {view.learning_id} is {view.status}"]
+    if view.supersedes:
+        lines.append(f"  it takes the place of {view.supersedes}")
+    if view.status == "provisional":
+        lines.append("  no prompt is told of it while it is provisional")
+    if view.sensitivity == "sensitive":
+        lines.append("  it is sensitive: no prompt and no search tells of it")
+    lines += [f"  it contradicts {related(each)}" for each in view.contradicts]
+    if view.contradicts:
+        lines.append("  in a prompt the narrower scope wins")
+    return lines

@@ -1,24 +1,22 @@
-"""`understudy tokens`: who may call."""
+"""`understudy tokens`, `audit` and `webhooks`: who may call, what they did, and what webhooks are signed with."""
 
 from typing import Annotated, Final
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.arguments import Cursor, Key, Limit, Locale
 from understudy.cli.connection import Connection, connect
-from understudy.cli.hints import understudy
-from understudy.cli.options import Commands
-from understudy.cli.output import ExitCode, client_problem, note, print_json
+from understudy.cli.options import Commands, Cursor, Key, Limit, Locale
+from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
 
-commands = Commands("Tokens: who may call, and in which role.")
+tokens = Commands("Tokens: who may call, and in which role.")
 
 LOCK_OUT: Final = (
     "this would be the first token: from then on every call needs one, and nobody could administer"
 )
 
 
-@commands("create")
+@tokens("create")
 def create(
     ctx: typer.Context,
     user_id: Annotated[str, typer.Argument(metavar="USER", help="Who the token stands for.")],
@@ -47,7 +45,7 @@ def create(
             note(f"{about}; {'shown this once' if created.token else lost}")
 
 
-@commands("list")
+@tokens("list")
 def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List tokens, without their secrets."""
     with connect(ctx) as daemon:
@@ -65,7 +63,7 @@ def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) ->
         daemon.more(page.next_cursor)
 
 
-@commands("delete")
+@tokens("delete")
 def delete(
     ctx: typer.Context,
     token_id: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id, as `list` shows.")],
@@ -93,3 +91,43 @@ def _refuse_to_lock_out(daemon: Connection) -> None:
         " or start the daemon with UNDERSTUDY_ADMIN_TOKEN set; --yes does it all the same"
     )
     raise typer.Exit(ExitCode.REFUSED)
+
+
+def audit(
+    ctx: typer.Context,
+    resource: Annotated[str | None, typer.Option(help="Only one kind, such as `sessions`.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only what somebody did.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List who did what, and who was told no; newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.audit.page(resource=resource, actor=actor, limit=limit, cursor=cursor)
+        rows = [
+            (
+                screen.ago(item.at_ms),
+                item.actor,
+                item.action,
+                item.outcome if item.reason is None else f"{item.outcome}: {item.reason}",
+                item.resource_id,
+            )
+            for item in page.items
+        ]
+        columns = ("when", "who", "action", "outcome", "what")
+        empty = "Nothing was changed or refused yet."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)
+
+
+webhooks = Commands("Webhooks: the secret that deliveries are signed with.")
+
+
+@webhooks("rotate-secret")
+def rotate_secret(ctx: typer.Context, key: Key = None) -> None:
+    """Make the secret that signs from now on; it is shown once."""
+    with connect(ctx) as daemon:
+        made = daemon.client.webhooks.rotate_secret(key=key)
+        daemon.show(lambda: print(made.secret or ""))
+        if not daemon.as_json:
+            lost = "made before under this key; it is not shown again"
+            note("shown this once; give it to every receiver" if made.secret else lost)

@@ -1,18 +1,40 @@
-"""`understudy sessions tasks` and `…-task`: what is to be done in a session."""
+"""`understudy sessions sidechains`, `tasks` and `checkpoints`: what a session holds."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.arguments import Cursor, Key, Limit, SessionId
 from understudy.cli.connection import Connection, connect
-from understudy.cli.options import Commands
+from understudy.cli.options import Commands, Cursor, Key, Limit, SessionId
 
 if TYPE_CHECKING:
     from understudy.wire.tasks import TaskView
 
-commands = Commands("What is to be done in a session.")
+commands = Commands("The sessions below a session.")
+
+
+@commands("sidechains")
+def list_sidechains(
+    ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
+) -> None:
+    """List the sidechains of a session, with their newest runs."""
+    with connect(ctx) as daemon:
+        page = daemon.client.sessions.sidechains_page(session_id, limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.session_id,
+                item.label,
+                item.agent_id,
+                item.last_run.status if item.last_run else item.status,
+                screen.ago(item.updated_at_ms),
+            )
+            for item in page.items
+        ]
+        columns = ("session", "label", "agent", "state", "changed")
+        daemon.show(lambda: screen.table(columns, rows, empty="No sidechains."))
+        daemon.more(page.next_cursor)
+
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="The task's number or id.")]
 STATUSES = "`pending`, `in_progress`, `blocked`, `completed`, `failed` or `cancelled`."
@@ -112,3 +134,26 @@ def _show(daemon: Connection, view: "TaskView") -> None:
         ("changed", screen.ago(view.updated_at_ms)),
     ]
     daemon.show(lambda: screen.fields(pairs))
+
+
+@commands("checkpoints")
+def checkpoints(
+    ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
+) -> None:
+    """List the summaries that stand for older parts of a session, newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.checkpoints.page(session_id, limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.offset,
+                screen.ago(item.at_ms),
+                f"1–{item.upto_offset}",
+                f"{item.tokens_before} → {item.tokens_after}",
+                item.summary,
+            )
+            for item in page.items
+        ]
+        columns = ("offset", "made", "stands for", "tokens", "summary")
+        empty = "No checkpoints: the whole session still fits the model's window."
+        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.more(page.next_cursor)

@@ -1,0 +1,297 @@
+"""Policies as they are typed and shown, and `understudy policy run-memory`."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.connection import Connection, connect
+from understudy.cli.learning_records import scope_words
+from understudy.cli.options import Commands, Cursor, Limit
+from understudy.cli.output import note
+from understudy.cli.runtime import Expected
+from understudy.cli.schedules import span_words
+from understudy.cli.screen import Pairs, count, one_line, visible
+
+if TYPE_CHECKING:
+    from understudy.wire.learning_policy import (
+        JudgeView,
+        LearningPolicyDryRunView,
+        LearningPolicyView,
+        ModelChoiceView,
+        OutlookView,
+        PromotionView,
+        RuleView,
+        SemanticCaptureView,
+    )
+    from understudy.wire.memory import RunMemoryPolicyView
+
+STDIN = Path(inputs.STDIN)
+
+
+def one_source(file: Path | None, *, stdin: bool) -> Path | None:
+    """Where a document comes from: a file, or stdin; None when neither was named."""
+    if stdin and file is not None:
+        raise typer.BadParameter("give --file or --stdin, not both")
+    return STDIN if stdin else file
+
+
+def document(source: Path) -> dict[str, Any]:
+    """A whole policy; what `show --json` prints can be changed and given back."""
+    try:
+        return unwrapped(inputs.parse_object(inputs.read_file(source)))
+    except inputs.NotAnObject as problem:
+        raise typer.BadParameter(f"{inputs.name_of(source)} {problem}") from None
+
+
+def unwrapped(found: dict[str, Any]) -> dict[str, Any]:
+    """The policy in what the API answers, or the policy itself."""
+    inner = found.get("policy")
+    return inner if isinstance(inner, dict) else found
+
+
+def changed(policy: dict[str, Any], typed: Sequence[str]) -> dict[str, Any]:
+    """A policy with `judge.enabled=true` and the like done to it; the old one stays as it was."""
+    copy: dict[str, Any] = json.loads(json.dumps(policy))
+    for pair in typed:
+        path, value = _pair(pair)
+        *parents, name = path.split(".")
+        spot = copy
+        for parent in parents:
+            if not isinstance(spot.get(parent), dict):
+                spot[parent] = {}
+            spot = spot[parent]
+        spot[name] = value
+    return copy
+
+
+def _pair(typed: str) -> tuple[str, Any]:
+    path, equals, value = typed.partition("=")
+    if not equals or not all(path.split(".")):
+        raise typer.BadParameter(f"give KEY=VALUE; got {typed!r}")
+    return path, _value(value)
+
+
+def _value(text: str) -> Any:
+    """JSON as such; everything else is a word."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return text
+    return value
+
+
+run_memory = Commands("How much is remembered of runs, for how long, and who may find it.")
+
+
+@run_memory("show", "get")
+def show(ctx: typer.Context) -> None:
+    """Show the policy in force."""
+    with connect(ctx) as daemon:
+        _show(daemon, daemon.client.run_memory_policy.get())
+
+
+@run_memory("set")
+def change(
+    ctx: typer.Context,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Fields to change; the others stay."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="A whole policy as JSON; what it leaves out is the default."),
+    ] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="The same, from stdin.")] = False,
+    expected_revision: Expected = None,
+) -> None:
+    """Change the policy; what it no longer allows is forgotten at once."""
+    source = one_source(file, stdin=stdin)
+    if bool(pairs) == (source is not None):
+        raise typer.BadParameter("give KEY=VALUE pairs, or --file, or --stdin")
+    typed = changed({}, pairs or ()) if source is None else document(source)
+    with connect(ctx) as daemon:
+        if source is None:
+            current = daemon.client.run_memory_policy.get()
+            typed = {**current.policy.model_dump(), **typed}
+            # Somebody else's change in between is not undone.
+            expected_revision = expected_revision or current.revision
+        view = daemon.client.run_memory_policy.set(typed, expected_revision=expected_revision)
+        _show(daemon, view)
+
+
+@run_memory("revisions")
+def revisions(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List the kept revisions of the policy, newest first."""
+    with connect(ctx) as daemon:
+        page = daemon.client.run_memory_policy.revisions_page(limit=limit, cursor=cursor)
+        rows = [
+            (
+                item.revision,
+                screen.ago(item.updated_at_ms),
+                item.actor,
+                item.rollback_of_revision,
+                screen.compact(item.policy.model_dump()),
+            )
+            for item in page.items
+        ]
+        columns = ("revision", "when", "by", "rollback of", "policy")
+        daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
+        daemon.more(page.next_cursor)
+
+
+@run_memory("rollback")
+def roll_back(
+    ctx: typer.Context,
+    revision: Annotated[
+        int | None, typer.Argument(metavar="[REVISION]", help="The one before if left out.")
+    ] = None,
+    expected_revision: Expected = None,
+) -> None:
+    """Bring the policy of an earlier revision back as a new one."""
+    with connect(ctx) as daemon:
+        view = daemon.client.run_memory_policy.roll_back(
+            revision, expected_revision=expected_revision
+        )
+        _show(daemon, view)
+
+
+def run_memory_policy_pairs(view: "RunMemoryPolicyView") -> list[tuple[str, object]]:
+    """Everything that the policy in force says."""
+    return [
+        ("revision", view.revision),
+        ("changed", screen.ago(view.updated_at_ms)),
+        *view.policy.model_dump().items(),
+    ]
+
+
+def _show(daemon: Connection, view: "RunMemoryPolicyView") -> None:
+    daemon.show(lambda: screen.fields(run_memory_policy_pairs(view)))
+
+
+MODES: Final = {
+    "manual_only": "people decide, and automation does not look",
+    "shadow": "people decide, and automation notes what it would have done",
+    "enabled": "automation decides, and people what it leaves to them",
+}
+# What a rule may ask of a candidate, in the order in which it is told.
+CONDITIONS: Final = (
+    "scope_kind",
+    "scope_id",
+    "kind",
+    "sensitivity",
+    "min_confidence",
+    "derived_from_untrusted",
+)
+REQUIREMENTS: Final = ("require_evidence", "require_source_run", "require_source_session")
+
+
+def learning_policy_pairs(view: "LearningPolicyView") -> Pairs:
+    """Everything that the policy in force says."""
+    policy, publication = view.policy, view.policy.publication
+    return [
+        ("revision", view.revision),
+        ("changed", screen.ago(view.updated_at_ms)),
+        ("mode", f"{policy.mode}: {MODES.get(policy.mode, '')}"),
+        ("run summaries", "proposed" if policy.capture.run_summary_candidates else "not proposed"),
+        ("semantic capture", _semantic(policy.capture.semantic_candidates)),
+        ("rules", "\n".join(_rule(at, rule) for at, rule in enumerate(publication.rules, 1))),
+        ("default action", publication.default_action),
+        ("in quarantine", ", ".join(_line(name) for name in publication.quarantined_rule_names)),
+        ("active from API", _allowed(publication.allow_api_origin_active_publication)),
+        ("active from untrusted", _allowed(publication.allow_untrusted_active_publication)),
+        ("judge", _judge(policy.judge)),
+        ("promotion", _promotion(policy.promotion)),
+        ("canary", _canary(policy.promotion.canary_share_percent)),
+        ("active skills", _demotion(is_on=policy.promotion.demote_when_worse)),
+    ]
+
+
+def show_dry_run(view: "LearningPolicyDryRunView") -> None:
+    """What a policy would do otherwise, and how many of all it concerns."""
+    rows = [
+        (
+            each.candidate_id,
+            each.state,
+            each.kind,
+            scope_words(each.scope),
+            _outlook(each.before),
+            _outlook(each.after),
+            visible(each.after.reason),
+        )
+        for each in view.changes
+    ]
+    columns = ("candidate", "state", "kind", "scope", "now", "then", "because")
+    screen.table(columns, rows, empty="Nothing would change.")
+    actions = [(action, view.before[action], view.after.get(action, 0)) for action in view.before]
+    print()
+    screen.table(("action", "now", "then"), actions, empty="")
+    decided = f"{view.decided_count} decided in the last {count(view.days, 'day')}"
+    note(f"looked at {view.pending_count} that wait and {decided}")
+    note("neither the judge nor the evidence was asked: either may still say less")
+    if view.truncated:
+        note("there are more than were looked at")
+
+
+def _outlook(view: "OutlookView") -> str:
+    return view.action if view.takes_effect else f"{view.action} (only noted)"
+
+
+def _semantic(view: "SemanticCaptureView") -> str:
+    if not view.enabled:
+        return "off"
+    asked = _asked(view.model, view.timeout_ms)
+    return f"at most {view.max_candidates_per_run} a run: what labels say, or else {asked}"
+
+
+def _judge(view: "JudgeView") -> str:
+    return _asked(view.model, view.timeout_ms) if view.enabled else "off"
+
+
+def _asked(model: "ModelChoiceView | None", timeout_ms: int | None) -> str:
+    route = f"route {_line(model.provider)}" if model and model.provider else "the default route"
+    generation = screen.compact(model.generation) if model else None
+    options = f" with {_line(generation)}" if generation else ""
+    return f"{route}{options}" + (f" within {timeout_ms} ms" if timeout_ms else "")
+
+
+def _rule(number: int, rule: "RuleView") -> str:
+    fields = rule.model_dump()
+    wants = [f"{name}={_word(fields[name])}" for name in CONDITIONS if fields.get(name) is not None]
+    wants += [name for name in REQUIREMENTS if fields.get(name)]
+    name = f"{_line(rule.name)}: " if rule.name else ""
+    lasts = rule.expires_after_ms
+    ends = f", ends after {span_words(lasts // 1000)}" if lasts else ""
+    return f"{number}. {name}{' '.join(wants) or 'everything'} → {rule.action}{ends}"
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else _line(str(value))
+
+
+def _allowed(is_allowed: bool) -> str:
+    return "allowed" if is_allowed else "made provisional"
+
+
+def _promotion(view: "PromotionView") -> str:
+    executed = "executed evidence" if view.require_executed_evidence else "no executed evidence"
+    runs = count(view.min_successes, "verified run")
+    spread = f" in {view.min_sessions} sessions" if view.min_sessions > 1 else ""
+    replay = ", and a replay without a regression" if view.require_replay else ""
+    return f"needs {executed}, {runs}{spread}{replay}"
+
+
+def _canary(share: int) -> str:
+    return f"offered to {share} in 100 sessions" if share else "hidden"
+
+
+def _demotion(*, is_on: bool) -> str:
+    return "taken back when they do worse than they did" if is_on else "stay, however they do"
+
+
+def _line(text: str | None) -> str:
+    return one_line(visible(text or ""))
