@@ -1,6 +1,7 @@
 """The pages for contributors name packages and files that exist."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,17 @@ def test_the_table_names_every_package_once() -> None:
     named = [name for row in rows("packages") for name in re.findall(r"`(\w+)/`", row[0])]
 
     assert sorted(named) == sorted(PACKAGES)
+
+
+def test_the_table_is_in_the_order_of_the_layers() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    depth = {
+        name.strip("() "): level for level, layer in enumerate(layers) for name in layer.split("|")
+    }
+    named = [name for row in rows("packages") for name in re.findall(r"`(\w+)/`", row[0])]
+
+    assert named == sorted(named, key=depth.__getitem__)
 
 
 def test_the_page_says_where_to_make_twenty_changes() -> None:
