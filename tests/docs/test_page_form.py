@@ -1,8 +1,10 @@
 """Pages are short, concepts begin with their short version, and shown commands exist."""
 
+import json
 import re
 import shlex
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ LOOKED_UP = {
     *(DOCS / "reference" / name for name in ("cli.md", "errors.md", "settings.md")),
 }
 MAX_WORDS = 1200
+PARSERS: dict[str, Callable[[str], object]] = {"json": json.loads, "toml": tomllib.loads}
 OPTIONS = {
     entry.path: {name for option in entry.options for name in option.names}
     for entry in entries(build_app())
@@ -112,3 +115,10 @@ def test_every_anchor_of_a_link_is_a_heading(page: Path) -> None:
     ]
 
     assert lost == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_json_and_toml_block_parses(page: Path) -> None:
+    for _, language, block in FENCE.findall(page.read_text()):
+        if language in PARSERS:
+            PARSERS[language](block)
