@@ -150,7 +150,7 @@ def live_daemon(home: Path, *, config: str = CONFIG, **environment: str) -> Iter
         assert ready.wait(30)
         try:
             with httpx2.Client(
-                base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False
+                base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False
             ) as client:
                 yield Live(client=client, model=model, daemon=daemon)
         finally:

@@ -164,6 +164,8 @@ class DaemonProcess:
             base_url=self.url,
             timeout=timeout,
             trust_env=False,
+            # Loading the authorities, which nobody asks here, takes longer than a request.
+            verify=False,
             headers={"Authorization": f"Bearer {bearer}"} if bearer else {},
         )
 
@@ -218,10 +220,12 @@ class DaemonProcess:
 def wait_for(predicate: Callable[[], T | None], timeout: float = 10, *, what: str = "") -> T:
     """Ask until the answer is true, and hand it back; a failure to connect counts as a no."""
     deadline = time.monotonic() + timeout
+    pause = 0.005
     while True:
         with suppress(httpx2.TransportError):
             if answer := predicate():
                 return answer
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {timeout} s for {what or predicate.__name__}")
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(0.05, pause * 1.5)

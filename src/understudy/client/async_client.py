@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Self
 import httpx2
 
 from understudy.client.calls import Json, at
-from understudy.client.client import ANSWER_TIMEOUT, authorization, checked_url, uses_proxy
+from understudy.client.client import (
+    ANSWER_TIMEOUT,
+    authorization,
+    checked_url,
+    uses_proxy,
+    uses_tls,
+)
 from understudy.client.compound import promotion
 from understudy.client.errors import UnavailableError, UnreachableError
 from understudy.client.operations import (
@@ -161,6 +167,7 @@ class AsyncClient(Operations[AsyncTransport]):
             timeout=ANSWER_TIMEOUT,
             transport=transport,
             trust_env=uses_proxy(self.url),
+            verify=uses_tls(self.url),
         )
         super().__init__(
             AsyncTransport(http, retries=retries or AsyncRetries(), on_answer=on_answer)

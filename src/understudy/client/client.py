@@ -170,6 +170,7 @@ class Client(Operations[Transport]):
             timeout=ANSWER_TIMEOUT,
             transport=transport,
             trust_env=uses_proxy(self.url),
+            verify=uses_tls(self.url),
         )
         super().__init__(Transport(http, retries=retries or Retries(), on_answer=on_answer))
         self.sessions = Sessions(self.transport)
@@ -221,3 +222,8 @@ def authorization(token: str | None) -> dict[str, str]:
 def uses_proxy(url: str) -> bool:
     """Whether the proxy of the environment is asked: it is for other machines."""
     return httpx2.URL(url).host not in LOOPBACK
+
+
+def uses_tls(url: str) -> bool:
+    """Whether there may be a certificate to verify; loading the authorities takes a while."""
+    return uses_proxy(url) or httpx2.URL(url).scheme != "http"
