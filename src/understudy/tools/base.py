@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final, ParamSpec, Protocol, TypeVar
 
@@ -137,8 +138,9 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     return task.result()
 
 
+@lru_cache(maxsize=512)
 def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
-    """What a tool takes, as the JSON schema that models are given."""
+    """What a tool takes, as the JSON schema that models are given; not to be changed."""
     schema = parameters.model_json_schema()
     schema.pop("title", None)
     for part in schema.get("properties", {}).values():
