@@ -1,6 +1,7 @@
 """A migrated database of each kind, and units of work on it."""
 
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,39 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+class SqliteEngine:
+    """An engine that is pointed at another file for each test, so that all of them share what
+    SQLAlchemy has compiled."""
+
+    def __init__(self, template: Path) -> None:
+        self.engine = open_engine(f"sqlite:///{template}")
+        self._path = template
+        sa.event.listen(self.engine, "do_connect", self._redirect)
+        sa.event.listen(self.engine, "connect", write_without_waiting)
+
+    def _redirect(self, _dialect: object, _record: object, arguments: list[str], _: object) -> None:
+        arguments[0] = str(self._path)
+
+    def open(self, path: Path) -> sa.Engine:
+        """The engine, on this file from now on."""
+        self.engine.dispose()
+        self._path = path
+        return self.engine
+
+
+def write_without_waiting(connection: sqlite3.Connection, _record: object) -> None:
+    """Leave it to the system when it writes to the disk; what a killed process wrote stays."""
+    connection.execute("PRAGMA synchronous=OFF")
+
+
+@pytest.fixture(scope="session")
+def sqlite_engine(sqlite_template: Path) -> Iterator[SqliteEngine]:
+    """The engine of all tests of a worker on SQLite."""
+    shared = SqliteEngine(sqlite_template)
+    yield shared
+    shared.engine.dispose()
+
+
 @pytest.fixture(scope="session")
 def postgres_shared(postgres_url: str) -> Iterator[str]:
     """One database for all tests of a worker that leave nothing but rows behind."""
@@ -85,16 +119,19 @@ def migrated_engine(migrated_url: str, request: pytest.FixtureRequest) -> Iterat
     if migrated_url.startswith("postgresql"):
         yield request.getfixturevalue("postgres_engine")
         return
-    engine = open_engine(migrated_url)
+    shared: SqliteEngine = request.getfixturevalue("sqlite_engine")
+    engine = shared.open(Path(migrated_url.removeprefix("sqlite:///")))
     yield engine
     engine.dispose()
 
 
+DELETE_ALL = "; ".join(f'DELETE FROM "{table.name}"' for table in reversed(metadata.sorted_tables))
+
+
 def empty(engine: sa.Engine) -> None:
     """Leave no row behind; all tables at once, because this comes before every test."""
-    tables = (table.name for table in reversed(metadata.sorted_tables))
     with engine.begin() as connection:
-        connection.exec_driver_sql("; ".join(f'DELETE FROM "{name}"' for name in tables))
+        connection.exec_driver_sql(DELETE_ALL)
 
 
 @pytest.fixture

@@ -27,6 +27,12 @@ from understudy.tools.process_tree import PR_SET_PDEATHSIG, prctl
 
 # What the program imports only when a command needs it.
 LATER = (
+    "anyio._backends._asyncio",
+    "dbos._sys_db_postgres",
+    "dbos._sys_db_sqlite",
+    "psutil",
+    "psycopg",
+    "sqlalchemy.dialects.postgresql.psycopg",
     "understudy.client",
     "understudy.daemon.serve",
     "understudy.mcp_client.link",
