@@ -12,14 +12,24 @@ from understudy.agent.admission import Doorkeeper
 from understudy.agent.capture import Captures
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
+from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
-from understudy.daemon.routes import ConfiguredRoutes
+from understudy.evolution.belongings import SkillBelongings
+from understudy.evolution.coach import EvolutionCoach
+from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.offer_book import Offers
+from understudy.evolution.prompt_files import UserFiles
+from understudy.memory.counters import Counters
+from understudy.memory.keeping import Keeper
 from understudy.permissions.model import Decision, Level, Verdict
 from understudy.providers.registry import Routes
+from understudy.retrieval.recollect import Recollector
+from understudy.rollout.replay.stand_ins import RecordedTools
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.execute import Execution
 from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
 from understudy.runs.steps import Steps
@@ -102,17 +112,30 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
     slots, clock, units = Slots(32), SystemClock(), NoUnits()
     registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles()])
     metrics = Metrics(registry.names())
+    offers = Offers(clock)
+    consent = ConsentRecords(clock, offers, SkillBelongings(units))
     return AgentLoop(
         units=units,
-        providers=providers.get,
-        routes=ConfiguredRoutes(providers),
-        toolbox=Toolbox(Doorkeeper(units, clock, NoRules()), workspace, slots, metrics),
+        routes=providers,
+        toolbox=Toolbox(
+            Doorkeeper(units, clock, NoRules(), consent),
+            workspace,
+            slots,
+            metrics,
+            Worktrees(workspace),
+        ),
         registry=registry,
         enabled_tools=lambda *_: registry.names(),
         captures=Captures(units, clock, lambda value: value),
         deltas=DeltaHub(Bell()),
         slots=slots,
         observer=metrics,
+        memories=Recollector(clock, Keeper(clock, Counters())),
+        skills=CatalogueSkills(None),
+        files=UserFiles(),
+        coach=EvolutionCoach(units, offers),
+        consent=consent,
+        stand_ins=RecordedTools(units),
     )
 
 

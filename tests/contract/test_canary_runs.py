@@ -8,7 +8,7 @@ import pytest
 from tests.contract.conftest import House
 from tests.support.canaries import Canaries
 from tests.support.promoted import skilled_with
-from tests.support.rolled_out import MARKER, NAME
+from tests.support.rolled_out import MARKER, NAME, Mounted
 from tests.support.skilled import Skilled
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.model import EvidenceKind, Proof
@@ -40,7 +40,7 @@ async def skilled(
         skilled.shop.clock.ms = canaries.hand.clock.ms
         outcomes = OutcomeRecorder(
             units=house.units,
-            maker=ChangeMaker(clock=skilled.shop.clock),
+            maker=ChangeMaker(clock=skilled.shop.clock, mounts=Mounted()),
             policy_of=lambda _unit: canaries.hand.policy,
         )
         plain = skilled.shop

@@ -19,9 +19,9 @@ from tests.support.coached import (
 )
 from tests.support.factories import make_file, make_session
 from tests.support.memories import section_in, set_policy, system_text
+from tests.support.silent_parts import NoCoach
 from tests.support.skill_shop import SkillShop
 from tests.support.workshop import Probe, Workshop
-from understudy.agent.coach import NoCoach
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agents.model import AgentType
 from understudy.core.tokens import estimate_tokens

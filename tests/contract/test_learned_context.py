@@ -17,7 +17,7 @@ from tests.support.factories import (
 )
 from tests.support.learned import ATLAS, PERSONA, PROJECT, SESSION, SNACK, keep, make_learning
 from tests.support.memories import LEARNED, section_in, system_text, told
-from tests.support.workshop import Workshop, restarted
+from tests.support.workshop import Workshop, no_skills, restarted
 from understudy.agent.loop import AgentLoop
 from understudy.core.errors import DamagedRecord, Unavailable
 from understudy.core.page import PageRequest
@@ -50,7 +50,7 @@ from understudy.testing.fake_model import FakeModel
 @pytest.fixture
 def inspection(units: Units) -> MemoryInspection:
     clock = FrozenClock(NOW)
-    return MemoryInspection(units, clock, Keeper(clock, Counters()))
+    return MemoryInspection(units, clock, Keeper(clock, Counters()), no_skills(units, clock))
 
 
 def context(inspection: MemoryInspection, query: str | None = None) -> list[str]:

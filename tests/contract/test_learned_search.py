@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.factories import NOW
 from tests.support.learned import ATLAS, SESSION, SNACK, keep, make_learning
-from tests.support.workshop import Workshop
+from tests.support.workshop import Workshop, no_skills
 from understudy.learnings.model import LearningStatus, Sensitivity, Source, Tier
 from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
@@ -23,7 +23,7 @@ from understudy.testing.clock import FrozenClock
 @pytest.fixture
 def inspection(units: Units) -> MemoryInspection:
     clock = FrozenClock(NOW)
-    return MemoryInspection(units, clock, Keeper(clock, Counters()))
+    return MemoryInspection(units, clock, Keeper(clock, Counters()), no_skills(units, clock))
 
 
 def context(inspection: MemoryInspection, query: str | None = None) -> list[str]:
@@ -127,7 +127,9 @@ async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings
 ) -> None:
     keep(shop.units, SNACK)
     run_id = (await shop.run("paint the fence")).run.run_id
-    inspection = MemoryInspection(shop.units, shop.clock, shop.keeper)
+    inspection = MemoryInspection(
+        shop.units, shop.clock, shop.keeper, no_skills(shop.units, shop.clock)
+    )
 
     snack, run = inspection.explain("s1", "the fence").entries
 

@@ -15,6 +15,7 @@ from tests.support.factories import (
     make_project,
     make_run,
 )
+from tests.support.workshop import no_skills
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.memory.policy import policy_in
@@ -34,7 +35,9 @@ def archive(units: Units, tmp_path: Path) -> Archive:
 
 @pytest.fixture
 def inspection(archive: Archive) -> MemoryInspection:
-    return MemoryInspection(archive.units, archive.clock, archive.keeper)
+    return MemoryInspection(
+        archive.units, archive.clock, archive.keeper, no_skills(archive.units, archive.clock)
+    )
 
 
 def say(archive: Archive, run_id: str, text: str, session_id: str = "s1", **fields: Any) -> None:

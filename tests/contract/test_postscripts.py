@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from tests.support.school import ON, School
 from tests.support.workshop import Probe, die, restarted, texts
 from understudy.agent.admission import MAX_CALLS
 from understudy.core.errors import DamagedRecord
+from understudy.evolution.belongings import SkillBelongings
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.offer_book import Offers
 from understudy.evolution.postscript import postscript
@@ -44,13 +45,16 @@ OFFER = postscript("en")
 SAVE = phrases("consent.save")["en"][0]
 
 
-@dataclass
-class Book:
+class Book(Offers):
     """Notes what is offered, and says what a test wants it to."""
 
-    opened: list[str] = field(default_factory=list)
-    declined_by: str = ""
-    is_damaged: bool = False
+    # A frozen dataclass with slots lets no subclass have attributes of its own.
+    __setattr__ = object.__setattr__
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+        self.declined_by = ""
+        self.is_damaged = False
 
     def open(self, unit: Unit, run: Run) -> None:
         self.opened.append(run.run_id)
@@ -293,7 +297,10 @@ async def test_an_offer_can_be_answered_and_a_no_holds_for_the_session(
 ) -> None:
     clock = FrozenClock()
     offers = Offers(clock)
-    parts: dict[str, Any] = {"clock": clock, "consent": ConsentRecords(clock, offers)}
+    parts: dict[str, Any] = {
+        "clock": clock,
+        "consent": ConsentRecords(clock, offers, SkillBelongings(house.units)),
+    }
     coached = make_coached(house.units, settings, fake, offers=offers, **parts)
     fake.rule = working(15, at_once=15)
 

@@ -20,8 +20,14 @@ from tests.support.rollout_records import (
 )
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import Page, PageRequest, decode_cursor
-from understudy.rollout.model import EventName, EvidenceKind, Proof, Rollout
-from understudy.rollout.ports import EVERYTHING, RolloutFilter
+from understudy.rollout.model import (
+    EVERYTHING,
+    EventName,
+    EvidenceKind,
+    Proof,
+    Rollout,
+    RolloutFilter,
+)
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind

@@ -13,8 +13,7 @@ from understudy.core.page import PageRequest
 from understudy.learnings.model import Kind, LearningStatus, Source, Tier
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.definition import DEFAULT_DESCRIPTION
-from understudy.rollout.model import EvidenceKind
-from understudy.rollout.ports import RolloutFilter
+from understudy.rollout.model import EvidenceKind, RolloutFilter
 from understudy.rollout.replay.case import ReplayCase
 from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, Verdict
 from understudy.rollout.stages import Stage

@@ -13,6 +13,7 @@ from tests.support.memories import evidence_of, indexed, record_of, set_policy
 from tests.support.scenes import ask, play
 from tests.support.troupe import WAIT, Troupe, spawn
 from tests.support.workshop import Probe, Workshop, arrived, restarted, until
+from understudy.agent.loop import AgentLoop
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Unavailable
 from understudy.memory.policy import policy_in
@@ -146,7 +147,10 @@ async def test_a_run_that_cannot_begin_leaves_a_record(shop: Workshop) -> None:
     assert found.failure_markers == ("failed", "error: the agent is gone")
 
 
-class _CannotPrepare:
+class _CannotPrepare(AgentLoop):
+    def __init__(self) -> None:
+        """It comes to nothing."""
+
     def prepare(self, *_: Any, **__: Any) -> Any:
         raise Unavailable("gone", detail="the agent is gone")
 

@@ -11,6 +11,7 @@ import pytest
 from tests.contract.conftest import House
 from tests.support.archive import Archive, archive_of, make_record, safe_file, write_file
 from tests.support.factories import make_agent, make_session
+from tests.support.workshop import no_skills
 from understudy.core.bell import Bell
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
@@ -120,7 +121,9 @@ def test_a_record_of_a_time_to_come_is_not_believed(archive: Archive, tmp_path: 
 
 def assert_unreadable(archive: Archive, run_id: str) -> None:
     """Nobody is shown it, and everybody who asks for it hears why."""
-    inspection = MemoryInspection(archive.units, archive.clock, archive.keeper)
+    inspection = MemoryInspection(
+        archive.units, archive.clock, archive.keeper, no_skills(archive.units, archive.clock)
+    )
     page = inspection.records(PageRequest(), session_id="s1")
     assert [it.pointer.run_id for it in page.items if it.memory is None] == [run_id]
     with pytest.raises(DamagedRecord, match=run_id):

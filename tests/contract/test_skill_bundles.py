@@ -34,8 +34,11 @@ class Broken(Exception):
     """Whatever ends a unit."""
 
 
-class Killed:
+class Killed(Unit):
     """A unit that comes to nothing and does not live to say so."""
+
+    def __init__(self) -> None:
+        """It has no connection."""
 
     def otherwise(self, act: Callable[[BaseException], None]) -> None:
         """Forget it."""

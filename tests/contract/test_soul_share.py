@@ -12,7 +12,6 @@ from tests.support.workshop import Probe, Workshop, die
 from understudy.agents.service import AgentService
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
-from understudy.evolution.prompt_files import UserFiles
 from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul import SoulLimits
 from understudy.runs.sidechains import Wish
@@ -126,7 +125,6 @@ def shop_like(files: OwnFiles, keeper: AgentContextFiles, *tools: Probe) -> Work
         tools=(EditFile(keeper), *tools),
         coach=files.shop.coach,
         context_files=keeper,
-        prompt_files=UserFiles(),
         clock=files.shop.clock,
     )
     shop.providers = files.shop.providers

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.rollout.trials.wish import MAX_PENDING, CaseWish, TrialWish
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
@@ -38,11 +39,14 @@ async def bench(house: House, settings: Settings, fake: FakeModel) -> AsyncItera
     await bench.shop.providers.close()
 
 
-@dataclass
-class Meddling:
+class Meddling(Worktrees):
     """Edits the draft while a folder is looked for."""
 
-    bench: Bench
+    # A frozen dataclass with slots lets no subclass have attributes of its own.
+    __setattr__ = object.__setattr__
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
 
     def claim(self, name: str, call_id: str) -> str:
         self.bench.stage.promote(instructions="Something else altogether.")

@@ -8,12 +8,13 @@ from tests.support.factories import make_agent, make_session
 from tests.support.workshop import Probe, Workshop
 from understudy.agents.model import Agent, AgentType
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.ports import NoOffers, OfferBook
+from understudy.evolution.offer_book import Offers
 from understudy.runs.detail import RunDetail
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, FakeCall, SeenRequest
+from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
 # An agent with both switches, one with none, and one that is open whatever is stored of it. Each has
@@ -66,7 +67,7 @@ def make_coached(
     settings: Settings,
     fake: FakeModel,
     *,
-    offers: OfferBook | None = None,
+    offers: Offers | None = None,
     kind: type[Workshop] = Workshop,
     **parts: Any,
 ) -> Coached:
@@ -77,7 +78,9 @@ def make_coached(
             unit.agents.add(agent)
             unit.sessions.add(make_session(agent.agent_id, agent_id=agent.agent_id))
     parts = {"tools": (probe, Probe("skill_manage")), **parts}
-    shop = kind(units, settings, coach=EvolutionCoach(units, offers or NoOffers()), **parts)
+    shop = kind(
+        units, settings, coach=EvolutionCoach(units, offers or Offers(FrozenClock())), **parts
+    )
     return Coached(shop, fake, probe)
 
 

@@ -16,7 +16,7 @@ from understudy.core.principal import Principal, Role
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
-from understudy.evolution.prompt_files import UserFiles
+from understudy.evolution.offer_book import Offers
 from understudy.evolution.proposal_service import ProposalService
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
@@ -151,9 +151,8 @@ def make_own_files(units: Units, settings: Settings, fake: FakeModel) -> OwnFile
         units,
         settings,
         tools=(EditFile(keeper), Shell({})),
-        coach=EvolutionCoach(units),
+        coach=EvolutionCoach(units, Offers(clock)),
         context_files=keeper,
-        prompt_files=UserFiles(),
         clock=clock,
     )
     return OwnFiles(units, shop, fake, keeper)

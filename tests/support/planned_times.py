@@ -13,9 +13,9 @@ from understudy.mailboxes.deliver import MailWorker
 from understudy.mailboxes.delivery import MailDelivery
 from understudy.mailboxes.model import Message, NewMessage
 from understudy.mailboxes.service import MailboxService
+from understudy.providers.registry import RouteInfo, Routes
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run, RunStatus
-from understudy.runs.ports import RouteInfo
 from understudy.runs.submission import Submission
 from understudy.schedules.fire import ScheduleWorker
 from understudy.schedules.firing import Firing, RetryPolicy
@@ -30,7 +30,7 @@ HOUR = 60 * MINUTE
 
 
 @dataclass
-class Catalogue:
+class Catalogue(Routes):
     """Routes by id; a test may take some away."""
 
     known: set[str] = field(default_factory=lambda: {"a"})

@@ -10,9 +10,9 @@ from tests.support.learning_plane import Plane
 from tests.support.reviewed import found
 from understudy.core.bell import Bell
 from understudy.core.principal import DAEMON
+from understudy.learnings.counters import LearningCounters
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Action, AutomationReview, Candidate, Job, Learning
-from understudy.learnings.observer import _Nobody
 from understudy.learnings.proposing import propose
 from understudy.learnings.queue_worker import QueueWorker
 from understudy.memory.record import Evidence
@@ -31,10 +31,11 @@ from understudy.testing.answers import Answer
 from understudy.testing.clock import FrozenClock
 
 
-class Counted(_Nobody):
+class Counted(LearningCounters):
     """What an observer was told of reviews."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.reviewed: list[Action] = []
         self.judge_failures = 0
 

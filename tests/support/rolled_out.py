@@ -17,8 +17,8 @@ from understudy.rollout.definition import Promotion
 from understudy.rollout.linked_rollouts import LinkedRollouts
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Definition, EvidenceKind, Rollout
+from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
-from understudy.rollout.ports import Mounts
 from understudy.rollout.results import Result
 from understudy.rollout.revoking import demote
 from understudy.rollout.service import Detail, RolloutService
@@ -51,15 +51,18 @@ def make_procedure(learning_id: str = "lrn_1", **fields: Any) -> Learning:
     return Learning(learning_id=learning_id, **(values | fields))
 
 
-@dataclass
-class Mounted:
+class Mounted(Mounting):
     """Stands where files are kept, and notes what it was told once a change stands."""
 
-    # Of each skill, whether it would have files now.
-    files: dict[str, str] = field(default_factory=dict)
-    # Of each skill, the newest change that it heard of: news may come out of their order.
-    _heard: dict[str, int] = field(default_factory=dict)
-    _lock: Any = field(default_factory=threading.Lock)
+    # A frozen dataclass with slots lets no subclass have attributes of its own.
+    __setattr__ = object.__setattr__
+
+    def __init__(self) -> None:
+        # Of each skill, whether it would have files now.
+        self.files: dict[str, str] = {}
+        # Of each skill, the newest change that it heard of: news may come out of their order.
+        self._heard: dict[str, int] = {}
+        self._lock = threading.Lock()
 
     def check(self, definition: Definition) -> None:
         """Everything can be kept."""
@@ -70,9 +73,9 @@ class Mounted:
 
     def after(self, unit: Unit, rollout: Rollout) -> None:
         """Have the files follow once the unit has committed."""
-        unit.afterwards(lambda: self._follow(rollout))
+        unit.afterwards(lambda: self._note(rollout))
 
-    def _follow(self, rollout: Rollout) -> None:
+    def _note(self, rollout: Rollout) -> None:
         name = rollout.skill_name
         with self._lock:
             if rollout.revision < self._heard.get(name, 0):
@@ -92,7 +95,7 @@ class Stagehand:
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
     mounted: Mounted = field(default_factory=Mounted)
     # Who keeps files instead, where a test is about these.
-    mounts: Mounts | None = None
+    mounts: Mounting | None = None
     counters: RolloutCounters = field(default_factory=RolloutCounters)
     policy: PromotionSettings = field(default_factory=PromotionSettings)
     # Names that skills of other kinds have.

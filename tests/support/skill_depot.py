@@ -9,6 +9,7 @@ from tests.support.skill_service import ANN, SLUG, Shop, skill_md
 from understudy.skills.author import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.dependencies.environments import Environments
+from understudy.skills.dependencies.installing import PackageInstaller
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.runtimes import Runtimes
 from understudy.skills.dependencies.service import DependencyService
@@ -24,7 +25,7 @@ OTHER = "nor-is-this-one"
 
 
 @dataclass
-class Stock:
+class Stock(PackageInstaller):
     """Puts a package into an environment as its installer would write it down, unless it is out."""
 
     environments: Environments

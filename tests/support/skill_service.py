@@ -1,6 +1,6 @@
 """A service of skills as a daemon has one, and the people who use it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,10 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills.author import Author
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.elsewhere import BesideLookup, nothing_beside
+from understudy.skills.events import SkillEvents
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import require_bundle
@@ -61,7 +63,7 @@ def skill_md(name: str = "Weekly report", body: str = "Collect and write.\n", **
 
 
 @dataclass
-class Heard:
+class Heard(SkillEvents):
     """Listens to the changes."""
 
     changes: list[tuple[str, str]] = field(default_factory=list)
@@ -71,11 +73,12 @@ class Heard:
         self.changes.append((skill.slug, what))
 
 
-@dataclass
-class Bench:
+class Bench(LocalMachine):
     """A machine that has everything but what a test takes away."""
 
-    lacks: set[str] = field(default_factory=set)
+    def __init__(self, lacks: Iterable[str] = ()) -> None:
+        super().__init__()
+        self.lacks = set(lacks)
 
     def has(self, manager: Manager, name: str) -> bool:
         """Whether it is there."""

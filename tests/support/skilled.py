@@ -13,6 +13,7 @@ from understudy.agents.model import AgentType
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
@@ -29,7 +30,7 @@ from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
 from understudy.skills.tools.changes import ToolChangeMaker
-from understudy.skills.tools.fork import Forks, Worktrees
+from understudy.skills.tools.fork import Forks
 from understudy.skills.tools.manage import SkillManage
 from understudy.skills.tools.publish import PublishSkill
 from understudy.skills.tools.use import UseSkill

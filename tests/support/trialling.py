@@ -11,7 +11,6 @@ from tests.support.scenes import Line, play
 from tests.support.workshop import Workshop
 from understudy.agents.service import AgentService
 from understudy.rollout.checkout import head_of
-from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.trials.service import TrialService
 from understudy.rollout.trials.trial import Trial
@@ -89,7 +88,6 @@ def make_bench(
         tools=tuple(tools),
         clock=stage.clock,
         ending=(trials.ended,),
-        stand_ins=RecordedTools(units),
     )
     shop.providers = plain.providers
     shop.executor = shop._executor()

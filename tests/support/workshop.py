@@ -10,39 +10,44 @@ from typing import Any
 from pydantic import BaseModel
 
 from tests.support.factories import ALICE
+from tests.support.silent_parts import NoCoach, NoConsent, NoSkills
 from understudy.agent.admission import Doorkeeper
 from understudy.agent.capture import Captures
-from understudy.agent.coach import Coach, NoCoach
-from understudy.agent.consent import ConsentGate, NoConsent
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.offers import tools_of
-from understudy.agent.prompt_files import AgentFiles, PromptFiles
-from understudy.agent.skill_prompt import NoSkills, SkillPrompt
+from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.slots import Slots
-from understudy.agent.stand_ins import NoStandIns, StandIns
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
-from understudy.daemon.routes import ConfiguredRoutes
+from understudy.core.clock import Clock
+from understudy.evolution.coach import EvolutionCoach
+from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.capture import Capture
 from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub_json
 from understudy.retrieval.recollect import Recollector
+from understudy.rollout.replay.stand_ins import RecordedTools
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.detail import RunDetail
 from understudy.runs.execute import RunExecutor
 from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
-from understudy.runs.model import DebugLevel, Run
-from understudy.runs.ports import EndingHook
+from understudy.runs.model import DebugLevel, EndingHook, Run
 from understudy.runs.service import RunService
 from understudy.runs.sidechains import SidechainService
 from understudy.runs.stops import StopSignals
 from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.settings import RouteConfig, Settings
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.catalogue import Catalogue
+from understudy.skills.local.skills import LocalSkills
+from understudy.skills.scanning import scan_skill
 from understudy.storage.unit import Units
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
@@ -106,26 +111,23 @@ class Workshop:
     units: Units
     settings: Settings
     tools: tuple[Tool, ...] = ()
-    coach: Coach = field(default_factory=NoCoach)
-    consent: ConsentGate = field(default_factory=NoConsent)
-    skills: SkillPrompt = field(default_factory=NoSkills)
+    coach: EvolutionCoach = field(default_factory=NoCoach)
+    consent: ConsentRecords = field(default_factory=NoConsent)
+    skills: CatalogueSkills = field(default_factory=NoSkills)
     context_files: ContextFiles = NO_CONTEXT_FILES
-    prompt_files: PromptFiles = field(default_factory=AgentFiles)
     clock: FrozenClock = field(default_factory=FrozenClock)
     signals: StopSignals = field(default_factory=StopSignals)
-    stand_ins: StandIns = field(default_factory=NoStandIns)
     # What else hears of the end of a run.
     ending: tuple[EndingHook, ...] = ()
 
     def __post_init__(self) -> None:
         self.slots = Slots(self.settings.max_active_steps)
         self.providers = Routes(self.settings)
-        self.routes = ConfiguredRoutes(self.providers)
         reader, writer = ReadFile(self.context_files), WriteFile(self.context_files)
         self.registry = ToolRegistry([reader, writer, ListFiles(), *self.tools])
         self.intake = RunIntake(
             self.clock,
-            self.routes,
+            self.providers,
             lambda _: RuntimeDefaults(
                 route_id=self.settings.default_route, debug_level=DebugLevel.OFF
             ),
@@ -156,13 +158,13 @@ class Workshop:
         metrics = Metrics(self.registry.names())
         worker = AgentLoop(
             units=self.units,
-            providers=self.providers.get,
-            routes=self.routes,
+            routes=self.providers,
             toolbox=Toolbox(
                 Doorkeeper(self.units, self.clock, Gatekeeper(), consent=self.consent),
                 self.settings.workspace,
                 self.slots,
                 metrics,
+                Worktrees(self.settings.workspace),
             ),
             registry=self.registry,
             enabled_tools=partial(tools_of, self.registry),
@@ -174,8 +176,8 @@ class Workshop:
             consent=self.consent,
             memories=Recollector(self.clock, self.keeper),
             skills=self.skills,
-            files=self.prompt_files,
-            stand_ins=self.stand_ins,
+            files=UserFiles(),
+            stand_ins=RecordedTools(self.units),
         )
         return RunExecutor(
             units=self.units,
@@ -220,6 +222,11 @@ class Workshop:
     def results(self, run_id: str) -> list[Mapping[str, Any]]:
         """What the tools of a run answered."""
         return [event.data for event in self.journal(run_id, EventKind.TOOL_RESULT)]
+
+
+def no_skills(units: Units, clock: Clock) -> Catalogue:
+    """A catalogue that looks into no folder."""
+    return Catalogue(units, LocalSkills(roots=(), guard=scan_skill, clock=clock), BundleChecks())
 
 
 async def die(*tasks: "asyncio.Task[bool]") -> None:

@@ -1,18 +1,17 @@
 """Which of the calls in a reply may run now, which must wait for a person, and which never will."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
-from understudy.agent.consent import ConsentGate, NoConsent
 from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
 from understudy.core.text import preview
 from understudy.evolution.acts import Act
-from understudy.evolution.consent import Call
+from understudy.evolution.consent import Call, ConsentRecords
 from understudy.permissions.model import Decision, Verdict
 from understudy.permissions.rules import is_among
 from understudy.providers.base import ToolCall
@@ -144,9 +143,9 @@ class Doorkeeper:
     units: "Units"
     clock: Clock
     gatekeeper: Gatekeeper
+    consent: ConsentRecords
     # How long approvals wait; None: for ever.
     expires_after_s: int | None = None
-    consent: ConsentGate = field(default_factory=NoConsent)
 
     def admit(self, offer: Offer, calls: Sequence[Asked]) -> dict[str, Admission]:
         """What becomes of each call, by its key."""

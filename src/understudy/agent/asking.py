@@ -1,33 +1,28 @@
 """One question to the model: in turn, counted, kept for debugging, and given up on a stop."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from understudy.agent.capture import Captures
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, Provider, ProviderError
 from understudy.runs.execute import Execution
-from understudy.runs.ports import RouteCatalogue
 
-
-class LoopObserver(Protocol):
-    """Somebody who counts model calls."""
-
-    def model_called(self, provider: str, *, outcome: str) -> None: ...
-
-    def tokens_used(self, *, input_tokens: int, output_tokens: int) -> None: ...
+if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
+    from understudy.telemetry.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
     """Asks on behalf of runs."""
 
-    routes: RouteCatalogue
+    routes: "Routes"
     captures: Captures
     deltas: DeltaHub
     slots: Slots
-    observer: LoopObserver
+    observer: "Metrics"
 
     async def aloud(
         self, execution: Execution, provider: Provider, step: int, request: ModelRequest

@@ -4,25 +4,20 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agent.admission import Offer
-from understudy.agent.asking import Asker, LoopObserver
+from understudy.agent.asking import Asker
 from understudy.agent.budget import prompt_limit
 from understudy.agent.capture import Captures
-from understudy.agent.coach import Coach, NoCoach
 from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
-from understudy.agent.consent import ConsentGate, NoConsent
 from understudy.agent.conversation import Conversation
 from understudy.agent.history import reply_of
-from understudy.agent.memories import Memories, NoMemories
 from understudy.agent.prompt import build_sections, recalled_sections, render
-from understudy.agent.prompt_files import AgentFiles, PromptFiles
 from understudy.agent.recall import mark_start, recall
-from understudy.agent.skill_prompt import SKILLS_KEY, NoSkills, SkillPrompt
+from understudy.agent.skill_prompt import SKILLS_KEY, CatalogueSkills
 from understudy.agent.slots import Slots
 from understudy.agent.specs import SpecCosts, specs_of
-from understudy.agent.stand_ins import NoStandIns, StandIns
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import WORKDIR_KEY, Toolbox
 from understudy.agent.turn import Turn, piece_of, reply_events
@@ -31,7 +26,11 @@ from understudy.agent.withheld import withheld_in
 from understudy.agents.model import Agent
 from understudy.core.errors import UnderstudyError
 from understudy.core.tokens import estimate_tokens
+from understudy.evolution.coach import EvolutionCoach
+from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.prompt_files import UserFiles
 from understudy.evolution.run_settings import KEY as EVOLUTION_KEY
+from understudy.mcp_client.source import McpToolSource
 from understudy.providers.base import (
     Message,
     ModelReply,
@@ -40,20 +39,22 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.retrieval.pack import Budget
+from understudy.retrieval.recollect import Recollector
 from understudy.retrieval.report import SNAPSHOT_KEY
+from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.runs.execute import Execution
-from understudy.runs.model import Run, RunStatus
+from understudy.runs.model import Ending, Run, RunStatus
 from understudy.runs.patience import patiently
-from understudy.runs.ports import Ending, RouteCatalogue
 from understudy.runs.routing import check_route
 from understudy.runs.steps import executed_calls
 from understudy.sessions.journal import NewEvent
 from understudy.sessions.model import Session, require_session
-from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit, Units
+    from understudy.telemetry.metrics import Metrics
 
 # What of a run's snapshot is kept when it has ended.
 REPORTS: Final = (SNAPSHOT_KEY, SKILLS_KEY, EVOLUTION_KEY)
@@ -63,37 +64,28 @@ LAST_CALL: Final = (
 )
 
 
-class ToolSource(Protocol):
-    """Somebody who has more tools, as long as it lasts."""
-
-    async def tools_for(self, session: Session) -> Sequence[Tool]:
-        """What a session may use of them; never raises, for the run goes on without."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLoop:
     """Works on one run at a time; holds nothing between runs."""
 
     units: "Units"
-    providers: Callable[[str], Provider]
-    routes: RouteCatalogue
+    routes: "Routes"
     toolbox: Toolbox
     registry: ToolRegistry
     enabled_tools: Callable[["Unit", Agent | None], tuple[str, ...]]
     captures: Captures
     deltas: DeltaHub
     slots: Slots
-    observer: LoopObserver
+    observer: "Metrics"
+    memories: Recollector
+    skills: CatalogueSkills
+    files: UserFiles
+    coach: EvolutionCoach
+    consent: ConsentRecords
+    stand_ins: RecordedTools
+    sources: tuple[McpToolSource, ...] = ()
     compactor: Compactor = field(default_factory=Compactor)
-    sources: tuple[ToolSource, ...] = ()
-    memories: Memories = field(default_factory=NoMemories)
-    skills: SkillPrompt = field(default_factory=NoSkills)
-    files: PromptFiles = field(default_factory=AgentFiles)
-    coach: Coach = field(default_factory=NoCoach)
-    consent: ConsentGate = field(default_factory=NoConsent)
     costs: SpecCosts = field(default_factory=SpecCosts)
-    stand_ins: StandIns = field(default_factory=NoStandIns)
 
     def prepare(
         self, unit: "Unit", run: Run, session: Session, *, input_offset: int
@@ -139,7 +131,7 @@ class AgentLoop:
         """Ask and act, step by step, until the model has answered or cannot."""
         try:
             check_route(execution.run.route.route_id, self.routes, None)
-            provider = await asyncio.to_thread(self.providers, execution.run.route.route_id)
+            provider = await asyncio.to_thread(self.routes.get, execution.run.route.route_id)
             offer = await self._offer(execution)
             return await self._converse(execution, provider, offer)
         except UnderstudyError as problem:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -30,22 +30,6 @@ class SkillText:
 
     text: str = ""
     report: Mapping[str, Any] = field(default_factory=dict)
-
-
-class SkillPrompt(Protocol):
-    """Somebody who knows which skills a run may use."""
-
-    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
-        """What the prompt says of them; called in the unit that starts the run."""
-        ...
-
-
-class NoSkills:
-    """Knows of none."""
-
-    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
-        """Nothing."""
-        return SkillText()
 
 
 @dataclass(frozen=True, slots=True)

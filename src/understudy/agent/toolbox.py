@@ -3,9 +3,9 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -13,6 +13,7 @@ from understudy.agent.admission import Admitted, Asked, Doorkeeper, Held, Offer,
 from understudy.agent.slots import Slots
 from understudy.core.audit import AuditEntry
 from understudy.providers.base import ToolCall, ToolMessage
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifact
 from understudy.runs.ask_user import Asks
 from understudy.runs.execute import Execution
@@ -21,10 +22,10 @@ from understudy.runs.stops import Stopped
 from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.tools.base import NotYet, Place, ToolContext, ToolError, in_thread
-from understudy.tools.paths import open_directory, parse_path, readable_errors
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+    from understudy.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -38,12 +39,6 @@ UNKNOWN_OUTCOME: Final = (
 # In the snapshot of a run: where in the workspace its session works.
 WORKDIR_KEY: Final = "workdir"
 CHANGED: Final = "[the person who allowed this changed the arguments to {arguments}]"
-
-
-class ToolObserver(Protocol):
-    """Somebody who counts tool calls."""
-
-    def tool_called(self, tool: str, *, outcome: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,24 +55,6 @@ class Outcome:
     entry: AuditEntry | None = None
 
 
-class Workdirs(Protocol):
-    """Somebody who has the folders in which sessions work."""
-
-    def ready(self, workspace: Path, workdir: str) -> Place:
-        """The folder, made if it is not there; a `ToolError` when it cannot be used. Blocks."""
-        ...
-
-
-class PlainWorkdirs:
-    """Makes empty folders."""
-
-    def ready(self, workspace: Path, workdir: str) -> Place:
-        """The folder, never reached through a link."""
-        parts = parse_path(workdir).parts
-        with readable_errors(workdir), open_directory(workspace, parts, create=True):
-            return Place(workspace, parts)
-
-
 @dataclass(frozen=True, slots=True)
 class Toolbox:
     """Carries out tool calls for a run."""
@@ -85,8 +62,8 @@ class Toolbox:
     doorkeeper: Doorkeeper
     workspace: Path
     slots: Slots
-    observer: ToolObserver
-    workdirs: Workdirs = field(default_factory=PlainWorkdirs)
+    observer: "Metrics"
+    workdirs: Worktrees
 
     async def run_all(
         self, execution: Execution, step: int, calls: tuple[ToolCall, ...], offer: Offer

@@ -33,7 +33,6 @@ from understudy.review.service import LearningPolicyService
 from understudy.rollout.service import RolloutService
 from understudy.rollout.trials.service import TrialService
 from understudy.runs.approvals import ApprovalService
-from understudy.runs.ports import RouteCatalogue
 from understudy.runs.questions import QuestionService
 from understudy.runs.service import RunService
 from understudy.runs.sidechains import SidechainService
@@ -50,6 +49,7 @@ from understudy.skills.library import SkillLibrary
 from understudy.skills.service import SkillService
 
 if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
     from understudy.storage.unit import Units
 
 
@@ -91,7 +91,7 @@ class AppParts:
     skill_catalogue: Catalogue
     skill_dependencies: DependencyService
     tokens: TokenService
-    routes: RouteCatalogue
+    routes: "Routes"
     tools: ToolRegistry
     offers: ToolOffers
     mcp: McpServers

@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Query
 
 from understudy.rollout.definition import Promotion
-from understudy.rollout.model import EvidenceKind
-from understudy.rollout.ports import RolloutFilter
+from understudy.rollout.model import EvidenceKind, RolloutFilter
 from understudy.rollout.results import Result
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.wish import CaseWish, TrialWish

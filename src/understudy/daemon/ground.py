@@ -10,7 +10,6 @@ from understudy.agent.stream import DeltaHub
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.core.ids import new_id
-from understudy.daemon.routes import ConfiguredRoutes
 from understudy.daemon.stores import open_blobs, open_run_memories, open_skill_bundles
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat
@@ -38,8 +37,7 @@ class Ground:
         self.slots = Slots(settings.max_active_steps)
         self.deltas = DeltaHub(self.bell)
         self.scrub = partial(scrub, literals=settings.secrets)
-        self.providers = Routes(settings, scrub=self.scrub)
-        self.routes = ConfiguredRoutes(self.providers)
+        self.routes = Routes(settings, scrub=self.scrub)
         self.database = open_engine(settings.database_url)
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()

@@ -23,7 +23,7 @@ from understudy.learnings.service import LearningService
 from understudy.learnings.summaries import RunSummaries
 from understudy.memory.counters import PromptCounters
 from understudy.memory.texts import Cleaner
-from understudy.providers.structured import CallObserver, StructuredModel
+from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
 from understudy.review.policy_in_force import capture_in
 from understudy.review.reviewing import Reviewer
@@ -31,6 +31,7 @@ from understudy.review.service import LearningPolicyService
 from understudy.review.worker import TOPIC as REVIEWS
 from understudy.review.worker import ReviewDuty
 from understudy.runtime.service import RuntimeService
+from understudy.telemetry.metrics import Metrics
 
 # Where a daemon is alone, its own bell tells it of everything.
 LOOK_ALONE_S: Final = 30.0
@@ -69,7 +70,7 @@ class LearningPlane:
         """Close the candidates whose time is over, for ever."""
         await keep_expiring(self._ground.units, self._ground.clock, every_s=every_s)
 
-    def review_worker(self, observer: CallObserver) -> QueueWorker:
+    def review_worker(self, observer: Metrics) -> QueueWorker:
         """Reviews candidates as the policy says."""
         ground = self._ground
         judge = Judge(
@@ -92,7 +93,7 @@ class LearningPlane:
             look_s=LOOK_ALONE_S if ground.settings.is_sqlite else LOOK_S,
         )
 
-    def capture_worker(self, observer: CallObserver) -> QueueWorker:
+    def capture_worker(self, observer: Metrics) -> QueueWorker:
         """Proposes what runs said."""
         ground = self._ground
         capturing = Capturing(
@@ -112,6 +113,6 @@ class LearningPlane:
             look_s=CAPTURE_LOOK_S,
         )
 
-    def model(self, observer: CallObserver) -> StructuredModel:
+    def model(self, observer: Metrics) -> StructuredModel:
         """One for each use, so that none of them waits for another."""
-        return StructuredModel(self._ground.providers, self._default_route, observer=observer)
+        return StructuredModel(self._ground.routes, self._default_route, observer=observer)

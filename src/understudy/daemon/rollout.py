@@ -12,7 +12,7 @@ from understudy.daemon.skill_sources import SkillSources
 from understudy.learnings.guard import Guard
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.memory.texts import Cleaner
-from understudy.providers.asking import AsksModel
+from understudy.providers.structured import StructuredModel
 from understudy.review.policy_in_force import judge_in, promotion_in
 from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.caveats import Caveats
@@ -109,7 +109,7 @@ class RolloutPlane:
         """What takes back the skills whose learnings are past their time."""
         return ExpiredSources(units=self._ground.units, maker=self.maker(listeners))
 
-    def replay_worker(self, runs: TrialRuns, model: AsksModel) -> ReplayWorker:
+    def replay_worker(self, runs: TrialRuns, model: StructuredModel) -> ReplayWorker:
         """What runs recorded runs again, and compares."""
         units, clock = self._ground.units, self._ground.clock
         cleaner = Cleaner(literals=self._ground.settings.secrets, pii=False)

@@ -4,7 +4,7 @@ from understudy.daemon.ground import Ground
 from understudy.runs.approvals import ApprovalService, CheckInput
 from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake
-from understudy.runs.ports import EndingHook
+from understudy.runs.model import EndingHook
 from understudy.runs.questions import QuestionService
 from understudy.runs.service import RunService
 from understudy.runs.sidechains import SidechainService

@@ -41,8 +41,7 @@ from understudy.rollout.checkout import Checkout, head_of
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake, RuntimeDefaults
-from understudy.runs.model import DebugLevel
-from understudy.runs.ports import EndingHook
+from understudy.runs.model import DebugLevel, EndingHook
 from understudy.runtime.service import RuntimeService, current_revision
 from understudy.schedules.fire import TOPIC as SCHEDULES_TOPIC
 from understudy.schedules.firing import Firing

@@ -14,9 +14,9 @@ from understudy.daemon.memory_status import memory_sections, memory_warnings
 from understudy.daemon.rollout_status import RolloutStatus, rollout_warnings
 from understudy.daemon.skill_status import SkillReport, skill_warnings
 from understudy.mcp_client.model import ServerState, ServerStatus
+from understudy.providers.registry import Routes
 from understudy.runs.intake import RuntimeDefaults
 from understudy.runs.model import RunStatus
-from understudy.runs.ports import RouteCatalogue
 from understudy.settings import Settings
 from understudy.storage.unit import Unit, Units
 
@@ -29,7 +29,7 @@ class StatusReport:
 
     units: Units
     clock: Clock
-    routes: RouteCatalogue
+    routes: Routes
     settings: Settings
     defaults: Callable[[Unit], RuntimeDefaults]
     state: Callable[[], str]

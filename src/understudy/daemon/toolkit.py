@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from understudy.core.clock import Clock
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.tool import SendMail
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifact_tool import ReadArtifact
 from understudy.runs.ask_user import AskUser
 from understudy.runs.sidechain_tools import (
@@ -20,7 +21,7 @@ from understudy.skills.catalogue import Catalogue
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
 from understudy.skills.tools.changes import RoleOf, ToolChangeMaker
-from understudy.skills.tools.fork import Forks, Worktrees
+from understudy.skills.tools.fork import Forks
 from understudy.skills.tools.manage import SkillManage
 from understudy.skills.tools.publish import PublishSkill
 from understudy.skills.tools.use import UseSkill

@@ -12,7 +12,7 @@ SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."
 
 def warm_up(ground: Ground) -> None:
     """Let the providers, the scrubber and the scorer make what they need."""
-    ground.providers.warm()
+    ground.routes.warm()
     make_tables()
 
 

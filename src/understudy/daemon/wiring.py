@@ -74,7 +74,7 @@ class Daemon:
         self.services.skills.stop()
         await self._background.stop()
         await self.ground.engine.stop()
-        await self.ground.providers.close()
+        await self.ground.routes.close()
         await self.services.mcp.close()
         # The engine took the thread pool with it; these only wait for their own threads.
         for listener in reversed(self._listeners):

@@ -49,11 +49,10 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
     consent = ConsentRecords(
         clock, offers, SkillBelongings(units), is_local_skill=places.has, scrub=ground.scrub
     )
-    doorkeeper = Doorkeeper(units, clock, Gatekeeper(), settings.approval_expires_s, consent)
+    doorkeeper = Doorkeeper(units, clock, Gatekeeper(), consent, settings.approval_expires_s)
     mcp = McpToolSource(services.mcp, services.session_mcp, services.offers.disabled)
     return AgentLoop(
         units=units,
-        providers=ground.providers.get,
         routes=ground.routes,
         toolbox=Toolbox(
             doorkeeper, settings.workspace, ground.slots, services.metrics, services.worktrees

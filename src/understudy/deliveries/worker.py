@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -26,6 +26,7 @@ from understudy.runs.patience import patiently
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
+    from understudy.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -41,12 +42,6 @@ STATUS_AFTER: Final = {
 UNREADABLE: Final = "the run can no longer be read"
 
 
-class DeliveryObserver(Protocol):
-    """Somebody who counts tries."""
-
-    def delivery_tried(self, *, outcome: str) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryWorker:
     """Sends the deliveries of all runs; any number of workers share one outbox."""
@@ -55,7 +50,7 @@ class DeliveryWorker:
     clock: Clock
     secret: WebhookSecret
     sender: Sender
-    observer: DeliveryObserver
+    observer: "Metrics"
     jitter: Callable[[], float] = random.SystemRandom().random
 
     async def run(self) -> None:

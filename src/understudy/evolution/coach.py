@@ -1,7 +1,7 @@
 """What a run is told of evolving: in its prompt, when its budget runs low, and below its reply."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -12,7 +12,7 @@ from understudy.core.errors import UnderstudyError
 from understudy.evolution.acts import MANAGE
 from understudy.evolution.made_skills import made_skill
 from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
-from understudy.evolution.ports import NoOffers, OfferBook
+from understudy.evolution.offer_book import Offers
 from understudy.evolution.postscript import Finish, held_back_by, own_chars, with_postscript
 from understudy.evolution.remarks import POSTSCRIPT, Briefing, Remark, remark_event, remark_key
 from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
@@ -35,7 +35,7 @@ class EvolutionCoach:
     """Speaks as the agent's switches say, resolved once for each run."""
 
     units: "Units"
-    offers: OfferBook = field(default_factory=NoOffers)
+    offers: Offers
 
     def brief(
         self,

@@ -5,7 +5,7 @@ an offer. What a tool, a file, a message or somebody else says is nobody's conse
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry, Outcome
@@ -13,9 +13,9 @@ from understudy.core.clock import Clock
 from understudy.evolution.acceptances import is_for, is_unused, take_up, use_up, was_said_in
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
 from understudy.evolution.answers import is_bare_no, words_to_answer
+from understudy.evolution.belongings import SkillBelongings
 from understudy.evolution.offer_book import CALL, Offers, act_offered
 from understudy.evolution.own_words import own_words
-from understudy.evolution.ports import Belongings, NothingHeld
 from understudy.evolution.wording import Consent, reads_as
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
@@ -63,7 +63,7 @@ class ConsentRecords:
 
     clock: Clock
     offers: Offers
-    belongings: Belongings = field(default_factory=NothingHeld)
+    belongings: SkillBelongings
     # Whether a file under this path of the workspace is a skill for everybody.
     is_local_skill: Callable[[str], bool] = lambda _: False
     scrub: Scrub = scrub

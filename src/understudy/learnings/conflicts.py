@@ -1,9 +1,9 @@
 """What else is known of the same subject, and says otherwise."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from understudy.learnings.model import SEMANTIC_KINDS, Kind, Learning
+from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Learning
 from understudy.learnings.visibility import prompt_visible
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
 
@@ -14,22 +14,8 @@ MAX_CONTRADICTIONS: Final = 10
 # How many records about one subject are looked at, and how many sessions that share a scope.
 MAX_LOOKED_AT: Final = 1000
 MAX_SESSIONS: Final = 100
-
-
-class Statement(Protocol):
-    """What a candidate or a learning says, and where."""
-
-    @property
-    def scope(self) -> LearningScope: ...
-
-    @property
-    def kind(self) -> Kind: ...
-
-    @property
-    def semantic_key(self) -> str: ...
-
-    @property
-    def subject_key(self) -> str | None: ...
+# What says something somewhere.
+Statement: TypeAlias = Candidate | Learning
 
 
 def has_subject(said: Statement) -> bool:

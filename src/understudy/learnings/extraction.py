@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from understudy.learnings.capture_settings import (
     MAX_CANDIDATES_PER_RUN,
@@ -13,7 +13,7 @@ from understudy.learnings.claims import NeedsModel
 from understudy.learnings.labels import labelled
 from understudy.learnings.model import SEMANTIC_KINDS, CapturePath, Kind
 from understudy.learnings.proposals import Proposal, screened
-from understudy.providers.asking import AsksModel
+from understudy.providers.structured import StructuredModel
 
 TIMEOUT_MS: Final = 15_000
 CONFIDENCE: Final = 80
@@ -49,17 +49,11 @@ class Material:
     failure_markers: tuple[str, ...] = ()
 
 
-class Model(AsksModel, Protocol):
-    """A model that can be asked, unless it is only a script."""
-
-    async def is_offline(self, route_id: str | None) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Extractor:
     """Reads runs; a request that names things outright needs no model."""
 
-    model: Model
+    model: StructuredModel
 
     async def extract(
         self, material: Material, settings: SemanticCaptureSettings, *, may_ask: bool = True

@@ -1,13 +1,13 @@
 """Who hears of changes in the learning plane."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from understudy.core.principal import Principal
+from understudy.learnings.counters import LearningCounters
 from understudy.learnings.events import Told
 from understudy.learnings.model import Learning
-from understudy.learnings.observer import NOBODY, Observer
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -23,7 +23,7 @@ class Listeners:
     """Who is told what, and when."""
 
     linked: tuple[LinkedHook, ...] = ()
-    observer: Observer = NOBODY
+    observer: LearningCounters = field(default_factory=LearningCounters)
     # Wakes those who review, once there is something to review.
     review: Callable[[], None] = lambda: None
 

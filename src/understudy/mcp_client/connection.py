@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import structlog
@@ -21,6 +21,7 @@ from understudy.mcp_client.model import CONNECTION, ListedTool, Server, ServerSt
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
+    from understudy.mcp_client.link import Link
 
 log = structlog.get_logger()
 
@@ -36,18 +37,8 @@ MAX_WAIT_S: Final = START_S + PATIENCE_S + CLOSE_S
 MAX_LOGGED_REFUSALS: Final = 5
 
 
-class Link(Protocol):
-    """A server that has answered."""
-
-    async def tools(self) -> list[RawTool]: ...
-
-    async def call(
-        self, tool: str, arguments: dict[str, Any], *, timeout_s: float
-    ) -> "CallToolResult": ...
-
-
 # Connects to a server; calls back when the connection breaks.
-OpenLink = Callable[[Server, Callable[[str], None]], AbstractAsyncContextManager[Link]]
+OpenLink = Callable[[Server, Callable[[str], None]], AbstractAsyncContextManager["Link"]]
 # Gets hold of the above, which takes a while the first time.
 LoadLink = Callable[[], OpenLink]
 
@@ -251,7 +242,7 @@ class Connection:
             self._calls -= 1
             self._last_used = self._now()
 
-    def _demand_proof(self, link: Link) -> None:
+    def _demand_proof(self, link: "Link") -> None:
         """A server that was too slow once may be slow, or dead; those who come next should know."""
 
         async def check() -> None:

@@ -69,16 +69,18 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RouteView:
+class RouteInfo:
     """A route as an operator may see it: everything but the key."""
 
     route_id: str
     provider: str
     model: str
-    base_url: str | None
-    context_window: int | None
-    ready: bool
-    reason: str
+    base_url: str | None = None
+    context_window: int | None = None
+    ready: bool = True
+    # Why it is not ready.
+    reason: str | None = None
+    # Which kinds of files beside text its model takes: `image`, `document`.
     accepts: frozenset[str] = frozenset()
 
 
@@ -131,9 +133,14 @@ class Routes:
         """Whether calls on a route can work; raises `NotFound`."""
         return check_route(self.config(route_id), self._settings)
 
-    def describe(self) -> list[RouteView]:
-        """All routes, in the order of the settings."""
-        return [self._view(route_id, route) for route_id, route in self._settings.routes.items()]
+    def find(self, route_id: str) -> RouteInfo | None:
+        """One route, or None."""
+        route = self._settings.routes.get(route_id)
+        return None if route is None else self._info(route_id, route)
+
+    def all(self) -> tuple[RouteInfo, ...]:
+        """Every route, in the order of the settings."""
+        return tuple(self._info(route_id, it) for route_id, it in self._settings.routes.items())
 
     async def close(self) -> None:
         """Close every provider that was made."""
@@ -142,16 +149,16 @@ class Routes:
         for provider in providers.values():
             await provider.close()
 
-    def _view(self, route_id: str, route: RouteConfig) -> RouteView:
+    def _info(self, route_id: str, route: RouteConfig) -> RouteInfo:
         readiness = self.readiness(route_id)
-        return RouteView(
+        return RouteInfo(
             route_id=route_id,
             provider=route.provider,
             model=route.model,
             base_url=route.base_url and _without_credentials(route.base_url),
             context_window=route.context_window,
             ready=readiness.ready,
-            reason=readiness.reason,
+            reason=readiness.reason or None,
             accepts=route.accepted,
         )
 

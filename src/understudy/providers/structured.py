@@ -4,22 +4,17 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from understudy.core.errors import Unavailable
 from understudy.providers.base import ModelReply, ModelRequest, UserMessage
 from understudy.providers.registry import Routes
 
+if TYPE_CHECKING:
+    from understudy.telemetry.metrics import Metrics
+
 # So few that the runs, which people wait for, keep their provider.
 AT_ONCE: Final = 2
-
-
-class CallObserver(Protocol):
-    """Somebody who counts calls and tokens."""
-
-    def model_called(self, provider: str, *, outcome: str) -> None: ...
-
-    def tokens_used(self, *, input_tokens: int, output_tokens: int) -> None: ...
 
 
 class StructuredModel:
@@ -33,7 +28,7 @@ class StructuredModel:
         providers: Routes,
         default_route: Callable[[], str],
         *,
-        observer: CallObserver | None = None,
+        observer: "Metrics | None" = None,
         at_once: int = AT_ONCE,
     ) -> None:
         self._providers = providers

@@ -1,7 +1,7 @@
 """Looking at what sessions remember: what a prompt would get, what can be found, and why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from understudy.core.clock import Clock
@@ -14,9 +14,9 @@ from understudy.retrieval.context import MemoryContext, memory_context
 from understudy.retrieval.explain import Explanation, explain
 from understudy.retrieval.report import injection_report
 from understudy.retrieval.search import SearchAnswer, checked_query, search
-from understudy.retrieval.skill_search import NoSkills, Skills
 from understudy.runs.model import Run, require_run
 from understudy.sessions.model import Session, require_session
+from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class MemoryInspection:
     units: "Units"
     clock: Clock
     keeper: Keeper
-    skills: Skills = field(default_factory=NoSkills)
+    skills: Catalogue
 
     def context(self, session_id: str, query: str | None, *, user_id: str = "") -> MemoryContext:
         """What the next run of this user would be given, were this its input; also what it would

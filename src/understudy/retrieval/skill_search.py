@@ -1,7 +1,6 @@
 """Finding skills: of what the session's agent may use, what fits the query."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
 
 from understudy.redaction.marker import cut
 from understudy.retrieval.fitting import Fit, fitting
@@ -16,39 +15,8 @@ from understudy.retrieval.hits import (
 )
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import Document, Field
-from understudy.sessions.model import Session
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ranking import rank
-
-if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
-
-
-class Skills(Protocol):
-    """Somebody who knows which skills an agent may use."""
-
-    def refresh(self) -> None:
-        """Look around for skills that came or went; before a unit is opened."""
-        ...
-
-    def offered(
-        self, unit: "Unit", *, agent_id: str, user_id: str, session: Session | None
-    ) -> tuple[CatalogueEntry, ...]:
-        """What an agent may use for a user in a session."""
-        ...
-
-
-class NoSkills:
-    """Knows of none."""
-
-    def refresh(self) -> None:
-        """Nothing to look at."""
-
-    def offered(
-        self, unit: "Unit", *, agent_id: str, user_id: str, session: Session | None
-    ) -> tuple[CatalogueEntry, ...]:
-        """Nothing."""
-        return ()
 
 
 def visible_skills(asked: Asked) -> Hits:

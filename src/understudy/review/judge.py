@@ -11,7 +11,7 @@ from understudy.core.errors import DatabaseUnavailable, Unavailable, UnderstudyE
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.model import Action, Candidate, JudgeVerdict, Sensitivity
 from understudy.memory.texts import Cleaner
-from understudy.providers.asking import AsksModel
+from understudy.providers.structured import StructuredModel
 from understudy.redaction.marker import cut
 from understudy.review.envelope import ALLOWED, clamp
 from understudy.review.evaluate import Evaluation
@@ -58,7 +58,7 @@ class Judgement:
 class Judge:
     """Asks a model, on a route and for a time that the policy sets."""
 
-    model: AsksModel
+    model: StructuredModel
     clock: Clock
     # Knows the secrets that the operator named.
     cleaner: Cleaner

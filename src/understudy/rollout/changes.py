@@ -13,11 +13,11 @@ from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.making import NewCandidate
 from understudy.rollout.asking import asked_about, put_before_people
 from understudy.rollout.model import EventName, LifecycleEvent, Rollout, Snapshot
-from understudy.rollout.observer import NOBODY, Observer
-from understudy.rollout.ports import Mounts, NoMounts
+from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.telling import told_of
 
 if TYPE_CHECKING:
+    from understudy.rollout.mounting import Mounting
     from understudy.storage.unit import Unit
 
 RESOURCE: Final = "rollouts"
@@ -47,8 +47,8 @@ class Changes:
     unit: "Unit"
     actor: str
     now_ms: int
-    mounts: Mounts = field(default_factory=NoMounts)
-    observer: Observer = NOBODY
+    mounts: "Mounting"
+    observer: RolloutCounters = field(default_factory=RolloutCounters)
     listeners: Listeners = NO_LISTENERS
     stop_trials: StopTrials = nothing_to_stop
     # What people are asked, and what sessions are told, once the unit has done all else.
@@ -133,8 +133,8 @@ class ChangeMaker:
     """Who changes rollouts, with all that has to hear of a change; the same for everybody."""
 
     clock: Clock
-    mounts: Mounts = field(default_factory=NoMounts)
-    observer: Observer = NOBODY
+    mounts: "Mounting"
+    observer: RolloutCounters = field(default_factory=RolloutCounters)
     listeners: Listeners = NO_LISTENERS
     stop_trials: StopTrials = nothing_to_stop
 

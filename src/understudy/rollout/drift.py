@@ -1,13 +1,17 @@
 """Whether the files of a promoted skill are what its record says."""
 
+from typing import TYPE_CHECKING
+
 from understudy.rollout import mount_refusals
 from understudy.rollout.files import bundle_of
-from understudy.rollout.folders import Folders
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
 
+if TYPE_CHECKING:
+    from understudy.storage.mount_folders import MountFolders
 
-def is_in_place(folders: Folders, rollout: Rollout) -> bool:
+
+def is_in_place(folders: "MountFolders", rollout: Rollout) -> bool:
     """Whether every file is there, to the byte, and nothing else is."""
     try:
         found = folders.digest(rollout.source_learning_id)

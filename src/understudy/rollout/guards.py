@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.text import short_digest
 from understudy.rollout.counting import Counts
 from understudy.rollout.model import Rollout
-from understudy.rollout.ports import Rules
 from understudy.rollout.replay.standing import NO_REPLAYS, ReplayStanding
 from understudy.rollout.stages import Stage
+
+if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class Case:
 
     rollout: Rollout
     counts: Counts
-    rules: Rules
+    rules: "PromotionSettings"
     # What came of running recorded runs again with this definition.
     replays: ReplayStanding = NO_REPLAYS
 

@@ -1,14 +1,19 @@
 """The records of a rollout: what the skill says, where it stands, and what speaks for it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.rollout.fingerprint import fingerprint_of
 from understudy.rollout.stages import LIVE, Stage
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+
+if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
+    from understudy.storage.unit import Unit
 
 # Who carries a promoted skill out; there is no other choice.
 FORKED: Final = RuntimeSettings(context=SkillContext.FORK, agent_profile=VERIFICATION_AGENT_ID)
@@ -171,3 +176,32 @@ class Snapshot:
     record: Rollout
     # When it ceased to be so.
     recorded_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutFilter:
+    """Which rollouts a list is about; what is left out narrows nothing."""
+
+    source_learning_id: str | None = None
+    status: Stage | None = None
+
+
+EVERYTHING: Final = RolloutFilter()
+
+
+class Mark(NamedTuple):
+    """What tells whether a rollout is offered as it was; what only speaks for it is not part of it."""
+
+    skill_name: str
+    source_learning_id: str
+    status: str
+    fingerprint: str
+    attempt: int
+    is_flagged: bool
+
+
+# Whether something in the catalogue has a name already; reads rows and no folders.
+IsTaken = Callable[["Unit", str], bool]
+
+
+PolicyOf = Callable[["Unit"], "PromotionSettings"]

@@ -6,17 +6,21 @@ from bisect import bisect_right
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.rollout.files import bundle_of
-from understudy.rollout.folders import Folders
 from understudy.rollout.model import Rollout
 from understudy.rollout.shadows import Shadows
 
+if TYPE_CHECKING:
+    from understudy.storage.mount_folders import MountFolders
+
 log = structlog.get_logger()
 
+# Below the home; in it a folder for each learning.
+PLACE: Final = ("skills", "procedural")
 # How many folders are glanced at together; where there are more, others have their turn next time.
 GLANCED: Final = 200
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -55,7 +59,7 @@ class _Kept:
 class MountKeeper:
     """One for a daemon; whoever brings folders in line holds `lock`, and no unit of work."""
 
-    def __init__(self, folders: Folders, shadows: Shadows) -> None:
+    def __init__(self, folders: "MountFolders", shadows: Shadows) -> None:
         self.folders = folders
         self.shadows = shadows
         self.lock = threading.Lock()

@@ -1,43 +1,13 @@
-"""Who is told what rollouts do, so that somebody can count it."""
+"""What rollouts did since this process began."""
 
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any
 
 from understudy.rollout.model import EventName, EvidenceKind, Proof
 from understudy.rollout.outcome import Outcome
 from understudy.rollout.stages import Stage
-
-
-class Observer(Protocol):
-    """Counts; it is told after the change stands."""
-
-    def happened(self, event: EventName) -> None:
-        """Something happened to a rollout."""
-        ...
-
-    def shown(self, kind: EvidenceKind, proof: Proof, *, success: bool) -> None:
-        """A run was accepted as evidence."""
-        ...
-
-    def used(self, stage: Stage, outcome: Outcome) -> None:
-        """A run that used a promoted skill has ended."""
-        ...
-
-
-class _Nobody:
-    def happened(self, event: EventName) -> None:
-        pass
-
-    def shown(self, kind: EvidenceKind, proof: Proof, *, success: bool) -> None:
-        pass
-
-    def used(self, stage: Stage, outcome: Outcome) -> None:
-        pass
-
-
-NOBODY: Final[Observer] = _Nobody()
 
 
 @dataclass(slots=True)

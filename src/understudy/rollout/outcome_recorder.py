@@ -14,9 +14,8 @@ from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.evidence import carried_out_for
 from understudy.rollout.holding import hold_for_review
 from understudy.rollout.lookup import sums_of_one
-from understudy.rollout.model import EvidenceKind, Rollout
+from understudy.rollout.model import EvidenceKind, PolicyOf, Rollout
 from understudy.rollout.outcome import Outcome, SkillUse, UseOutcome, outcome_of
-from understudy.rollout.ports import PolicyOf
 from understudy.rollout.results import Execution, record_executed
 from understudy.rollout.revoking import demote
 from understudy.rollout.stages import Stage

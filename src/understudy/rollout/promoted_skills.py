@@ -9,9 +9,8 @@ from understudy.rollout.carrying_out import loaded_from, offered_from
 from understudy.rollout.definition import is_skill_name
 from understudy.rollout.drift import require_in_place
 from understudy.rollout.files import bundle_of, said_in
-from understudy.rollout.model import Rollout
+from understudy.rollout.model import Mark, Rollout
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.ports import Mark
 from understudy.rollout.repair import Repair
 from understudy.rollout.source_ends import SourceEnds
 from understudy.rollout.stages import Stage

@@ -12,14 +12,14 @@ from understudy.rollout.counting import Sums
 from understudy.rollout.guards import GUARDS, Case, missing
 from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
-from understudy.rollout.model import Definition, EventName, Rollout
-from understudy.rollout.ports import IsTaken, Rules
+from understudy.rollout.model import Definition, EventName, IsTaken, Rollout
 from understudy.rollout.replay.standing import NO_REPLAYS, replay_standing
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import Stage
 from understudy.rollout.taken import hold_name
 
 if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
 
 # Those that begin anew when they come to draft.
@@ -32,7 +32,7 @@ class Promoting:
 
     changes: Changes
     by: Principal
-    rules: Rules
+    rules: "PromotionSettings"
     is_taken: IsTaken
 
     @property
@@ -153,7 +153,7 @@ class Promoting:
         return case_of(self.unit, rollout, self.rules, sums_of_one(self.unit, rollout))
 
 
-def case_of(unit: "Unit", rollout: Rollout, rules: Rules, sums: Sums) -> Case:
+def case_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums) -> Case:
     """A rollout with everything that its guards look at."""
     counts = sums.under(executed_only=rules.require_executed_evidence)
     replays = replay_standing(unit, rollout) if rules.require_replay else NO_REPLAYS

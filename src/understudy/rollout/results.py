@@ -14,13 +14,13 @@ from understudy.rollout.evidence import Claim, beside, proof_of, same_execution,
 from understudy.rollout.holding import hold_for_review
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
-from understudy.rollout.ports import Rules
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import Trial
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, require_run
 
 if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
 
 
@@ -36,7 +36,9 @@ class Result:
     definition_fingerprint: str | None = None
 
 
-def record(changes: Changes, rollout: Rollout, result: Result, rules: Rules) -> Rollout:
+def record(
+    changes: Changes, rollout: Rollout, result: Result, rules: "PromotionSettings"
+) -> Rollout:
     """Take a run as evidence for a rollout that is held; one that was taken before adds nothing."""
     unit = changes.unit
     run = require_run(unit, result.run_id)

@@ -7,8 +7,7 @@ from understudy.learnings.model import Learning
 from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
 from understudy.rollout.lookup import get_or_revoked_remnant
-from understudy.rollout.model import EventName, Rollout, Snapshot
-from understudy.rollout.ports import IsTaken
+from understudy.rollout.model import EventName, IsTaken, Rollout, Snapshot
 from understudy.rollout.sources import unfit
 from understudy.rollout.stages import ROLLOUT, Stage
 from understudy.rollout.taken import hold_name

@@ -17,8 +17,16 @@ from understudy.rollout.definition import Promotion, check_definition
 from understudy.rollout.guards import Reason, missing
 from understudy.rollout.lookup import lock_to_revoke, require_rollout
 from understudy.rollout.markers import Markers
-from understudy.rollout.model import Evidence, LifecycleEvent, Rollout, Snapshot
-from understudy.rollout.ports import EVERYTHING, IsTaken, PolicyOf, RolloutFilter, Rules
+from understudy.rollout.model import (
+    EVERYTHING,
+    Evidence,
+    IsTaken,
+    LifecycleEvent,
+    PolicyOf,
+    Rollout,
+    RolloutFilter,
+    Snapshot,
+)
 from understudy.rollout.promoting import Promoting, case_of
 from understudy.rollout.results import Result, record
 from understudy.rollout.revoking import revoke
@@ -27,6 +35,7 @@ from understudy.rollout.stages import NEXT, Stage
 from understudy.rollout.uses import Uses, uses_of
 
 if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit, Units
 
 # How much of its past a rollout is shown with, by itself and in a list; the rest of what happened
@@ -221,7 +230,9 @@ class RolloutService:
         return given
 
 
-def _missing(unit: "Unit", rollout: Rollout, rules: Rules, sums: Sums) -> tuple[Reason, ...]:
+def _missing(
+    unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums
+) -> tuple[Reason, ...]:
     target = NEXT.get(rollout.status)
     if target is None:
         return ()

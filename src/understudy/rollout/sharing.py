@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.counting import Sums
 from understudy.rollout.lookup import sums_of_one
-from understudy.rollout.model import Rollout
-from understudy.rollout.ports import PolicyOf
+from understudy.rollout.model import PolicyOf, Rollout
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 

@@ -7,12 +7,12 @@ from understudy.rollout.confidence import Tally
 from understudy.rollout.counting import Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts, tally_of
-from understudy.rollout.ports import Rules
 from understudy.rollout.sharing import has_failed, share_of
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import watch_of
 
 if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
 
 
@@ -29,7 +29,7 @@ class Uses:
     recent: Tally
 
 
-def uses_of(unit: "Unit", rollout: Rollout, rules: Rules, sums: Sums) -> Uses:
+def uses_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums) -> Uses:
     """The figures of a rollout as they stand."""
     counts = unit.rollout_outcomes.counts(rollout.skill_name, rollout.fingerprint)
     watch = watch_of(unit, rollout, sums)

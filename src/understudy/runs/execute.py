@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -13,9 +13,8 @@ from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
-from understudy.runs.model import Run, RunStatus, StopRequest, Usage
+from understudy.runs.model import Ending, EndingHook, Run, RunStatus, StopRequest, Usage
 from understudy.runs.patience import patiently
-from understudy.runs.ports import Ending, EndingHook, Worker
 from understudy.runs.requests import Audience
 from understudy.runs.steps import Steps, executed_calls
 from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
@@ -31,7 +30,9 @@ from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
+    from understudy.agent.loop import AgentLoop
     from understudy.storage.unit import Unit, Units
+    from understudy.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -60,33 +61,15 @@ class Execution:
 Begun = tuple[Run, Steps, Mapping[str, Any]]
 
 
-class AsyncWorker(Worker, Protocol):
-    """A worker that can be awaited."""
-
-    async def work(self, execution: Execution) -> Ending:
-        """Do the work, step by step; raises `Stopped` when asked to stop, `MustSleep` to wait."""
-        ...
-
-
-class RunObserver(Protocol):
-    """Somebody who counts what happened."""
-
-    def run_started(self) -> None: ...
-
-    def run_left(self) -> None: ...
-
-    def run_ended(self, status: str, *, seconds: float) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunExecutor:
     """Takes one run from the queue to its end. The engine calls it, again after a crash."""
 
     units: "Units"
     clock: Clock
-    worker: AsyncWorker
+    worker: "AgentLoop"
     signals: StopSignals
-    observer: RunObserver
+    observer: "Metrics"
     # Lets a run begin, or holds it for the next start when the daemon is stopping.
     admit: Callable[[], Awaitable[None]]
     # What else happens in the transaction that ends a run.

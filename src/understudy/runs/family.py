@@ -13,8 +13,7 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Understud
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Receipt, Run, RunKind, RunStatus, StopRequest
-from understudy.runs.ports import EndingHook
+from understudy.runs.model import EndingHook, Receipt, Run, RunKind, RunStatus, StopRequest
 from understudy.runs.requests import Request
 from understudy.runs.signals import Signal, SignalKind
 from understudy.runs.submission import Submission, hash_key

@@ -15,13 +15,13 @@ from understudy.runs.deliveries import pending_deliveries
 from understudy.runs.events import run_event
 from understudy.runs.inputs import refer_to_assets, take_input
 from understudy.runs.model import DebugLevel, Route, Run, RunInput, RunRequest, RunStatus
-from understudy.runs.ports import RouteCatalogue
 from understudy.runs.routing import RouteWish, choose_route
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_credential_scope
 
 if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit
 
 
@@ -38,7 +38,7 @@ class RunIntake:
     """The one way a run comes to be, whoever asks for it: a caller, a schedule, a letter, a parent."""
 
     clock: Clock
-    routes: RouteCatalogue
+    routes: "Routes"
     defaults: Callable[["Unit"], RuntimeDefaults]
 
     def take(

@@ -1,6 +1,6 @@
 """The records of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -231,3 +231,15 @@ def require_run(unit: "Unit", run_id: str, *, lock: bool = False) -> Run:
     if run is None:
         raise NotFound("run_not_found", domain="runs", detail=f"no run {run_id!r}")
     return run
+
+
+# Told of a run that has ended, within the transaction that ends it.
+EndingHook = Callable[["Unit", Run], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the work of a run ended."""
+
+    status: RunStatus
+    error: str | None = None

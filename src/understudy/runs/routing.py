@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.core.errors import Invalid
 from understudy.core.scope import Scope
+from understudy.providers.registry import RouteInfo
 from understudy.runs.model import Route
-from understudy.runs.ports import RouteCatalogue, RouteInfo
 from understudy.sessions.model import RoutePolicy
+
+if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,7 @@ class RouteWish:
     default_route: str
 
 
-def choose_route(wish: RouteWish, catalogue: RouteCatalogue, scope: Scope | None) -> Route:
+def choose_route(wish: RouteWish, catalogue: "Routes", scope: Scope | None) -> Route:
     """The route in force: run override, then session policy, then agent, then daemon default."""
     own = dict(wish.override_generation or {})
     policy = wish.policy or RoutePolicy()
@@ -41,7 +44,7 @@ def choose_route(wish: RouteWish, catalogue: RouteCatalogue, scope: Scope | None
     return Route(route_id=route_id, model=str(model), generation=generation)
 
 
-def check_route(route_id: str, catalogue: RouteCatalogue, scope: Scope | None) -> RouteInfo:
+def check_route(route_id: str, catalogue: "Routes", scope: Scope | None) -> RouteInfo:
     """The route, if it exists, may be used, and is ready."""
     info = catalogue.find(route_id)
     if info is None:

@@ -14,12 +14,12 @@ from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import (
     DebugRequest,
+    EndingHook,
     Run,
     RunStatus,
     StopRequest,
     require_run,
 )
-from understudy.runs.ports import EndingHook
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.submission import Submission, request_json
 from understudy.runs.waiting import leave_line, stop

@@ -11,13 +11,13 @@ from understudy.core.errors import Invalid
 from understudy.core.principal import Principal
 from understudy.runs.inputs import take_input
 from understudy.runs.model import RunKind
-from understudy.runs.ports import RouteCatalogue
 from understudy.runs.routing import check_route
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope
 
 if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit
 
 FIELD: Final = "request"
@@ -40,7 +40,7 @@ def prepare(
     session: Session,
     request: Submission,
     *,
-    routes: RouteCatalogue,
+    routes: "Routes",
     now_ms: int,
 ) -> Submission:
     """The request as it is kept: its files are assets, and what is left open stays open.

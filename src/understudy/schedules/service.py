@@ -10,7 +10,6 @@ from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.runs.ports import RouteCatalogue
 from understudy.schedules.cadence import check_cadence, first_fire, next_fire
 from understudy.schedules.firing import Firing, ended
 from understudy.schedules.lifecycle import OPEN, SCHEDULE
@@ -28,6 +27,7 @@ from understudy.schedules.requests import hold_assets, prepare
 from understudy.sessions.model import SessionStatus, require_session
 
 if TYPE_CHECKING:
+    from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit, Units
 
 
@@ -37,7 +37,7 @@ class ScheduleService:
 
     units: "Units"
     clock: Clock
-    routes: RouteCatalogue
+    routes: "Routes"
     firing: Firing
     # Wakes whoever fires schedules.
     changed: Callable[[], None] = lambda: None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -15,15 +15,8 @@ from understudy.skills.namesakes import require_own_name
 from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 
 if TYPE_CHECKING:
+    from understudy.skills.events import SkillEvents
     from understudy.storage.unit import Unit, Units
-
-
-class SkillListener(Protocol):
-    """Hears of every change once it is committed."""
-
-    def changed(self, skill: Skill, what: str) -> None:
-        """The skill as it is now, and the verb of the audit's action: `create`, `grant`, …"""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +26,7 @@ class Change:
     unit: "Unit"
     author: Author
     at_ms: int
-    listener: SkillListener
+    listener: "SkillEvents"
     others: OtherSkills = NO_OTHERS
 
     def require_name(self, slug: str, name: str, before: Skill | None = None) -> None:
@@ -80,7 +73,7 @@ class ChangeMaker:
 
     units: "Units"
     clock: Clock
-    listener: SkillListener
+    listener: "SkillEvents"
     others: OtherSkills = NO_OTHERS
 
     @contextmanager

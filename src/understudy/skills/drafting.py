@@ -9,7 +9,7 @@ from understudy.skills.author import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.manifest import Manifest, Reading, check_not_blank, parse
-from understudy.skills.dependencies.availability import Machine, missing
+from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.runtime_settings import settings_of
@@ -38,7 +38,7 @@ class Drafting:
     """Makes drafts; it takes as long as the guard does, so not within a transaction if it can be."""
 
     guard: ContentGuard
-    machine_for: Callable[[str], Machine]
+    machine_for: Callable[[str], LocalMachine]
 
     def draft(
         self,

@@ -9,8 +9,8 @@ from understudy.skills import authority, deleting, granting, updating, writing
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.author import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.change import Change, ChangeMaker, SkillListener
-from understudy.skills.dependencies.availability import Machine
+from understudy.skills.change import Change, ChangeMaker
+from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.drafting import Drafting, bundle_of
 from understudy.skills.elsewhere import BesideLookup, nothing_beside, told_where
 from understudy.skills.guarding import ContentGuard
@@ -24,6 +24,7 @@ from understudy.skills.updating import Changes
 from understudy.skills.writing import KeepPlan, Kept
 
 if TYPE_CHECKING:
+    from understudy.skills.events import SkillEvents
     from understudy.storage.unit import Unit, Units
 
 # Where a request has the SKILL.md, if it is not in a file.
@@ -39,8 +40,8 @@ class SkillService:
         clock: Clock,
         *,
         guard: ContentGuard,
-        machine_for: Callable[[str], Machine],
-        listener: SkillListener,
+        machine_for: Callable[[str], LocalMachine],
+        listener: "SkillEvents",
         others: OtherSkills = NO_OTHERS,
         beside: BesideLookup = nothing_beside,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from understudy.skills import caller_errors
 from understudy.skills.bundles.bundle import Bundle
@@ -14,29 +14,6 @@ from understudy.skills.ports import BundleFile
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
-
-
-class SkillSource(Protocol):
-    """One skill, wherever it stands; without a number the current version is meant."""
-
-    @property
-    def skill(self) -> Skill: ...
-
-    def bundle(self, number: int | None) -> Bundle:
-        """All files of a version."""
-        ...
-
-    def files(self, number: int | None) -> tuple[BundleFile, ...]:
-        """The files of a version by path."""
-        ...
-
-    def read(self, path: str, number: int | None) -> bytes | None:
-        """One file of a version; None when there is none."""
-        ...
-
-    def folder(self) -> Path | None:
-        """Where the files of the current version lie on this machine, if they do."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +76,10 @@ class LooseSource:
     def folder(self) -> Path | None:
         """Where it lies."""
         return self.place
+
+
+# One skill, wherever it stands; without a number the current version is meant.
+SkillSource: TypeAlias = KeptSource | LooseSource
 
 
 def folder_source(opened: Opened) -> LooseSource:

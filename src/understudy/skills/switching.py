@@ -8,7 +8,7 @@ from understudy.skills.author import Author
 from understudy.skills.authority import require_switchable
 from understudy.skills.bundles.manifest import read
 from understudy.skills.change import Change, ChangeMaker
-from understudy.skills.dependencies.availability import Machine, missing
+from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.model import Skill, SkillStatus
 from understudy.skills.ports import require_bundle
@@ -25,7 +25,7 @@ class Switching:
     while nobody else can change it."""
 
     units: "Units"
-    machine_for: Callable[[str], Machine]
+    machine_for: Callable[[str], LocalMachine]
     maker: ChangeMaker
 
     def switch(self, author: Author, ref: str, *, enabled: bool) -> Skill:

@@ -8,8 +8,15 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.counting import Sums
-from understudy.rollout.model import EventName, Evidence, LifecycleEvent, Rollout, Snapshot
-from understudy.rollout.ports import Mark, RolloutFilter
+from understudy.rollout.model import (
+    EventName,
+    Evidence,
+    LifecycleEvent,
+    Mark,
+    Rollout,
+    RolloutFilter,
+    Snapshot,
+)
 from understudy.rollout.stages import Stage
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.engine import Dialect

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import structlog
 
@@ -41,22 +40,15 @@ from understudy.storage.skill_bundle_places import (
     places_of,
     unfinished_in,
 )
+from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
-
-
-class Hooks(Protocol):
-    """A unit that can be told what to do should it come to nothing."""
-
-    def otherwise(self, act: Callable[[BaseException], None]) -> None:
-        """Have something done then; it is given why."""
-        ...
 
 
 class FileSkillBundles:
     """The bundles of a home, for one unit."""
 
-    def __init__(self, directory: Path, unit: Hooks) -> None:
+    def __init__(self, directory: Path, unit: Unit) -> None:
         self._directory = directory
         self._unit = unit
         # How to take back what this unit did, in the order in which it did it.

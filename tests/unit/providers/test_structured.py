@@ -15,12 +15,13 @@ from understudy.providers.base import ProviderError
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.settings import RouteConfig
+from understudy.telemetry.metrics import Metrics
 from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 
 @dataclass
-class Counted:
+class Counted(Metrics):
     """What was counted."""
 
     calls: list[tuple[str, str]] = field(default_factory=list)

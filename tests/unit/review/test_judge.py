@@ -11,6 +11,7 @@ from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.model import Action, Candidate, EvidenceRef, Kind, Mode
 from understudy.memory.texts import Cleaner
+from understudy.providers.structured import StructuredModel
 from understudy.review.decision import after_judge, by_policy_alone
 from understudy.review.envelope import ALLOWED, BEYOND, clamp
 from understudy.review.evaluate import evaluate
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.anyio
 PROVISIONAL = policy(rule("publish_provisional", name="r1"))
 
 
-class Answers:
+class Answers(StructuredModel):
     """A model that answers what it is told, and keeps what it was asked."""
 
     def __init__(self, answer: Any) -> None:

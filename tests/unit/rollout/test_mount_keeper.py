@@ -12,10 +12,9 @@ from tests.support.rollout_records import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.drift import is_in_place, require_in_place
 from understudy.rollout.files import bundle_of
-from understudy.rollout.model import Rollout
+from understudy.rollout.model import Mark, Rollout
 from understudy.rollout.mount_keeper import GLANCED, MountKeeper
 from understudy.rollout.mounting import Mounting
-from understudy.rollout.ports import Mark
 from understudy.rollout.repair import TOGETHER, Repair
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage
@@ -25,13 +24,14 @@ from understudy.skills.guarding import ContentGuard
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.runtime_settings import RuntimeSettings
+from understudy.storage.mount_folders import MountFolders
 
 WORKSPACE = Path("/workspace")
 ACTIVE = make_rollout("notes", status=Stage.ACTIVE, source_learning_id="lrn_1")
 
 
 @dataclass
-class Disk:
+class Disk(MountFolders):
     """Folders that fail when they are told to."""
 
     there: dict[str, str] = field(default_factory=dict)

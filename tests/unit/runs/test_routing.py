@@ -7,13 +7,13 @@ import pytest
 
 from understudy.core.errors import Invalid
 from understudy.core.scope import CREDENTIAL_KINDS, Scope
+from understudy.providers.registry import RouteInfo, Routes
 from understudy.runs.model import Route
-from understudy.runs.ports import RouteInfo
 from understudy.runs.routing import RouteWish, choose_route
 from understudy.sessions.model import RoutePolicy
 
 
-class Catalogue:
+class Catalogue(Routes):
     """Routes a to d with a model each, and one that is not ready."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from understudy.api.views.evolution import switch_view
 from understudy.core.audit import AuditEntry
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.evolution.text_diff import text_diff
-from understudy.runs.ports import RouteInfo
+from understudy.providers.registry import RouteInfo
 from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
 from understudy.wire.agents import (
     AgentView,

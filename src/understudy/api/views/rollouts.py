@@ -9,9 +9,9 @@ from typing import Any
 from understudy.api.views.memory import scope_view
 from understudy.rollout.actions import actions_of
 from understudy.rollout.confidence import Tally
-from understudy.rollout.folders import PLACE
 from understudy.rollout.guards import Reason
 from understudy.rollout.model import Definition, Evidence, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.mount_keeper import PLACE
 from understudy.rollout.service import Counted, Detail
 from understudy.rollout.stages import Stage
 from understudy.rollout.uses import Uses

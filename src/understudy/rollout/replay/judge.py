@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.memory.texts import Cleaner
-from understudy.providers.asking import AsksModel
+from understudy.providers.structured import StructuredModel
 from understudy.redaction.marker import cut
 from understudy.rollout.replay.report import Verdict
+
+if TYPE_CHECKING:
+    from understudy.review.policy import JudgeSettings
 
 log = structlog.get_logger()
 
@@ -33,19 +36,6 @@ Answer with one JSON object and nothing else: {"success": true or false, "reason
 sentence>"}."""
 
 
-class JudgeRules(Protocol):
-    """What the operator's policy says of the judge; `JudgeSettings` is one."""
-
-    @property
-    def enabled(self) -> bool: ...
-
-    @property
-    def model(self) -> ModelChoice | None: ...
-
-    @property
-    def timeout_ms(self) -> int | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
     """What the judge says of a run."""
@@ -58,11 +48,11 @@ class Opinion:
 class ReplayJudge:
     """Asks a model, on the route and for the time that the policy sets."""
 
-    model: AsksModel
+    model: StructuredModel
     # Knows the secrets that the operator named.
     cleaner: Cleaner
 
-    async def judge(self, task: str, output: str, rules: JudgeRules) -> Opinion:
+    async def judge(self, task: str, output: str, rules: "JudgeSettings") -> Opinion:
         """What it says; a failure of any sort leaves it undecided."""
         choice = rules.model or ModelChoice()
         try:

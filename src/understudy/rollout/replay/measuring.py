@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.rollout.evidence import last_output
-from understudy.rollout.replay.judge import JudgeRules, Opinion, ReplayJudge
+from understudy.rollout.replay.judge import Opinion, ReplayJudge
 from understudy.rollout.replay.report import Fared, JudgedBy, Verdict
 from understudy.rollout.replay.stand_ins import UNRECORDED
 from understudy.runs.execute import MAX_RUN_EVENTS
@@ -13,6 +13,7 @@ from understudy.sessions.journal import EventKind
 from understudy.sessions.sidechains import spawns_of
 
 if TYPE_CHECKING:
+    from understudy.review.policy import JudgeSettings
     from understudy.storage.unit import Unit
 
 SUCCESS = Opinion(verdict=Verdict.SUCCEEDED, reason="")
@@ -52,7 +53,7 @@ class Measuring:
     task: str
     marker: str | None
     judge: ReplayJudge
-    rules: JudgeRules
+    rules: "JudgeSettings"
 
     async def fared(self, ended: EndedRun) -> Fared:
         """How one of them went."""

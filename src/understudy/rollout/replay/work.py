@@ -15,7 +15,7 @@ from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.rollout.replay.case import ReplayCase
-from understudy.rollout.replay.judge import JudgeRules, ReplayJudge
+from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.measuring import EndedRun, Measuring, read_ended
 from understudy.rollout.replay.report import CaseReport, ReplayReport, report_json
 from understudy.rollout.replay.service import Replaying
@@ -25,6 +25,7 @@ from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, require_run
 
 if TYPE_CHECKING:
+    from understudy.review.policy import JudgeSettings
     from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
@@ -44,7 +45,7 @@ class ReplayState:
     is_current: bool
     # Of the case that is next: what it recorded, without the skill, and with it, if all have ended.
     ended: tuple[EndedRun, EndedRun, EndedRun] | None
-    rules: JudgeRules
+    rules: "JudgeSettings"
 
     @property
     def next(self) -> ReplayCase | None:
@@ -67,7 +68,7 @@ class ReplayWorker:
     replaying: Replaying
     judge: ReplayJudge
     # What the policy says of the judge.
-    rules_of: Callable[["Unit"], JudgeRules]
+    rules_of: Callable[["Unit"], "JudgeSettings"]
     bell: Bell
 
     async def run(self) -> None:
@@ -136,7 +137,7 @@ class ReplayWorker:
             return state if case is None else replace(state, ended=_ended(unit, case))
 
     async def _judged(
-        self, case: ReplayCase, ended: tuple[EndedRun, EndedRun, EndedRun], rules: JudgeRules
+        self, case: ReplayCase, ended: tuple[EndedRun, EndedRun, EndedRun], rules: "JudgeSettings"
     ) -> CaseReport:
         recorded, without_skill, with_skill = ended
         measuring = Measuring(

@@ -12,12 +12,12 @@ from understudy.core.principal import DAEMON, Principal
 from understudy.rollout.model import Rollout
 from understudy.rollout.trials import refusals
 from understudy.rollout.trials.rules import TRIAL_RULES
+from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import TRIAL_SOURCE, InputItem, Run
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import SIDECHAIN_CREDENTIALS, NewSession, open_session
 from understudy.sessions.model import Session
-from understudy.skills.tools.fork import Worktrees
 from understudy.skills.tools.fork_tools import ForkTools, tools_for_promoted
 from understudy.tools.base import ToolError
 

@@ -6,22 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from understudy.skills.dependencies.names import Manager, is_name
 from understudy.skills.dependencies.package_names import ALTERNATIVES
 from understudy.skills.dependencies.requirements import Requirements
 
 
-class Machine(Protocol):
-    """Where dependencies are installed, or are not."""
-
-    def has(self, manager: Manager, name: str) -> bool:
-        """Whether a package or program is there."""
-        ...
-
-
-def missing(requirements: Requirements, machine: Machine) -> tuple[str, ...]:
+def missing(requirements: Requirements, machine: "LocalMachine") -> tuple[str, ...]:
     """What a skill needs and the machine has not: `pip:x`, `npm:y`, or the name of a program."""
     return tuple(
         one.label for one in requirements.dependencies if not machine.has(one.manager, one.name)

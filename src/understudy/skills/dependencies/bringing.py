@@ -1,31 +1,13 @@
 """Packages for one skill: all of them together, or else those that can be had."""
 
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from understudy.skills.dependencies.install_plans import Plan
-from understudy.skills.dependencies.names import Manager
 
-
-class Installer(Protocol):
-    """Puts packages into the environment of a skill."""
-
-    def alone(self) -> AbstractContextManager[None]:
-        """While nobody else installs on this machine; `Conflict` when somebody does."""
-        ...
-
-    def install(
-        self, slug: str, manager: Manager, names: Sequence[str], *, within_s: float
-    ) -> str | None:
-        """Have an environment hold these packages; why it does not, or None when it does."""
-        ...
-
-    def fetch(self, slug: str, manager: Manager, name: str, *, within_s: float) -> str | None:
-        """Whether a package can be had: why it cannot, or None. The environment stays as it is."""
-        ...
+if TYPE_CHECKING:
+    from understudy.skills.dependencies.installing import PackageInstaller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +18,9 @@ class Brought:
     errors: tuple[str, ...] = ()
 
 
-def bring(installer: Installer, plan: Plan, *, held: frozenset[str], until: float) -> Brought:
+def bring(
+    installer: "PackageInstaller", plan: Plan, *, held: frozenset[str], until: float
+) -> Brought:
     """Have an environment hold what a plan says. Where that fails, each package is tried alone, and
     those that can be had come without the others; never in the place of more that it `held`."""
     cause = installer.install(plan.slug, plan.manager, plan.names, within_s=_left(until))

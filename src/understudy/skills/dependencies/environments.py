@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import Conflict
-from understudy.skills.dependencies.availability import LocalMachine, Machine
+from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.slug import check_slug
 
 LOOK_AGAIN_S: Final = 5.0
@@ -28,7 +28,7 @@ class Environments:
         self._bare = LocalMachine()
         self._seen_at = time.monotonic()
 
-    def machine_for(self, slug: str) -> Machine:
+    def machine_for(self, slug: str) -> LocalMachine:
         """This machine with what was installed for a skill."""
         own = self.folder(slug)
         if not own.is_dir():

@@ -11,7 +11,7 @@ from understudy.core.clock import Clock
 from understudy.core.principal import Role
 from understudy.skills.author import Author
 from understudy.skills.change import ChangeMaker
-from understudy.skills.dependencies.bringing import Installer, bring
+from understudy.skills.dependencies.bringing import bring
 from understudy.skills.dependencies.environments import Environments
 from understudy.skills.dependencies.install_plans import Plan, plans_for_missing, plans_for_one
 from understudy.skills.dependencies.names import Dependency, Manager, check_dependency
@@ -21,6 +21,7 @@ from understudy.skills.dependencies.runtimes import FindRuntimes, Runtimes
 from understudy.skills.events import EventName, SkillEvents
 
 if TYPE_CHECKING:
+    from understudy.skills.dependencies.installing import PackageInstaller
     from understudy.storage.unit import Units
 
 # For everything that one call installs.
@@ -75,7 +76,7 @@ class DependencyService:
         clock: Clock,
         *,
         environments: Environments,
-        installer: Installer,
+        installer: "PackageInstaller",
         events: SkillEvents,
         find_runtimes: FindRuntimes,
     ) -> None:

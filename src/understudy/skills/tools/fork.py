@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.principal import Principal, Role
 from understudy.runs.family import question_data
@@ -16,6 +16,7 @@ from understudy.skills.uses import Use
 from understudy.tools.base import NotYet, ToolContext, WaitsFor
 
 if TYPE_CHECKING:
+    from understudy.rollout.worktrees import Worktrees
     from understudy.storage.unit import Unit
 
 TASK: Final = (
@@ -29,18 +30,6 @@ QUESTIONS: Final = (
 GOES_ON: Final = "It still works. Get its result later with wait_sidechain. " + REPORT_NOTE
 
 
-class Worktrees(Protocol):
-    """Somebody who gives out folders of the workspace, each to one session."""
-
-    def claim(self, name: str, call_id: str) -> str:
-        """A fresh folder for a skill, by its path in the workspace; a `ToolError` without one."""
-        ...
-
-    def release(self, workdir: str) -> None:
-        """Take a folder back that nobody came to work in."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forks:
     """Starts skills in sidechains, and tells what came of them."""
@@ -49,7 +38,7 @@ class Forks:
     # The tools there are; a skill may name those that it is to have.
     tool_names: Callable[[], Sequence[str]]
     # Where promoted skills work; without it they work where the run does.
-    worktrees: Worktrees | None = None
+    worktrees: "Worktrees | None" = None
 
     def begun(self, unit: "Unit", context: ToolContext) -> Spawn | None:
         """The sidechain that this very call began before."""
@@ -79,7 +68,7 @@ class Forks:
         return self.sidechains.spawn(caller, context.run_id, context.call_key, wish)
 
     def _spawn_apart(
-        self, context: ToolContext, slug: str, wish: Wish, worktrees: Worktrees
+        self, context: ToolContext, slug: str, wish: Wish, worktrees: "Worktrees"
     ) -> Spawn:
         """A sidechain in a folder of its own, which goes again if there is none."""
         workdir = worktrees.claim(slug, context.call_id)

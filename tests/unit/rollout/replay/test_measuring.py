@@ -146,7 +146,7 @@ async def test_a_judge_that_takes_too_long_leaves_it_undecided(
     assert found.verdict is Verdict.UNDECIDED
 
 
-class Broken:
+class Broken(StructuredModel):
     """A model whose route cannot be looked up."""
 
     def __init__(self, problem: Exception) -> None:
