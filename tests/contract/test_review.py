@@ -26,7 +26,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.visibility import prompt_blockers
 from understudy.providers.registry import Routes
-from understudy.review.policy_in_force import capture_in, in_force
+from understudy.review.policy import capture_in, in_force
 from understudy.runs.artifacts import new_artifact
 from understudy.runtime.service import INITIAL
 from understudy.storage.unit import Units

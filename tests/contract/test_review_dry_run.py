@@ -51,8 +51,8 @@ async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewDesk
     assert change.after.matched_rule_name == "no facts"
     assert change.after.reason == "rule 'no facts' says reject"
     assert (result.pending_count, result.decided_count, result.truncated) == (2, 0, False)
-    assert result.before["publish_provisional"] == result.after["reject"] == 1
-    assert result.before["manual_review"] == result.after["manual_review"] == 1
+    assert result.before[Action.PUBLISH_PROVISIONAL] == result.after[Action.REJECT] == 1
+    assert result.before[Action.MANUAL_REVIEW] == result.after[Action.MANUAL_REVIEW] == 1
     assert desk.plane.audit() == before
     assert desk.plane.candidate(fact) == fact
     assert desk.plane.candidate(decision) == decision

@@ -22,7 +22,7 @@ from understudy.learnings.model import (
     Sensitivity,
 )
 from understudy.providers.registry import Routes
-from understudy.review.policy_in_force import in_force
+from understudy.review.policy import in_force
 from understudy.settings import Settings
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer

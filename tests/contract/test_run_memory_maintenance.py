@@ -12,7 +12,7 @@ from tests.support.archive import Archive, archive_of, make_evidence, make_recor
 from tests.support.factories import ADMIN, NOW, make_run
 from understudy.core.bell import Bell
 from understudy.core.errors import Invalid, NotFound, StaleVersion
-from understudy.memory.policy import DEFAULT, policy_in, policy_json
+from understudy.memory.policy import DEFAULT, RUN_MEMORY_POLICY, policy_in
 from understudy.memory.record import SemanticCapture
 from understudy.memory.report import Reason, Source, report_json
 from understudy.runs.model import RunStatus
@@ -197,8 +197,8 @@ def test_other_settings_do_not_look_through_the_store(archive: Archive) -> None:
 
 
 def test_the_same_policy_again_makes_no_revision(archive: Archive) -> None:
-    _, first = archive.service.set_policy(ADMIN, policy_json(DEFAULT))
-    _, second = archive.service.set_policy(ADMIN, policy_json(DEFAULT))
+    _, first = archive.service.set_policy(ADMIN, RUN_MEMORY_POLICY.to_json(DEFAULT))
+    _, second = archive.service.set_policy(ADMIN, RUN_MEMORY_POLICY.to_json(DEFAULT))
 
     assert first.revision == second.revision == 2
 

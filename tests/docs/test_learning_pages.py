@@ -16,9 +16,7 @@ from understudy.learnings.model import Action, Kind, Mode
 from understudy.learnings.visibility import RULES
 from understudy.retrieval.choice import MAX_ENTRIES, Reason
 from understudy.review.envelope import ALLOWED, BEYOND
-from understudy.review.policy import DEFAULT, Rule
-from understudy.review.policy_json import policy_json
-from understudy.review.policy_reading import read_policy
+from understudy.review.policy import DEFAULT, LEARNING_POLICY, Rule
 
 DOCS = Path(__file__).parents[2] / "docs"
 LEARNING_PAGE = "\n".join(
@@ -113,7 +111,7 @@ def test_every_mode_is_described() -> None:
 
 def test_every_field_of_the_policy_is_there_with_its_default() -> None:
     told = {CODE.findall(name)[0]: default for name, default, _ in rows(POLICY_PAGE, "field |")}
-    real = leaves(policy_json(DEFAULT))
+    real = leaves(LEARNING_POLICY.to_json(DEFAULT))
 
     assert set(told) == set(real)
     for path, default in told.items():
@@ -130,7 +128,7 @@ def test_every_field_of_a_rule_is_there() -> None:
 
 @pytest.mark.parametrize("block", re.findall(r"```json\n(.*?)```", POLICY_PAGE, re.DOTALL))
 def test_the_policies_on_the_page_are_taken(block: str) -> None:
-    assert read_policy(json.loads(block)) != DEFAULT
+    assert LEARNING_POLICY.read(json.loads(block)) != DEFAULT
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from understudy.memory.policy import SETTING, policy_json, read_policy
+from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.memory.record import Evidence, RunMemoryRecord
 from understudy.runtime.service import current_revision
 from understudy.storage.unit import Units
@@ -35,7 +35,7 @@ def indexed(units: Units) -> int:
 
 def set_policy(units: Units, **fields: Any) -> None:
     """Put another policy in force, without what an operator's change does beside that."""
-    change = {SETTING: policy_json(read_policy(fields))}
+    change = {RUN_MEMORY_POLICY.setting: RUN_MEMORY_POLICY.to_json(RUN_MEMORY_POLICY.read(fields))}
     with units.write() as unit:
         latest = current_revision(unit)
         number, document = latest.revision + 1, {**latest.document, **change}

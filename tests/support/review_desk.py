@@ -20,11 +20,13 @@ from understudy.memory.texts import Cleaner
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
+from understudy.review.policy import LearningPolicy
 from understudy.review.policy_change import policy_hook
 from understudy.review.reviewing import Reviewer
-from understudy.review.service import LearningPolicyService, PolicyAt
+from understudy.review.service import LearningPolicyService
 from understudy.review.worker import TOPIC, ReviewDuty
 from understudy.runs.model import RunStatus
+from understudy.runtime.model import Revision
 from understudy.runtime.service import RuntimeService
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer
@@ -62,7 +64,10 @@ class ReviewDesk:
             self.units, self.clock, (policy_hook(self.clock, self._ring),)
         )
         self.policies = LearningPolicyService(
-            self.units, self.clock, runtime, lambda route_id: route_id in ("a", "b")
+            units=self.units,
+            clock=self.clock,
+            runtime=runtime,
+            route_exists=lambda route_id: route_id in ("a", "b"),
         )
         judge = Judge(
             model=StructuredModel(self.routes, lambda: "a"),
@@ -91,7 +96,7 @@ class ReviewDesk:
         again.worker.startup()
         return again
 
-    def set_policy(self, *rules: dict[str, Any], **fields: Any) -> PolicyAt:
+    def set_policy(self, *rules: dict[str, Any], **fields: Any) -> tuple[LearningPolicy, Revision]:
         """A policy with these rules, enabled unless told otherwise."""
         publication = {"rules": list(rules), **fields.pop("publication", {})}
         document = {"mode": "enabled", "publication": publication, **fields}

@@ -28,6 +28,7 @@ COMPUTED: Final = (
         for code in ("dependency_cycle", "too_many_dependencies", "unknown_dependency")
     ),
     ("runtime", "invalid_learning_policy", 400),
+    ("runtime", "invalid_run_memory_policy", 400),
     ("approvals", "offer_not_yours", 403),
     ("approvals", "offer_state_conflict", 409),
     ("learnings", "candidate_state_conflict", 409),

@@ -4,12 +4,9 @@ from typing import Any
 
 from understudy.api.parts import AppParts
 from understudy.core.errors import Invalid
-from understudy.memory.policy import policy_json, stored_policy
-from understudy.review.policy_in_force import usable_policy
-from understudy.review.policy_json import policy_json as learning_policy_json
+from understudy.memory.policy import RUN_MEMORY_POLICY
+from understudy.review.policy import LEARNING_POLICY
 from understudy.runtime.model import Revision
-from understudy.wire.learning_policy import LearningPolicyFields
-from understudy.wire.memory import RunMemoryPolicyFields
 from understudy.wire.runtime import ChangeRuntime, RevisionView, RuntimeView
 
 
@@ -61,12 +58,8 @@ def runtime_view(parts: AppParts, revision: Revision) -> RuntimeView:
         provider=route.provider if route else None,
         model=route.model if route else None,
         debug_level=level,
-        run_memory_policy=RunMemoryPolicyFields.model_validate(
-            policy_json(stored_policy(revision.document))
-        ),
-        learning_policy=LearningPolicyFields.model_validate(
-            learning_policy_json(usable_policy(revision.document))
-        ),
+        run_memory_policy=RUN_MEMORY_POLICY.usable(revision.document),
+        learning_policy=LEARNING_POLICY.usable(revision.document),
     )
 
 

@@ -8,7 +8,7 @@ from understudy.cli.output import note
 from understudy.cli.screen import Pairs, one_line, visible
 
 if TYPE_CHECKING:
-    from understudy.wire.learning_policy import CandidateExplainView, RuleTraceView
+    from understudy.sessions.learning_scopes import LearningScope
     from understudy.wire.learnings import (
         AutomationReviewView,
         CandidateView,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SourceView,
     )
     from understudy.wire.memory import LearningScopeView
+    from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
 # What a list shows of a long content.
 LISTED_CHARS: Final = 160
@@ -109,7 +110,7 @@ def review_words(view: "AutomationReviewView") -> str:
     return f"{view.action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
 
 
-def scope_words(scope: "LearningScopeView") -> str:
+def scope_words(scope: "LearningScopeView | LearningScope") -> str:
     """A scope as it is typed."""
     return f"{scope.kind}:{_on_a_line(scope.id)}"
 

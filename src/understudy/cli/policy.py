@@ -157,15 +157,16 @@ def history(
     policy = _policy(which)
     with connect(ctx) as daemon:
         page = policy.calls(daemon.client).revisions_page(limit=limit, cursor=cursor)
+        documents = [item["policy"] for item in daemon.answer["items"]]
         rows = [
             (
                 item.revision,
                 screen.ago(item.updated_at_ms),
                 item.actor,
                 item.rollback_of_revision,
-                _changes(item, older),
+                None if older is None else changes(older, document) or "nothing",
             )
-            for item, older in zip_longest(page.items, page.items[1:])
+            for item, document, older in zip_longest(page.items, documents, documents[1:])
         ]
         columns = ("revision", "when", "by", "rollback of", "changes")
         daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
@@ -193,13 +194,6 @@ def _policy(which: str) -> Policy:
     if which not in POLICIES:
         raise typer.BadParameter(f"there is a learning and a run-memory policy; got {which!r}")
     return POLICIES[which]
-
-
-def _changes(item: Any, older: Any) -> str | None:
-    """What a revision changed, as far as the one before it is at hand."""
-    if older is None:
-        return None
-    return changes(older.policy.model_dump(), item.policy.model_dump()) or "nothing"
 
 
 def _edited(daemon: Connection, policy: Policy, expected_revision: int | None) -> bool:

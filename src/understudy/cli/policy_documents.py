@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -17,17 +18,11 @@ from understudy.cli.schedules import span_words
 from understudy.cli.screen import Pairs, count, one_line, visible
 
 if TYPE_CHECKING:
-    from understudy.wire.learning_policy import (
-        JudgeView,
-        LearningPolicyDryRunView,
-        LearningPolicyView,
-        ModelChoiceView,
-        OutlookView,
-        PromotionView,
-        RuleView,
-        SemanticCaptureView,
-    )
-    from understudy.wire.memory import RunMemoryPolicyView
+    from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
+    from understudy.memory.policy import RunMemoryPolicy
+    from understudy.review.dry_run import DryRun, Outlook
+    from understudy.review.policy import JudgeSettings, LearningPolicy, PromotionSettings, Rule
+    from understudy.wire.policies import PolicyView
 
 STDIN = Path(inputs.STDIN)
 
@@ -117,7 +112,7 @@ def change(
     with connect(ctx) as daemon:
         if source is None:
             current = daemon.client.run_memory_policy.get()
-            typed = {**current.policy.model_dump(), **typed}
+            typed = {**asdict(current.policy), **typed}
             # Somebody else's change in between is not undone.
             expected_revision = expected_revision or current.revision
         view = daemon.client.run_memory_policy.set(typed, expected_revision=expected_revision)
@@ -135,7 +130,7 @@ def revisions(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> N
                 screen.ago(item.updated_at_ms),
                 item.actor,
                 item.rollback_of_revision,
-                screen.compact(item.policy.model_dump()),
+                screen.compact(asdict(item.policy)),
             )
             for item in page.items
         ]
@@ -160,16 +155,16 @@ def roll_back(
         _show(daemon, view)
 
 
-def run_memory_policy_pairs(view: "RunMemoryPolicyView") -> list[tuple[str, object]]:
+def run_memory_policy_pairs(view: "PolicyView[RunMemoryPolicy]") -> list[tuple[str, object]]:
     """Everything that the policy in force says."""
     return [
         ("revision", view.revision),
         ("changed", screen.ago(view.updated_at_ms)),
-        *view.policy.model_dump().items(),
+        *asdict(view.policy).items(),
     ]
 
 
-def _show(daemon: Connection, view: "RunMemoryPolicyView") -> None:
+def _show(daemon: Connection, view: "PolicyView[RunMemoryPolicy]") -> None:
     daemon.show(lambda: screen.fields(run_memory_policy_pairs(view)))
 
 
@@ -190,7 +185,7 @@ CONDITIONS: Final = (
 REQUIREMENTS: Final = ("require_evidence", "require_source_run", "require_source_session")
 
 
-def learning_policy_pairs(view: "LearningPolicyView") -> Pairs:
+def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
     """Everything that the policy in force says."""
     policy, publication = view.policy, view.policy.publication
     return [
@@ -211,7 +206,7 @@ def learning_policy_pairs(view: "LearningPolicyView") -> Pairs:
     ]
 
 
-def show_dry_run(view: "LearningPolicyDryRunView") -> None:
+def show_dry_run(view: "DryRun") -> None:
     """What a policy would do otherwise, and how many of all it concerns."""
     rows = [
         (
@@ -237,30 +232,30 @@ def show_dry_run(view: "LearningPolicyDryRunView") -> None:
         note("there are more than were looked at")
 
 
-def _outlook(view: "OutlookView") -> str:
+def _outlook(view: "Outlook") -> str:
     return view.action if view.takes_effect else f"{view.action} (only noted)"
 
 
-def _semantic(view: "SemanticCaptureView") -> str:
+def _semantic(view: "SemanticCaptureSettings") -> str:
     if not view.enabled:
         return "off"
     asked = _asked(view.model, view.timeout_ms)
     return f"at most {view.max_candidates_per_run} a run: what labels say, or else {asked}"
 
 
-def _judge(view: "JudgeView") -> str:
+def _judge(view: "JudgeSettings") -> str:
     return _asked(view.model, view.timeout_ms) if view.enabled else "off"
 
 
-def _asked(model: "ModelChoiceView | None", timeout_ms: int | None) -> str:
+def _asked(model: "ModelChoice | None", timeout_ms: int | None) -> str:
     route = f"route {_line(model.provider)}" if model and model.provider else "the default route"
     generation = screen.compact(model.generation) if model else None
     options = f" with {_line(generation)}" if generation else ""
     return f"{route}{options}" + (f" within {timeout_ms} ms" if timeout_ms else "")
 
 
-def _rule(number: int, rule: "RuleView") -> str:
-    fields = rule.model_dump()
+def _rule(number: int, rule: "Rule") -> str:
+    fields = asdict(rule)
     wants = [f"{name}={_word(fields[name])}" for name in CONDITIONS if fields.get(name) is not None]
     wants += [name for name in REQUIREMENTS if fields.get(name)]
     name = f"{_line(rule.name)}: " if rule.name else ""
@@ -277,7 +272,7 @@ def _allowed(is_allowed: bool) -> str:
     return "allowed" if is_allowed else "made provisional"
 
 
-def _promotion(view: "PromotionView") -> str:
+def _promotion(view: "PromotionSettings") -> str:
     executed = "executed evidence" if view.require_executed_evidence else "no executed evidence"
     runs = count(view.min_successes, "verified run")
     spread = f" in {view.min_sessions} sessions" if view.min_sessions > 1 else ""

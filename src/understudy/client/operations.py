@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from understudy.core.page import Page
+    from understudy.memory.policy import RunMemoryPolicy
+    from understudy.review.dry_run import DryRun
+    from understudy.review.policy import LearningPolicy
     from understudy.sessions.model import Persona, Project, ProjectMember
     from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
     from understudy.wire.agents import (
@@ -30,12 +33,6 @@ if TYPE_CHECKING:
     from understudy.wire.checkpoints import CheckpointView
     from understudy.wire.events import RunEventView
     from understudy.wire.evolution import EvolutionEntry
-    from understudy.wire.learning_policy import (
-        CandidateExplainView,
-        LearningPolicyDryRunView,
-        LearningPolicyRevisionView,
-        LearningPolicyView,
-    )
     from understudy.wire.learning_requests import (
         BulkDecision,
         CreateCandidate,
@@ -61,8 +58,6 @@ if TYPE_CHECKING:
         MemoryReportView,
         MemorySearchView,
         RunMemoryItem,
-        RunMemoryPolicyRevisionView,
-        RunMemoryPolicyView,
         RunMemoryView,
     )
     from understudy.wire.permissions import (
@@ -73,6 +68,7 @@ if TYPE_CHECKING:
         VerdictView,
     )
     from understudy.wire.personas import CreatePersona, UpdatePersona
+    from understudy.wire.policies import CandidateExplainView, PolicyRevisionView, PolicyView
     from understudy.wire.projects import AddMember, CreateProject, UpdateProject
     from understudy.wire.proposals import ProposalDetail, ProposalView
     from understudy.wire.replies import DeliveryLogView, ReplyTarget, WebhookSecretView
@@ -152,6 +148,9 @@ if TYPE_CHECKING:
 # Where the types of answers are, to be imported when the first answer is read.
 ANSWERS: Final = {
     "understudy.core.page": "Page",
+    "understudy.memory.policy": "RunMemoryPolicy",
+    "understudy.review.dry_run": "DryRun",
+    "understudy.review.policy": "LearningPolicy",
     "understudy.sessions.model": "Persona Project ProjectMember",
     "understudy.wire.access": "AuditEntryView TokenCreated TokenView",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView",
@@ -160,12 +159,12 @@ ANSWERS: Final = {
     "understudy.wire.checkpoints": "CheckpointView",
     "understudy.wire.events": "RunEventView",
     "understudy.wire.evolution": "EvolutionEntry",
-    "understudy.wire.learning_policy": "CandidateExplainView LearningPolicyDryRunView LearningPolicyRevisionView LearningPolicyView",
     "understudy.wire.learnings": "BulkDecisionView CandidateView LearningView LineageView NextItemView PublishedView ReviewItemView RevokedMatchingView",
     "understudy.wire.mailboxes": "MessageView",
     "understudy.wire.mcp": "McpServerView SessionMcpServersView",
-    "understudy.wire.memory": "MemoryContextView MemoryExplainView MemoryReportView MemorySearchView RunMemoryItem RunMemoryPolicyRevisionView RunMemoryPolicyView RunMemoryView",
+    "understudy.wire.memory": "MemoryContextView MemoryExplainView MemoryReportView MemorySearchView RunMemoryItem RunMemoryView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
+    "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.proposals": "ProposalDetail ProposalView",
     "understudy.wire.replies": "DeliveryLogView WebhookSecretView",
     "understudy.wire.rollouts": "LifecycleEventView RolloutDiff RolloutSummary RolloutView SnapshotView TrialView",
@@ -511,7 +510,7 @@ class LearningPolicyCalls(Group[S]):
     """Calls about learning policy."""
 
     @GET("/v1/runtime/learning-policy")
-    def get(self) -> LearningPolicyView:
+    def get(self) -> PolicyView[LearningPolicy]:
         """What is captured from runs, what automation may do with it, and who is asked first."""
 
     @POST("/v1/runtime/learning-policy")
@@ -521,12 +520,12 @@ class LearningPolicyCalls(Group[S]):
         expected_revision: int | None = None,
         *,
         key: str | None = None,
-    ) -> LearningPolicyView:
+    ) -> PolicyView[LearningPolicy]:
         """Replace the policy; what is left out takes its default, and what waits is reviewed
         anew."""
 
     @GET("/v1/runtime/learning-policy/revisions")
-    def revisions_page(self, **page: Unpack[Paging]) -> Items[LearningPolicyRevisionView]:
+    def revisions_page(self, **page: Unpack[Paging]) -> Page[PolicyRevisionView[LearningPolicy]]:
         """The policy as it stood after each kept change of it, newest first."""
 
     revisions = every(revisions_page)
@@ -538,14 +537,14 @@ class LearningPolicyCalls(Group[S]):
         expected_revision: int | None = None,
         *,
         key: str | None = None,
-    ) -> LearningPolicyView:
+    ) -> PolicyView[LearningPolicy]:
         """Bring the policy of an earlier revision back, as a new revision; other settings
         stay."""
 
     @POST("/v1/runtime/learning-policy/dry-run")
     def dry_run(
         self, policy: Mapping[str, Any], days: int | None = None, *, key: str | None = None
-    ) -> LearningPolicyDryRunView:
+    ) -> DryRun:
         """What a policy would make of what waits, and of what was decided lately; nothing
         changes."""
 
@@ -981,7 +980,7 @@ class RunMemoryPolicyCalls(Group[S]):
     """Calls about run memory policy."""
 
     @GET("/v1/runtime/run-memory-policy")
-    def get(self) -> RunMemoryPolicyView:
+    def get(self) -> PolicyView[RunMemoryPolicy]:
         """How much is remembered of runs, for how long, and who may find it."""
 
     @POST("/v1/runtime/run-memory-policy")
@@ -991,11 +990,11 @@ class RunMemoryPolicyCalls(Group[S]):
         expected_revision: int | None = None,
         *,
         key: str | None = None,
-    ) -> RunMemoryPolicyView:
+    ) -> PolicyView[RunMemoryPolicy]:
         """Replace the policy; what it no longer allows is removed before the answer comes."""
 
     @GET("/v1/runtime/run-memory-policy/revisions")
-    def revisions_page(self, **page: Unpack[Paging]) -> Items[RunMemoryPolicyRevisionView]:
+    def revisions_page(self, **page: Unpack[Paging]) -> Page[PolicyRevisionView[RunMemoryPolicy]]:
         """The policy as it stood after each kept change of it, newest first."""
 
     revisions = every(revisions_page)
@@ -1007,7 +1006,7 @@ class RunMemoryPolicyCalls(Group[S]):
         expected_revision: int | None = None,
         *,
         key: str | None = None,
-    ) -> RunMemoryPolicyView:
+    ) -> PolicyView[RunMemoryPolicy]:
         """Bring the policy of an earlier revision back, as a new revision; other settings
         stay."""
 

@@ -25,7 +25,7 @@ from understudy.memory.counters import PromptCounters
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
-from understudy.review.policy_in_force import capture_in
+from understudy.review.policy import capture_in
 from understudy.review.reviewing import Reviewer
 from understudy.review.service import LearningPolicyService
 from understudy.review.worker import TOPIC as REVIEWS
@@ -59,7 +59,13 @@ class LearningPlane:
         self.candidates = CandidateService(units, clock, self.listeners, self.guard)
         self.bulk_decisions = BulkService(self.candidates)
         self.learnings = LearningService(units, clock, self.listeners, guard=self.guard)
-        self.policy = LearningPolicyService(units, clock, runtime, ground.route_exists, self.guard)
+        self.policy = LearningPolicyService(
+            units=units,
+            clock=clock,
+            runtime=runtime,
+            route_exists=ground.route_exists,
+            guard=self.guard,
+        )
         self.receipts = CaptureReceipts(
             clock=clock, settings=capture_in, capture=partial(ground.bell.ring, CAPTURES)
         )

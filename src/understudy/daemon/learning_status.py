@@ -7,7 +7,7 @@ from typing import Any, Final
 from understudy.core.errors import Invalid
 from understudy.daemon.health import warning
 from understudy.learnings.status import status_of
-from understudy.review.policy_in_force import policy_in, stored_policy
+from understudy.review.policy import LEARNING_POLICY, policy_in
 from understudy.runtime.service import current_revision
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.unit import Unit, Units
@@ -92,7 +92,7 @@ def _late_ms(queue: JobQueue, now_ms: int) -> int:
 
 def _is_damaged(unit: Unit) -> bool:
     try:
-        stored_policy(current_revision(unit).document)
+        LEARNING_POLICY.stored(current_revision(unit).document)
     except Invalid:
         return True
     return False

@@ -13,7 +13,7 @@ from understudy.learnings.guard import Guard
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
-from understudy.review.policy_in_force import judge_in, promotion_in
+from understudy.review.policy import judge_in, promotion_in
 from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.changes import ChangeMaker, StopTrials, nothing_to_stop

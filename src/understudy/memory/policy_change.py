@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from understudy.core.errors import Unavailable
 from understudy.memory.maintenance import Maintenance
-from understudy.memory.policy import SETTING, RunMemoryPolicy, stored_policy
+from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
 from understudy.memory.report import Source
 from understudy.runtime.model import Revision
 
@@ -17,9 +17,10 @@ def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revisio
     """What the runtime service calls in the transaction of a new revision."""
 
     def enforce(unit: "Unit", before: Revision, after: Revision) -> None:
-        if before.document.get(SETTING) == after.document.get(SETTING):
+        setting = RUN_MEMORY_POLICY.setting
+        if before.document.get(setting) == after.document.get(setting):
             return
-        take_hold(unit, maintenance, stored_policy(after.document))
+        take_hold(unit, maintenance, RUN_MEMORY_POLICY.stored(after.document))
 
     return enforce
 

@@ -2,33 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, Invalid, UnderstudyError
+from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.core.principal import Principal
 from understudy.memory.doubts import doubt
 from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
-from understudy.memory.policy import (
-    SETTING,
-    RunMemoryPolicy,
-    policy_in,
-    policy_json,
-    read_policy,
-    stored_policy,
-    usable_policy,
-)
+from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
 from understudy.memory.policy_change import take_hold
 from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
 from understudy.memory.report import Source, report_json
 from understudy.memory.settling import no_memory, settle
 from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService
-from understudy.runtime.setting import Setting
+from understudy.runtime.policy import PolicyKind, VersionedPolicy
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -38,16 +29,15 @@ log = structlog.get_logger()
 SWEEP_BATCH: Final = 200
 MAX_SWEPT: Final = 100_000
 
-PolicyAt = tuple[RunMemoryPolicy, Revision]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunMemoryService:
+class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
     """What runs left behind."""
+
+    kind: ClassVar[PolicyKind[RunMemoryPolicy]] = RUN_MEMORY_POLICY
 
     units: "Units"
     clock: Clock
-    runtime: RuntimeService
     keeper: Keeper
     maintenance: Maintenance
 
@@ -94,48 +84,26 @@ class RunMemoryService:
         with self.units.write() as unit:
             settle(unit, run_id, receipt)
 
-    def policy(self) -> PolicyAt:
-        """The policy in force, and the revision it is part of."""
-        return self._setting.current()
-
     def set_policy(
         self,
         principal: Principal,
         given: Mapping[str, Any],
         *,
         expected_revision: int | None = None,
-    ) -> PolicyAt:
-        """Put another policy in place; what it does not allow is gone when this returns.
+    ) -> tuple[RunMemoryPolicy, Revision]:
+        """Put another policy in force; what it does not allow is gone when this returns.
 
         The same one again makes no revision, and has what failed tried again.
         """
-        if not given:
-            raise Invalid(
-                "invalid_run_memory_policy", domain="runtime", detail="name at least one field"
-            )
-        policy = read_policy(given)
         last = self.maintenance.last()
-        changed = self._setting.change(principal, policy, expected_revision=expected_revision)
+        # No `super()`: the class that slots make is another than the one written here.
+        changed = VersionedPolicy.set_policy(
+            self, principal, given, expected_revision=expected_revision
+        )
         if last.is_failed and self.maintenance.last() is last:
             with self.units.write() as unit:
                 take_hold(unit, self.maintenance, policy_in(unit))
         return changed
-
-    def roll_back_policy(
-        self,
-        principal: Principal,
-        target_revision: int | None = None,
-        *,
-        expected_revision: int | None = None,
-    ) -> PolicyAt:
-        """Bring the policy of an earlier revision back, and leave all other settings as they are."""
-        return self._setting.roll_back(
-            principal, target_revision, expected_revision=expected_revision
-        )
-
-    def policy_revisions(self) -> tuple[PolicyAt, ...]:
-        """The policy after each kept change of it, newest first."""
-        return self._setting.revisions()
 
     def startup(self) -> None:
         """Bring records, index and policy to agreement; a failure is told, and the daemon serves."""
@@ -171,7 +139,7 @@ class RunMemoryService:
             policy = policy_in(unit)
             counts = unit.run_memory_index.counts(before_ms=policy.expired_before_ms(now_ms))
         return {
-            "policy": policy_json(policy),
+            "policy": RUN_MEMORY_POLICY.to_json(policy),
             "maintenance": report_json(self.maintenance.last()),
             "indexed_session_count": counts.sessions,
             "indexed_record_count": counts.records,
@@ -180,16 +148,6 @@ class RunMemoryService:
             "postponed_record_count": counts.postponed,
             "metrics": self.keeper.counters.snapshot(),
         }
-
-    @property
-    def _setting(self) -> Setting[RunMemoryPolicy]:
-        return Setting(
-            name=SETTING,
-            runtime=self.runtime,
-            stored=stored_policy,
-            usable=usable_policy,
-            to_json=policy_json,
-        )
 
     def _require(self, unit: "Unit", run_id: str) -> Pointer:
         pointer = unit.run_memory_index.get(run_id)

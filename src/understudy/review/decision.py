@@ -13,7 +13,7 @@ from understudy.learnings.model import (
 )
 from understudy.review.evaluate import Evaluation
 from understudy.review.judge import Judgement
-from understudy.review.policy_in_force import PolicyInForce
+from understudy.review.policy import PolicyInForce
 from understudy.review.verify import Support
 
 

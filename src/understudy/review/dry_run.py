@@ -5,10 +5,11 @@ Neither the judge nor the evidence is asked; where publish_active is said, both 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
+from understudy.core.records import OMIT
 from understudy.learnings.model import (
     Action,
     Candidate,
@@ -20,8 +21,7 @@ from understudy.learnings.model import (
 )
 from understudy.review.evaluate import evaluate
 from understudy.review.excerpts import Excerpts
-from understudy.review.policy import LearningPolicy
-from understudy.review.policy_in_force import policy_in
+from understudy.review.policy import LearningPolicy, policy_in
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class Outlook:
     # Whether it happens, rather than only being noted or asked for.
     takes_effect: bool
     reason: str
-    matched_rule_name: str | None = None
-    expires_at_ms: int | None = None
+    matched_rule_name: Annotated[str | None, OMIT] = None
+    expires_at_ms: Annotated[int | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +69,8 @@ class DryRun:
     truncated: bool
     changes: tuple[Change, ...]
     # How many candidates would come to which action, and how many do now.
-    before: dict[str, int]
-    after: dict[str, int]
+    before: dict[Action, int]
+    after: dict[Action, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +188,8 @@ def _published(unit: "Unit", candidates: Sequence[Candidate]) -> dict[str, Learn
     return unit.learnings.readable(ids) if ids else {}
 
 
-def _counts(outlooks: Sequence[Outlook]) -> dict[str, int]:
-    counts = {str(action): 0 for action in Action}
+def _counts(outlooks: Sequence[Outlook]) -> dict[Action, int]:
+    counts = dict.fromkeys(Action, 0)
     for it in outlooks:
-        counts[str(it.action)] += 1
+        counts[it.action] += 1
     return counts

@@ -16,7 +16,7 @@ from understudy.core.errors import (
 from understudy.core.text import preview
 from understudy.learnings.model import Action, AutomationReview, CandidateState, Job, Mode
 from understudy.review.applying import escalate, note
-from understudy.review.policy_in_force import in_force
+from understudy.review.policy import in_force
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

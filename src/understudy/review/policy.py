@@ -1,13 +1,38 @@
 """The learning policy: what is captured, what automation may do, and who is asked first."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from understudy.learnings.capture_settings import CaptureSettings, ModelChoice
+from pydantic import AfterValidator, BeforeValidator, StrictBool, TypeAdapter, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from understudy.core.clock import DAY_MS
+from understudy.core.records import OMIT
+from understudy.learnings.capture_settings import (
+    MAX_NAME_CHARS,
+    MAX_TIMEOUT_MS,
+    CaptureSettings,
+    ModelChoice,
+)
 from understudy.learnings.model import Action, Kind, Mode, Sensitivity
+from understudy.runtime.policy import AtMost, Line, PolicyKind, Whole, check
+from understudy.runtime.service import current_revision
 from understudy.sessions.learning_scopes import ScopeKind
 
-SETTING: Final = "learning_policy"
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+MAX_RULES: Final = 200
+MAX_EXPIRY_MS: Final = 100 * 366 * DAY_MS
+# More runs than anybody would wait for.
+MAX_SUCCESSES: Final = 100
+
+_Name = Annotated[str, Line(MAX_NAME_CHARS)]
+_Id = Annotated[str, Line(MAX_NAME_CHARS, trimmed=True)]
+_Successes = Annotated[int, Whole(1, MAX_SUCCESSES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,53 +40,94 @@ class Rule:
     """One rule of publication; what it leaves out matches everything."""
 
     action: Action
-    name: str | None = None
-    scope_kind: ScopeKind | None = None
-    scope_id: str | None = None
-    kind: Kind | None = None
-    sensitivity: Sensitivity | None = None
-    min_confidence: int | None = None
-    derived_from_untrusted: bool | None = None
-    require_evidence: bool = False
-    require_source_run: bool = False
-    require_source_session: bool = False
-    expires_after_ms: int | None = None
+    name: Annotated[_Name | None, OMIT] = None
+    scope_kind: Annotated[ScopeKind | None, OMIT] = None
+    scope_id: Annotated[_Id | None, OMIT] = None
+    kind: Annotated[Kind | None, OMIT] = None
+    sensitivity: Annotated[Sensitivity | None, OMIT] = None
+    min_confidence: Annotated[Annotated[int, Whole(0, 100)] | None, OMIT] = None
+    derived_from_untrusted: Annotated[StrictBool | None, OMIT] = None
+    require_evidence: StrictBool = False
+    require_source_run: StrictBool = False
+    require_source_session: StrictBool = False
+    expires_after_ms: Annotated[Annotated[int, Whole(1, MAX_EXPIRY_MS)] | None, OMIT] = None
+
+
+def rule_key(name: str) -> str:
+    """What makes two names of rules the same."""
+    return name.strip().casefold()
+
+
+def _checked_rule(rule: Rule) -> Rule:
+    if rule.action is Action.PUBLISH_ACTIVE and rule.kind is None:
+        check([("kind", "missing", "publish_active needs a kind")])
+    if rule.action is Action.PUBLISH_ACTIVE and rule.kind is Kind.PROCEDURE:
+        check([("kind", "wrong_value", "a procedure is never published as active")])
+    return rule
+
+
+def _checked_default(action: Action) -> Action:
+    if action is Action.PUBLISH_ACTIVE:
+        detail = "publish_active is never the default; a rule has to name a kind for it"
+        raise PydanticCustomError("wrong_value", detail)
+    return action
+
+
+def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    keys = [rule_key(name) for name in names]
+    detail = "is named already, whatever its case"
+    check((at, "duplicate", detail) for at, key in enumerate(keys) if key in keys[:at])
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationSettings:
     """What becomes of candidates; the first rule that matches decides."""
 
-    default_action: Action = Action.MANUAL_REVIEW
-    allow_api_origin_active_publication: bool = False
-    allow_untrusted_active_publication: bool = False
-    quarantined_rule_names: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    default_action: Annotated[
+        Action,
+        AfterValidator(_checked_default),
+        WithJsonSchema({"enum": sorted(set(Action) - {Action.PUBLISH_ACTIVE})}, mode="validation"),
+    ] = Action.MANUAL_REVIEW
+    allow_api_origin_active_publication: StrictBool = False
+    allow_untrusted_active_publication: StrictBool = False
+    quarantined_rule_names: Annotated[
+        tuple[_Name, ...], AtMost(MAX_RULES), AfterValidator(_checked_names)
+    ] = ()
+    rules: Annotated[
+        tuple[Annotated[Rule, AfterValidator(_checked_rule)], ...], AtMost(MAX_RULES)
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
     """Whether a model is asked before automation acts."""
 
-    enabled: bool = False
+    enabled: StrictBool = False
     model: ModelChoice | None = None
-    timeout_ms: int | None = None
+    timeout_ms: Annotated[int, Whole(0, MAX_TIMEOUT_MS)] | None = None
+
+
+def _checked_judge(judge: JudgeSettings) -> JudgeSettings:
+    if judge.enabled and judge.timeout_ms == 0:
+        check([("timeout_ms", "too_small", "must be above 0 while enabled")])
+    return judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionSettings:
     """What a procedure must show before it becomes a skill."""
 
-    require_executed_evidence: bool = False
+    require_executed_evidence: StrictBool = False
     # How many runs have to verify it, and in how many sessions.
-    min_successes: int = 1
-    min_sessions: int = 1
+    min_successes: _Successes = 1
+    min_sessions: _Successes = 1
     # Whether recorded runs have to be run again with it, and none may fare worse.
-    require_replay: bool = False
+    require_replay: StrictBool = False
     # To how many in a hundred sessions a canary is offered; to none it is hidden.
-    canary_share_percent: int = 0
+    canary_share_percent: Annotated[int, Whole(0, 100)] = 0
     # Whether an active skill is taken back that does worse than its baseline.
-    demote_when_worse: bool = True
+    demote_when_worse: StrictBool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +137,77 @@ class LearningPolicy:
     mode: Mode = Mode.SHADOW
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     publication: PublicationSettings = PublicationSettings()
-    judge: JudgeSettings = JudgeSettings()
+    judge: Annotated[JudgeSettings, AfterValidator(_checked_judge)] = JudgeSettings()
     promotion: PromotionSettings = PromotionSettings()
 
 
+def _without_summaries(given: Any) -> Any:
+    """While automation decides, a summary of every run would only flood it unless asked for."""
+    if not isinstance(given, Mapping) or given.get("mode") != Mode.ENABLED:
+        return given
+    capture = given.get("capture", {})
+    if not isinstance(capture, Mapping):
+        return given
+    return {**given, "capture": {"run_summary_candidates": False, **capture}}
+
+
 DEFAULT: Final = LearningPolicy()
+# Where nobody can tell what the operator decided, nothing happens by itself.
+CLOSED: Final = LearningPolicy(
+    mode=Mode.MANUAL_ONLY,
+    capture=CaptureSettings(run_summary_candidates=False),
+    promotion=PromotionSettings(require_executed_evidence=True, require_replay=True),
+)
+LEARNING_POLICY: Final[PolicyKind[LearningPolicy]] = PolicyKind(
+    setting="learning_policy",
+    code="invalid_learning_policy",
+    adapter=TypeAdapter(Annotated[LearningPolicy, BeforeValidator(_without_summaries)]),
+    default=DEFAULT,
+    damaged=CLOSED,
+)
 
 
-def rule_key(name: str) -> str:
-    """What makes two names of rules the same."""
-    return name.strip().casefold()
+def policy_digest(policy: LearningPolicy) -> str:
+    """The same for two policies that review the same, whenever and by whom they were put in force."""
+    said = LEARNING_POLICY.to_json(policy)
+    # All that reviewing ever knew of promotion: what it asks beside that is none of its business,
+    # and must not have everything reviewed again.
+    said["promotion"] = {name: said["promotion"][name] for name in ("require_executed_evidence",)}
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyInForce:
+    """A policy with what a review under it is known by."""
+
+    policy: LearningPolicy
+    revision: int
+    digest: str
+
+
+def in_force(unit: "Unit") -> PolicyInForce:
+    """The policy that counts, with its revision and digest."""
+    revision = current_revision(unit)
+    policy = LEARNING_POLICY.usable(revision.document)
+    return PolicyInForce(policy=policy, revision=revision.revision, digest=policy_digest(policy))
+
+
+def policy_in(unit: "Unit") -> LearningPolicy:
+    """The policy that counts."""
+    return LEARNING_POLICY.usable(current_revision(unit).document)
+
+
+def capture_in(unit: "Unit") -> CaptureSettings:
+    """What is captured under the policy that counts."""
+    return policy_in(unit).capture
+
+
+def promotion_in(unit: "Unit") -> PromotionSettings:
+    """What a procedure must show under the policy that counts."""
+    return policy_in(unit).promotion
+
+
+def judge_in(unit: "Unit") -> JudgeSettings:
+    """Whether and where a model is asked under the policy that counts."""
+    return policy_in(unit).judge

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.learnings.model import Mode
-from understudy.review.policy import SETTING
-from understudy.review.policy_in_force import stored_policy
+from understudy.review.policy import LEARNING_POLICY
 from understudy.runtime.model import Revision
 
 if TYPE_CHECKING:
@@ -22,9 +21,10 @@ def policy_hook(
     """
 
     def queue_again(unit: "Unit", before: Revision, after: Revision) -> None:
-        if before.document.get(SETTING) == after.document.get(SETTING):
+        setting = LEARNING_POLICY.setting
+        if before.document.get(setting) == after.document.get(setting):
             return
-        if stored_policy(after.document).mode is Mode.MANUAL_ONLY:
+        if LEARNING_POLICY.stored(after.document).mode is Mode.MANUAL_ONLY:
             return
         unit.candidates.queue_pending(due_at_ms=clock.now_ms())
         unit.afterwards(ring)

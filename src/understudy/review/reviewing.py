@@ -33,7 +33,7 @@ from understudy.review.decision import (
 )
 from understudy.review.evaluate import evaluate
 from understudy.review.judge import Judge, may_be_shown
-from understudy.review.policy_in_force import PolicyInForce, in_force
+from understudy.review.policy import PolicyInForce, in_force
 from understudy.review.verify import Support, support_for
 from understudy.runs.patience import patiently
 

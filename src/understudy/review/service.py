@@ -3,73 +3,37 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from understudy.core.clock import Clock
-from understudy.core.errors import FieldError, Invalid, Unavailable
-from understudy.core.principal import Principal
+from understudy.core.errors import FieldError, Unavailable
+from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.deciding import require_candidate
 from understudy.learnings.guard import NO_LITERALS, Guard
 from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
 from understudy.review.evaluate import Evaluation, evaluate
-from understudy.review.policy import SETTING, LearningPolicy
-from understudy.review.policy_fields import MAX_PROBLEMS
-from understudy.review.policy_in_force import policy_in, stored_policy, usable_policy
-from understudy.review.policy_json import policy_json
-from understudy.review.policy_reading import CODE, read_policy, wrong_policy
-from understudy.review.policy_texts import model_choices, texts_in
-from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService
-from understudy.runtime.setting import Setting
+from understudy.review.policy import LEARNING_POLICY, LearningPolicy, policy_in
+from understudy.runtime.policy import PolicyKind, VersionedPolicy
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
 
-PolicyAt = tuple[LearningPolicy, Revision]
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningPolicyService(VersionedPolicy[LearningPolicy]):
+    """What an operator decides about learning.
 
-@dataclass(frozen=True, slots=True)
-class LearningPolicyService:
-    """What an operator decides about learning."""
+    Every candidate that waits is reviewed again under another policy.
+    """
+
+    kind: ClassVar[PolicyKind[LearningPolicy]] = LEARNING_POLICY
 
     units: "Units"
     clock: Clock
-    runtime: RuntimeService
     route_exists: Callable[[str], bool]
     guard: Guard = NO_LITERALS
     # Held by who tries a policy out.
     trying: Lock = field(default_factory=Lock)
-
-    def policy(self) -> PolicyAt:
-        """The policy in force, and the revision it is part of."""
-        return self._setting.current()
-
-    def set_policy(
-        self,
-        principal: Principal,
-        given: Mapping[str, Any],
-        *,
-        expected_revision: int | None = None,
-    ) -> PolicyAt:
-        """Put another policy in place; every pending candidate is reviewed again under it."""
-        policy = self.read(given)
-        return self._setting.change(principal, policy, expected_revision=expected_revision)
-
-    def roll_back_policy(
-        self,
-        principal: Principal,
-        target_revision: int | None = None,
-        *,
-        expected_revision: int | None = None,
-    ) -> PolicyAt:
-        """Bring the policy of an earlier revision back, and leave all other settings as they are."""
-        return self._setting.roll_back(
-            principal, target_revision, expected_revision=expected_revision
-        )
-
-    def policy_revisions(self) -> tuple[PolicyAt, ...]:
-        """The policy after each kept change of it, newest first."""
-        return self._setting.revisions()
 
     def dry_run(self, given: Mapping[str, Any], *, days: int = DEFAULT_DAYS) -> DryRun:
         """What another policy would do with what waits and with what was decided lately.
@@ -94,35 +58,57 @@ class LearningPolicyService:
             return evaluate(candidate, policy_in(unit), now_ms=self.clock.now_ms())
 
     def read(self, given: Mapping[str, Any]) -> LearningPolicy:
-        """A policy as somebody gave it, whose routes there are and which names no secret; or `Invalid`."""
-        if not given:
-            raise Invalid(CODE, domain="runtime", detail="name at least one field")
-        policy = read_policy(given)
+        """A policy whose routes there are and which names no secret, or `Invalid`."""
+        # No `super()`: the class that slots make is another than the one written here.
+        policy = VersionedPolicy.read(self, given)
         problems = [*self._secrets(policy), *self._unknown_routes(policy)]
         if problems:
-            raise wrong_policy(problems[:MAX_PROBLEMS])
+            raise LEARNING_POLICY.refused(problems)
         return policy
-
-    @property
-    def _setting(self) -> Setting[LearningPolicy]:
-        return Setting(
-            name=SETTING,
-            runtime=self.runtime,
-            stored=stored_policy,
-            usable=usable_policy,
-            to_json=policy_json,
-        )
 
     def _secrets(self, policy: LearningPolicy) -> Iterator[FieldError]:
         """What would be shown in reviews, in the status and to models, and never may be."""
-        for pointer, text in texts_in(policy):
+        for pointer, text in _texts_in(policy):
             reason = self.guard.reason(text)
             if reason is not None:
                 detail = f"this looks like secret material ({reason})"
                 yield FieldError(pointer=pointer, code="secret", detail=detail)
 
     def _unknown_routes(self, policy: LearningPolicy) -> Iterator[FieldError]:
-        for pointer, choice in model_choices(policy).items():
+        for pointer, choice in _model_choices(policy).items():
             if choice and choice.provider and not self.route_exists(choice.provider):
                 detail = "there is no such route"
                 yield FieldError(pointer=f"{pointer}/provider", code="unknown_route", detail=detail)
+
+
+def _model_choices(policy: LearningPolicy) -> dict[str, ModelChoice | None]:
+    """The models that a policy names."""
+    return {
+        "/capture/semantic_candidates/model": policy.capture.semantic_candidates.model,
+        "/judge/model": policy.judge.model,
+    }
+
+
+def _texts_in(policy: LearningPolicy) -> Iterator[tuple[str, str]]:
+    """What somebody wrote freely, by where it stands: names, ids and settings of models."""
+    publication = policy.publication
+    yield from _texts("/publication/quarantined_rule_names", publication.quarantined_rule_names)
+    for index, rule in enumerate(publication.rules):
+        named = {"name": rule.name, "scope_id": rule.scope_id}
+        yield from _texts(f"/publication/rules/{index}", named)
+    for pointer, choice in _model_choices(policy).items():
+        if choice is not None:
+            yield from _texts(f"{pointer}/provider", choice.provider)
+            yield from _texts(f"{pointer}/generation", choice.generation)
+
+
+def _texts(pointer: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _texts(f"{pointer}/{name}", item)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _texts(f"{pointer}/{index}", item)

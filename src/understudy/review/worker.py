@@ -12,7 +12,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable
 from understudy.learnings.model import Job, Mode
 from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS, give_up, is_hopeless, words_for
-from understudy.review.policy_in_force import in_force
+from understudy.review.policy import in_force
 from understudy.review.reviewing import Reviewer
 
 if TYPE_CHECKING:

@@ -1,11 +1,10 @@
 """Run memory on the wire: records, what a prompt gets of them, what a search finds, and why."""
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
-from understudy.wire.base import JsonObject, Omitted, ScopeLists, View
-from understudy.wire.policy_schema import policy_schema
+from understudy.wire.base import Omitted, ScopeLists, View
 from understudy.wire.runs import RunStatus
 from understudy.wire.skills import OfferedSkill
 
@@ -269,45 +268,3 @@ class MemoryReportView(View):
     entries: list[ReportedEntryView] = Field(default_factory=list)
     # Absent for a run that began before there were learnings.
     learned: Omitted[LearnedReportView] = None
-
-
-class RunMemoryPolicyFields(View):
-    """How much is kept, for how long, and who may find it."""
-
-    enabled: bool
-    retention_ms: int
-    max_tracked_per_session: int
-    max_prompt_entries: int
-    redact_pii: bool
-    search_visibility: Literal["session_only", "learning_scopes"]
-    relevance_floor: float
-
-
-class RunMemoryPolicyView(View):
-    """The run-memory policy in force."""
-
-    policy: RunMemoryPolicyFields
-    revision: int
-    updated_at_ms: int
-
-
-class RunMemoryPolicyRevisionView(RunMemoryPolicyView):
-    """The policy as it stood after one change."""
-
-    actor: str
-    setting: str
-    rollback_of_revision: Omitted[int] = None
-
-
-_FIELDS: Final[JsonObject] = {
-    "enabled": {"type": "boolean", "default": True},
-    "retention_ms": {"type": "integer", "minimum": 0, "default": 2592000000},
-    "max_tracked_per_session": {"type": "integer", "minimum": 0, "default": 32},
-    "max_prompt_entries": {"type": "integer", "minimum": 0, "default": 3},
-    "redact_pii": {"type": "boolean", "default": True},
-    "search_visibility": {"enum": ["session_only", "learning_scopes"], "default": "session_only"},
-    "relevance_floor": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
-}
-SetRunMemoryPolicy: TypeAlias = Annotated[
-    Any, WithJsonSchema(policy_schema("SetRunMemoryPolicy", _FIELDS))
-]

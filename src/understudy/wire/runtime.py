@@ -2,9 +2,9 @@
 
 from pydantic import ConfigDict, Field
 
+from understudy.memory.policy import RunMemoryPolicy
+from understudy.review.policy import LearningPolicy
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
-from understudy.wire.learning_policy import LearningPolicyFields
-from understudy.wire.memory import RunMemoryPolicyFields
 
 
 class RouteView(View):
@@ -64,8 +64,8 @@ class RuntimeView(View):
     provider: Omitted[str] = None
     model: Omitted[str] = None
     debug_level: DebugLevel
-    run_memory_policy: RunMemoryPolicyFields
-    learning_policy: LearningPolicyFields
+    run_memory_policy: RunMemoryPolicy
+    learning_policy: LearningPolicy
 
 
 class ToolView(View):

@@ -6,8 +6,7 @@ import pytest
 
 from understudy.cli.policy_documents import learning_policy_pairs
 from understudy.review.policy import LearningPolicy, PromotionSettings
-from understudy.review.policy_json import policy_json
-from understudy.wire.learning_policy import LearningPolicyView
+from understudy.wire.policies import PolicyView
 
 STRICT: dict[str, Any] = {
     "require_executed_evidence": True,
@@ -23,8 +22,7 @@ REPLAY = "and a replay without a regression"
 
 def shown(**fields: Any) -> dict[str, object]:
     policy = LearningPolicy(promotion=PromotionSettings(**fields))
-    view = {"policy": policy_json(policy), "revision": 1, "updated_at_ms": 0}
-    return dict(learning_policy_pairs(LearningPolicyView.model_validate(view)))
+    return dict(learning_policy_pairs(PolicyView(policy=policy, revision=1, updated_at_ms=0)))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from understudy.core.bell import Bell
 from understudy.daemon.services import _runtime
-from understudy.memory.policy import SETTING as RUN_MEMORY
-from understudy.review.policy import SETTING as LEARNING
+from understudy.memory.policy import RUN_MEMORY_POLICY
+from understudy.review.policy import LEARNING_POLICY
 from understudy.runtime.model import Revision
 from understudy.testing.clock import FrozenClock
 
@@ -21,7 +21,10 @@ def test_reviews_are_queued_before_anybody_holds_the_run_memories() -> None:
         afterwards=lambda _: None,
     )
     before = Revision(revision=1, updated_at_ms=0, actor="daemon", setting="initial")
-    document = {LEARNING: {"mode": "enabled"}, RUN_MEMORY: {"enabled": True}}
+    document = {
+        LEARNING_POLICY.setting: {"mode": "enabled"},
+        RUN_MEMORY_POLICY.setting: {"enabled": True},
+    }
     after = Revision(
         revision=2, updated_at_ms=1, actor="admin", setting="rollback", document=document
     )

@@ -9,12 +9,9 @@ from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.memory.policy import (
     DEFAULT,
-    SETTING,
+    RUN_MEMORY_POLICY,
     RunMemoryPolicy,
     SearchVisibility,
-    policy_json,
-    read_policy,
-    stored_policy,
 )
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -49,14 +46,16 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("given", "pointer"), WRONG.values(), ids=WRONG)
 def test_a_wrong_policy_is_refused_and_the_field_is_named(given: Any, pointer: str) -> None:
     with pytest.raises(Invalid) as refused:
-        read_policy(given)
+        RUN_MEMORY_POLICY.read(given)
 
     assert (refused.value.domain, refused.value.code) == ("runtime", "invalid_run_memory_policy")
     assert pointer in [error.pointer for error in refused.value.errors]
 
 
 def test_what_is_left_out_takes_its_default() -> None:
-    assert read_policy({"max_prompt_entries": 5}) == RunMemoryPolicy(max_prompt_entries=5)
+    assert RUN_MEMORY_POLICY.read({"max_prompt_entries": 5}) == RunMemoryPolicy(
+        max_prompt_entries=5
+    )
     assert RunMemoryPolicy() == RunMemoryPolicy(
         enabled=True,
         retention_ms=30 * DAY_MS,
@@ -76,7 +75,9 @@ def test_a_disabled_policy_may_have_zeros() -> None:
         "max_prompt_entries": 0,
     }
 
-    assert policy_json(read_policy(given)) | given == policy_json(read_policy(given))
+    assert RUN_MEMORY_POLICY.to_json(
+        RUN_MEMORY_POLICY.read(given)
+    ) | given == RUN_MEMORY_POLICY.to_json(RUN_MEMORY_POLICY.read(given))
 
 
 def test_a_policy_is_read_as_it_was_written() -> None:
@@ -84,8 +85,11 @@ def test_a_policy_is_read_as_it_was_written() -> None:
         retention_ms=5, search_visibility=SearchVisibility.LEARNING_SCOPES, relevance_floor=0.25
     )
 
-    assert stored_policy({SETTING: policy_json(policy)}) == policy
-    assert stored_policy({}) == DEFAULT
+    assert (
+        RUN_MEMORY_POLICY.stored({RUN_MEMORY_POLICY.setting: RUN_MEMORY_POLICY.to_json(policy)})
+        == policy
+    )
+    assert RUN_MEMORY_POLICY.stored({}) == DEFAULT
 
 
 def test_a_record_expires_after_its_time_and_not_at_it() -> None:

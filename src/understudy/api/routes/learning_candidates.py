@@ -10,11 +10,10 @@ from understudy.api.learning_filters import WhichCandidates
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.parts import Caller, Parts
-from understudy.api.views.learning_policy import explain_view
 from understudy.api.views.learning_review import bulk_view, item_view, next_view
 from understudy.api.views.learnings import candidate_view, published_view
+from understudy.review.trace import RuleTrace
 from understudy.wire.base import Items
-from understudy.wire.learning_policy import CandidateExplainView
 from understudy.wire.learning_requests import (
     BulkDecision,
     CreateCandidate,
@@ -28,6 +27,7 @@ from understudy.wire.learnings import (
     PublishedView,
     ReviewItemView,
 )
+from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
 router = APIRouter(tags=["learning"], route_class=GatedRoute)
 CandidateId = Annotated[str, Path(description="id of the candidate")]
@@ -79,7 +79,32 @@ def get(candidate_id: CandidateId, parts: Parts) -> ReviewItemView:
 def explain(candidate_id: CandidateId, parts: Parts) -> CandidateExplainView:
     """What the policy in force makes of it: every rule, whether it matched, and why."""
     evaluation = parts.learning_policy.explain(candidate_id)
-    return explain_view(candidate_id, evaluation, parts.learning_policy.policy())
+    policy, revision = parts.learning_policy.policy()
+    trace = evaluation.trace
+    return CandidateExplainView(
+        candidate_id=candidate_id,
+        policy_revision=revision.revision,
+        mode=policy.mode,
+        action=evaluation.action,
+        matched_rule_name=evaluation.matched_rule_name,
+        reason=evaluation.reason,
+        expires_at_ms=evaluation.expires_at_ms,
+        refused=trace.refused,
+        rules=tuple(_rule(rule) for rule in trace.rules),
+        adjustments=trace.adjustments,
+    )
+
+
+def _rule(trace: RuleTrace) -> RuleTraceView:
+    return RuleTraceView(
+        index=trace.index,
+        name=trace.name,
+        action=trace.action,
+        matched=trace.matched,
+        quarantined=trace.quarantined,
+        decided=trace.decided,
+        mismatches=trace.mismatches,
+    )
 
 
 @router.post(ONE + "/publish", operation_id="learning_candidates.publish")

@@ -1,64 +1,222 @@
-"""The run-memory policy: what operators decide about memory while the daemon runs."""
+"""Policies: what operators decide about memory and learning while the daemon runs."""
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import APIRouter, Body
+from pydantic import WithJsonSchema
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import admin, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.located import located
+from understudy.api.operations import admin, operator, viewer
+from understudy.api.paging import Paging
 from understudy.api.parts import Caller, Parts
-from understudy.api.policy_bodies import RUN_MEMORY
-from understudy.api.views.memory import policy_revision_view, policy_view
-from understudy.core.page import Page
-from understudy.wire.base import Items
-from understudy.wire.memory import (
-    RunMemoryPolicyRevisionView,
-    RunMemoryPolicyView,
-    SetRunMemoryPolicy,
+from understudy.core.errors import Invalid
+from understudy.core.page import Page, PageRequest
+from understudy.core.pointer import pointer
+from understudy.core.principal import Principal
+from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
+from understudy.review.dry_run import DryRun
+from understudy.review.policy import LEARNING_POLICY, LearningPolicy
+from understudy.runtime.model import Revision
+from understudy.runtime.policy import PolicyKind, VersionedPolicy
+from understudy.wire.policies import (
+    DryRunLearningPolicy,
+    PolicyRevisionView,
+    PolicyView,
+    policy_schema,
 )
 from understudy.wire.runtime import RollBackRuntime
 
+P = TypeVar("P")
+
 router = APIRouter(tags=["policies"], route_class=GatedRoute)
-PATH: Final = "/v1/runtime/run-memory-policy"
+RUN_MEMORY: Final = "/v1/runtime/run-memory-policy"
+LEARNING: Final = "/v1/runtime/learning-policy"
+SetRunMemoryPolicy = Annotated[Any, WithJsonSchema(policy_schema(RUN_MEMORY_POLICY)), Body()]
+SetLearningPolicy = Annotated[Any, WithJsonSchema(policy_schema(LEARNING_POLICY)), Body()]
+
+EXPECTED: Final = "expected_revision"
+# More than any policy has; what is beyond is not worth naming one by one.
+MAX_FIELDS: Final = 50
+MAX_NAME_CHARS: Final = 100
 
 
-@router.get(PATH, operation_id="run_memory_policy.get")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChange:
+    """The fields of a policy, and where in the body they stood."""
+
+    given: Mapping[str, Any]
+    expected_revision: int | None = None
+    path: tuple[str, ...] = ()
+
+    def located(self) -> AbstractContextManager[None]:
+        """Let errors about a field point to where it stood in the body."""
+        return located(*self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyBodies:
+    """Reads the bodies of one kind of policy; whatever is wrong with one has one code."""
+
+    kind: PolicyKind[Any]
+
+    def change(self, body: object) -> PolicyChange:
+        """A policy as it is sent: whole, or wrapped beside the revision that it is to follow."""
+        if not isinstance(body, dict):
+            raise self._refused("", "must be an object that holds a policy")
+        if "policy" in body:
+            return self._wrapped(body)
+        given = {name: value for name, value in body.items() if name != EXPECTED}
+        return self._change(given, body, path=())
+
+    def proposal(self, given: Mapping[str, Any]) -> PolicyChange:
+        """A policy that is only tried, from a body that has it under `policy`."""
+        return self._change(given, {}, path=("policy",))
+
+    def _wrapped(self, body: Mapping[str, Any]) -> PolicyChange:
+        given = body["policy"]
+        beside = sorted(name for name in body if name not in ("policy", EXPECTED))
+        if beside:
+            raise self._refused(pointer(beside[:1]), "no such field beside policy")
+        if not isinstance(given, dict):
+            raise self._refused("/policy", "must be an object")
+        return self._change(given, body, path=("policy",))
+
+    def _change(
+        self, given: Mapping[str, Any], body: Mapping[str, Any], *, path: tuple[str, ...]
+    ) -> PolicyChange:
+        if not given:
+            raise self._refused(pointer(path), "names no field of a policy")
+        if len(given) > MAX_FIELDS or any(len(name) > MAX_NAME_CHARS for name in given):
+            raise self._refused(pointer(path), "has fields that no policy has")
+        return PolicyChange(given=given, expected_revision=self._expected(body), path=path)
+
+    def _expected(self, body: Mapping[str, Any]) -> int | None:
+        expected = body.get(EXPECTED)
+        if expected is not None and (type(expected) is not int or abs(expected) >= 2**31):
+            raise self._refused(f"/{EXPECTED}", "must be the number of a revision")
+        return expected
+
+    def _refused(self, where: str, detail: str) -> Invalid:
+        named = where.removeprefix("/") or "the body"
+        return Invalid(self.kind.code, domain="runtime", pointer=where, detail=f"{named}: {detail}")
+
+
+def _shown(found: tuple[P, Revision]) -> PolicyView[P]:
+    policy, revision = found
+    return PolicyView(
+        policy=policy, revision=revision.revision, updated_at_ms=revision.updated_at_ms
+    )
+
+
+def _set(service: VersionedPolicy[P], caller: Principal, body: object) -> PolicyView[P]:
+    change = PolicyBodies(service.kind).change(body)
+    with change.located():
+        return _shown(
+            service.set_policy(caller, change.given, expected_revision=change.expected_revision)
+        )
+
+
+def _revisions(service: VersionedPolicy[P], page: PageRequest) -> Page[PolicyRevisionView[P]]:
+    kept = [
+        PolicyRevisionView(
+            policy=policy,
+            revision=revision.revision,
+            updated_at_ms=revision.updated_at_ms,
+            actor=revision.actor,
+            setting=revision.setting,
+            rollback_of_revision=revision.rollback_of_revision,
+        )
+        for policy, revision in service.policy_revisions()
+    ]
+    return Page.cut(kept, page)
+
+
+def _roll_back(
+    service: VersionedPolicy[P], caller: Principal, body: RollBackRuntime | None
+) -> PolicyView[P]:
+    wanted = body or RollBackRuntime()
+    return _shown(
+        service.roll_back_policy(
+            caller, wanted.target_revision, expected_revision=wanted.expected_revision
+        )
+    )
+
+
+@router.get(RUN_MEMORY, operation_id="run_memory_policy.get")
 @viewer()
-def get_run_memory_policy(parts: Parts) -> RunMemoryPolicyView:
+def get_run_memory_policy(parts: Parts) -> PolicyView[RunMemoryPolicy]:
     """How much is remembered of runs, for how long, and who may find it."""
-    return policy_view(parts.run_memories.policy())
+    return _shown(parts.run_memories.policy())
 
 
-@router.post(PATH, operation_id="run_memory_policy.set")
+@router.post(RUN_MEMORY, operation_id="run_memory_policy.set")
 @admin(action="runtime.change")
 def set_run_memory_policy(
-    parts: Parts, caller: Caller, body: Annotated[SetRunMemoryPolicy, Body()] = None
-) -> RunMemoryPolicyView:
+    parts: Parts, caller: Caller, body: SetRunMemoryPolicy = None
+) -> PolicyView[RunMemoryPolicy]:
     """Replace the policy; what it no longer allows is removed before the answer comes."""
-    change = RUN_MEMORY.change(body)
-    with change.located():
-        changed = parts.run_memories.set_policy(
-            caller, change.given, expected_revision=change.expected_revision
-        )
-    return policy_view(changed)
+    return _set(parts.run_memories, caller, body)
 
 
-@router.get(PATH + "/revisions", operation_id="run_memory_policy.revisions")
+@router.get(RUN_MEMORY + "/revisions", operation_id="run_memory_policy.revisions")
 @viewer()
-def list_run_memory_policies(parts: Parts, page: Paging) -> Items[RunMemoryPolicyRevisionView]:
+def list_run_memory_policies(
+    parts: Parts, page: Paging
+) -> Page[PolicyRevisionView[RunMemoryPolicy]]:
     """The policy as it stood after each kept change of it, newest first."""
-    return items(Page.cut(parts.run_memories.policy_revisions(), page), policy_revision_view)
+    return _revisions(parts.run_memories, page)
 
 
-@router.post(PATH + "/rollback", operation_id="run_memory_policy.rollback")
+@router.post(RUN_MEMORY + "/rollback", operation_id="run_memory_policy.rollback")
 @admin(action="runtime.rollback")
 def roll_back_run_memory_policy(
     parts: Parts, caller: Caller, body: RollBackRuntime | None = None
-) -> RunMemoryPolicyView:
+) -> PolicyView[RunMemoryPolicy]:
     """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
-    wanted = body or RollBackRuntime()
-    changed = parts.run_memories.roll_back_policy(
-        caller, wanted.target_revision, expected_revision=wanted.expected_revision
-    )
-    return policy_view(changed)
+    return _roll_back(parts.run_memories, caller, body)
+
+
+@router.get(LEARNING, operation_id="learning_policy.get")
+@viewer()
+def get_learning_policy(parts: Parts) -> PolicyView[LearningPolicy]:
+    """What is captured from runs, what automation may do with it, and who is asked first."""
+    return _shown(parts.learning_policy.policy())
+
+
+@router.post(LEARNING, operation_id="learning_policy.set")
+@admin(action="runtime.change")
+def set_learning_policy(
+    parts: Parts, caller: Caller, body: SetLearningPolicy = None
+) -> PolicyView[LearningPolicy]:
+    """Replace the policy; what is left out takes its default, and what waits is reviewed anew."""
+    return _set(parts.learning_policy, caller, body)
+
+
+@router.get(LEARNING + "/revisions", operation_id="learning_policy.revisions")
+@viewer()
+def list_learning_policies(parts: Parts, page: Paging) -> Page[PolicyRevisionView[LearningPolicy]]:
+    """The policy as it stood after each kept change of it, newest first."""
+    return _revisions(parts.learning_policy, page)
+
+
+@router.post(LEARNING + "/rollback", operation_id="learning_policy.rollback")
+@admin(action="runtime.rollback")
+def roll_back_learning_policy(
+    parts: Parts, caller: Caller, body: RollBackRuntime | None = None
+) -> PolicyView[LearningPolicy]:
+    """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
+    return _roll_back(parts.learning_policy, caller, body)
+
+
+@router.post(LEARNING + "/dry-run", operation_id="learning_policy.dry_run")
+# Nothing changes, but it keeps a processor busy.
+@operator()
+def dry_run_learning_policy(body: DryRunLearningPolicy, parts: Parts) -> DryRun:
+    """What a policy would make of what waits, and of what was decided lately; nothing changes."""
+    proposal = PolicyBodies(LEARNING_POLICY).proposal(body.policy)
+    with proposal.located():
+        return parts.learning_policy.dry_run(proposal.given, days=body.days)

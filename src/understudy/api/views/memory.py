@@ -6,9 +6,7 @@ from typing import Final
 from understudy.api.views.skills import offered_view
 from understudy.core.scope import Scope
 from understudy.learnings.model import Learning
-from understudy.memory.policy import policy_json
 from understudy.memory.record import Evidence, RunMemory, RunMemoryRecord, record_json
-from understudy.memory.service import PolicyAt
 from understudy.retrieval.context import MemoryContext
 from understudy.retrieval.hits import SearchResult
 from understudy.retrieval.inspection import Listed
@@ -27,9 +25,6 @@ from understudy.wire.memory import (
     RecoveredEntryView,
     RecoveredMemoryView,
     RunMemoryItem,
-    RunMemoryPolicyFields,
-    RunMemoryPolicyRevisionView,
-    RunMemoryPolicyView,
     RunMemoryView,
     SearchResultView,
 )
@@ -93,27 +88,6 @@ def item_view(listed: Listed) -> RunMemoryItem:
         semantic_capture=pointer.semantic_capture.value,
         status=memory.status.value if memory else None,
         summary=memory.summary if memory else None,
-    )
-
-
-def policy_view(found: PolicyAt) -> RunMemoryPolicyView:
-    """The policy in force."""
-    policy, revision = found
-    return RunMemoryPolicyView(
-        policy=RunMemoryPolicyFields.model_validate(policy_json(policy)),
-        revision=revision.revision,
-        updated_at_ms=revision.updated_at_ms,
-    )
-
-
-def policy_revision_view(found: PolicyAt) -> RunMemoryPolicyRevisionView:
-    """The policy as it stood after one change."""
-    revision = found[1]
-    return RunMemoryPolicyRevisionView(
-        **dict(policy_view(found)),
-        actor=revision.actor,
-        setting=revision.setting,
-        rollback_of_revision=revision.rollback_of_revision,
     )
 
 

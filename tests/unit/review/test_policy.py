@@ -12,16 +12,16 @@ from understudy.core.errors import Invalid
 from understudy.learnings.capture_settings import CaptureSettings, ModelChoice
 from understudy.learnings.model import Action, Mode
 from understudy.review.policy import (
+    CLOSED,
     DEFAULT,
-    SETTING,
+    LEARNING_POLICY,
+    MAX_RULES,
     JudgeSettings,
     LearningPolicy,
     PublicationSettings,
     Rule,
+    policy_digest,
 )
-from understudy.review.policy_in_force import CLOSED, stored_policy, usable_policy
-from understudy.review.policy_json import policy_digest, policy_json
-from understudy.review.policy_reading import MAX_RULES, read_policy
 
 RULE = {"action": "reject"}
 
@@ -157,7 +157,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("given_policy", "pointer"), WRONG.values(), ids=WRONG)
 def test_a_wrong_policy_is_refused_and_the_place_is_named(given_policy: Any, pointer: str) -> None:
     with pytest.raises(Invalid) as refused:
-        read_policy(given_policy)
+        LEARNING_POLICY.read(given_policy)
 
     assert (refused.value.domain, refused.value.code) == ("runtime", "invalid_learning_policy")
     assert [error.pointer for error in refused.value.errors] == [pointer]
@@ -173,7 +173,7 @@ def test_every_problem_is_named_at_once() -> None:
         },
     }
     with pytest.raises(Invalid) as refused:
-        read_policy(wrong)
+        LEARNING_POLICY.read(wrong)
 
     assert {error.pointer for error in refused.value.errors} == {
         "/mode",
@@ -185,18 +185,18 @@ def test_every_problem_is_named_at_once() -> None:
 
 def test_what_is_wrong_without_end_is_named_with_one() -> None:
     with pytest.raises(Invalid) as refused:
-        read_policy({f"field {number}": 1 for number in range(10_000)})
+        LEARNING_POLICY.read({f"field {number}": 1 for number in range(10_000)})
 
     assert len(refused.value.errors) == 50
     assert len(refused.value.detail) < 1000
 
 
 def test_what_is_left_out_takes_its_documented_default() -> None:
-    read = read_policy({"publication": {"default_action": "reject"}})
+    read = LEARNING_POLICY.read({"publication": {"default_action": "reject"}})
 
     assert read == LearningPolicy(publication=PublicationSettings(default_action=Action.REJECT))
     assert read.mode is Mode.SHADOW
-    assert policy_json(DEFAULT) == {
+    assert LEARNING_POLICY.to_json(DEFAULT) == {
         "mode": "shadow",
         "capture": {
             "run_summary_candidates": True,
@@ -240,11 +240,11 @@ def test_what_is_left_out_takes_its_documented_default() -> None:
 def test_run_summaries_are_off_by_default_where_automation_decides(
     document: dict[str, Any], is_captured: bool
 ) -> None:
-    assert read_policy(document).capture.run_summary_candidates is is_captured
+    assert LEARNING_POLICY.read(document).capture.run_summary_candidates is is_captured
 
 
 def test_limits_of_what_is_off_do_not_matter() -> None:
-    read = read_policy(
+    read = LEARNING_POLICY.read(
         {
             "judge": {"enabled": False, "timeout_ms": 0},
             "capture": {
@@ -262,13 +262,13 @@ def test_limits_of_what_is_off_do_not_matter() -> None:
 def test_a_model_may_be_told_how_to_answer() -> None:
     settings = {"temperature": 0, "top_p": 0.5, "max_tokens": 10, "seed": -1, "stop": ["\n", "x"]}
 
-    read = read_policy({"judge": {"model": {"provider": "b", "generation": settings}}})
+    read = LEARNING_POLICY.read({"judge": {"model": {"provider": "b", "generation": settings}}})
 
     assert read.judge.model == ModelChoice(provider="b", generation=settings)
 
 
 def test_null_is_the_same_as_leaving_it_out_where_nothing_is_a_choice() -> None:
-    read = read_policy(with_rule(name=None, kind=None, expires_after_ms=None))
+    read = LEARNING_POLICY.read(with_rule(name=None, kind=None, expires_after_ms=None))
 
     assert read.publication.rules[3] == Rule(action=Action.REJECT)
 
@@ -289,10 +289,10 @@ POLICIES = st.builds(
 
 @given(POLICIES)
 def test_what_is_shown_can_be_sent_back(policy: LearningPolicy) -> None:
-    shown = json.loads(json.dumps(policy_json(policy)))
+    shown = json.loads(json.dumps(LEARNING_POLICY.to_json(policy)))
 
-    assert read_policy(shown) == policy
-    assert policy_digest(read_policy(shown)) == policy_digest(policy)
+    assert LEARNING_POLICY.read(shown) == policy
+    assert policy_digest(LEARNING_POLICY.read(shown)) == policy_digest(policy)
 
 
 @given(POLICIES, POLICIES)
@@ -303,12 +303,12 @@ def test_two_policies_have_the_same_digest_only_if_they_are_the_same(
 
 
 def test_what_is_asked_of_skills_has_no_candidate_reviewed_again() -> None:
-    stricter = read_policy({"promotion": {"min_successes": 3, "demote_when_worse": False}})
+    stricter = LEARNING_POLICY.read({"promotion": {"min_successes": 3, "demote_when_worse": False}})
 
     assert stricter != DEFAULT
     assert policy_digest(stricter) == policy_digest(DEFAULT)
     # What candidates were reviewed under before there was more to promotion than this.
-    executed = read_policy({"promotion": {"require_executed_evidence": True}})
+    executed = LEARNING_POLICY.read({"promotion": {"require_executed_evidence": True}})
     assert policy_digest(executed) != policy_digest(DEFAULT)
 
 
@@ -317,7 +317,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*policy_json(DEFAULT), "rules", "model", "enabled", "action"])
+            st.sampled_from(
+                [*LEARNING_POLICY.to_json(DEFAULT), "rules", "model", "enabled", "action"]
+            )
             | st.text(),
             inner,
             max_size=4,
@@ -331,7 +333,7 @@ JSON = st.recursive(
 def test_whatever_is_given_is_read_or_refused_by_name(anything: Any) -> None:
     refused: Invalid | None = None
     try:
-        read_policy(anything)
+        LEARNING_POLICY.read(anything)
     except Invalid as problem:
         refused = problem
     assert refused is None or refused.errors
@@ -339,15 +341,15 @@ def test_whatever_is_given_is_read_or_refused_by_name(anything: Any) -> None:
 
 @pytest.mark.parametrize("stored", [None, "torn", [], {"mode": "off"}, {"mode": "shadow", "x": 1}])
 def test_a_damaged_policy_lets_nothing_happen_by_itself(stored: Any) -> None:
-    document = {SETTING: stored}
+    document = {LEARNING_POLICY.setting: stored}
 
     with pytest.raises(Invalid):
-        stored_policy(document)
-    assert usable_policy(document) == CLOSED
+        LEARNING_POLICY.stored(document)
+    assert LEARNING_POLICY.usable(document) == CLOSED
     assert CLOSED.mode is Mode.MANUAL_ONLY
     assert not CLOSED.capture.run_summary_candidates
     assert not CLOSED.capture.semantic_candidates.enabled
 
 
 def test_a_document_without_one_has_the_default() -> None:
-    assert stored_policy({"debug_level": "off"}) == DEFAULT
+    assert LEARNING_POLICY.stored({"debug_level": "off"}) == DEFAULT

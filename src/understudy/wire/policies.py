@@ -1,0 +1,115 @@
+"""Policies on the wire: the records themselves, with the revision that they are part of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Generic, TypeVar
+
+from pydantic import Field
+
+from understudy.core.records import OMIT, OMITTED_MARK
+from understudy.learnings.model import Action, Mode
+from understudy.review.dry_run import MAX_DAYS
+from understudy.review.trace import Adjustment, Mismatch
+from understudy.runtime.policy import PolicyKind
+from understudy.wire.base import JsonObject, Request
+
+P = TypeVar("P")
+
+_EXPECTED: Final[JsonObject] = {"expected_revision": {"type": "integer"}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyView(Generic[P]):
+    """A policy in force."""
+
+    policy: P
+    revision: int
+    updated_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRevisionView(PolicyView[P]):
+    """A policy as it stood after one change."""
+
+    actor: str
+    setting: str
+    rollback_of_revision: Annotated[int | None, OMIT] = None
+
+
+def policy_schema(kind: PolicyKind[Any]) -> JsonObject:
+    """The schema of a policy as it is sent: as it is, or wrapped beside the revision it follows.
+
+    The body is read by hand, because whatever is wrong with a policy has one code.
+    """
+    made = kind.adapter.json_schema()
+    policy = _closed(made, made.get("$defs", {})) | {"minProperties": 1}
+    wrapped = {"policy": policy, **_EXPECTED}
+    return {
+        "title": f"Set{made['title']}",
+        "anyOf": [
+            {"type": "object", "properties": wrapped, "required": ["policy"]}
+            | {"additionalProperties": False},
+            policy | {"properties": {**policy["properties"], **_EXPECTED}},
+        ],
+    }
+
+
+def _closed(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema without references, whose objects have no other properties."""
+    if isinstance(schema, list):
+        return [_closed(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix("#/$defs/")
+        schema = {**definitions[name], **{k: v for k, v in schema.items() if k != "$ref"}}
+    closed = {
+        name: _closed(value, definitions)
+        for name, value in schema.items()
+        if name not in ("$defs", OMITTED_MARK)
+    }
+    if "properties" in schema:
+        closed["additionalProperties"] = False
+    # What an answer leaves out may be sent as null.
+    return {"anyOf": [closed, {"type": "null"}]} if OMITTED_MARK in schema else closed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleTraceView:
+    """What one rule had to say of a candidate."""
+
+    # Its place among the rules, from 0.
+    index: int
+    name: Annotated[str | None, OMIT] = None
+    action: Action
+    # Whether every field of it fits; a rule in quarantine may fit and has no say.
+    matched: bool
+    quarantined: bool
+    # Whether it is the first that fits and has a say.
+    decided: bool
+    mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateExplainView:
+    """What the policy in force makes of a candidate, and how it comes to that."""
+
+    candidate_id: str
+    policy_revision: int
+    mode: Mode
+    action: Action
+    matched_rule_name: Annotated[str | None, OMIT] = None
+    reason: str
+    # When what is published would end.
+    expires_at_ms: Annotated[int | None, OMIT] = None
+    # Why it is turned away before any rule is asked.
+    refused: Annotated[str | None, OMIT] = None
+    rules: tuple[RuleTraceView, ...]
+    adjustments: tuple[Adjustment, ...]
+
+
+class DryRunLearningPolicy(Request):
+    """A policy to try on what waits, and on what was decided in the last days."""
+
+    policy: JsonObject
+    days: int = Field(default=7, ge=1, le=MAX_DAYS)
