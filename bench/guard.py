@@ -11,8 +11,8 @@ from typing import Any
 
 from bench.redaction import best, score
 from bench.report import figure, heading
-from understudy.guard.file_kinds import MANIFEST_NAME
 from understudy.guard.scan import scan_bundle, scan_text
+from understudy.guard.texts import MANIFEST_NAME
 
 SIZE = 100_000
 MAX_FILE_BYTES = 5 << 20

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from understudy.guard.table import rule_table
+from understudy.guard.rule_book import rule_table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "guard-rules.md").read_text()
 START, END = "<!-- rules: from guard/rules.toml -->\n", "<!-- end of rules -->"

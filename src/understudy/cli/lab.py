@@ -98,7 +98,7 @@ def guard() -> None:
 
 
 def _judged_skill(line: Line) -> Line:
-    from understudy.guard.file_kinds import MANIFEST_NAME
+    from understudy.guard.texts import MANIFEST_NAME
     from understudy.skills.scanning import scan_skill
 
     files = {MANIFEST_NAME: line["text"]} if "text" in line else line.get("files")

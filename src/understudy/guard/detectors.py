@@ -1,13 +1,17 @@
-"""The checks for what no pattern of the rules can say: what cannot be seen, and what a file is."""
+"""Checks for what no pattern can say: what cannot be seen, what a file is, names one slip from a known package."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from understudy.guard.opaque import is_bytecode, is_packed, is_program
 from understudy.guard.rule import Detector
-from understudy.guard.source import Source
-from understudy.guard.typosquats import typosquats
+from understudy.guard.source import ScannedText
+from understudy.guard.views import LineView
+from understudy.patterns.linear import spans_of
+from understudy.patterns.matcher import compiled
+from understudy.patterns.word_lists import WordLists
 
 _BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _NUL: Final = re.compile("\0")
@@ -19,15 +23,56 @@ _SELECTORS: Final = re.compile(
 )
 _FAR_RIGHT: Final = re.compile(r"[^\s|][ \t\u00a0\u3000]{200,}[^\s|\\]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
+# How compiled programs begin: Linux, Windows, macOS (four orders), Java and WebAssembly.
+_PROGRAMS: Final = (
+    b"\x7fELF", b"MZ\x90", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"\0asm",
+)  # fmt: skip
+# Compiled Python begins with its version, the end of a line, and flags that are mostly zero.
+_PYTHON_3: Final = frozenset({0x0C, 0x0D, 0x0E})
+_LINE_END: Final = b"\r\n"
+_BYTECODE_NAMES: Final = (".pyc", ".pyo")
+_CACHE: Final = "__pycache__"
+_BY_TIME: Final = bytes(4)
+# Python runs any file that has such an archive at its end.
+_ARCHIVE_END: Final = b"PK\x05\x06"
+_ARCHIVE_END_WITHIN: Final = 65_557
+_STARTS_IN: Final = b"__main__.py"
+WORDS: Final = WordLists("understudy.guard")
+_INSTALLERS: Final = r"\b(?:pip|uv|poetry|pdm|npm|pnpm|yarn|bun|npx)"
+# What installs packages of which kind, and the part that names them.
+_INSTALLS: Final = (
+    (
+        "python",
+        re.compile(
+            r"(?i)\b(?:pip[\d.]*|pipx|uv\s+(?:pip|tool|add)|uv|poetry|pdm)\s+(?:install|add|inject)\s+([^\n;&|`#]{1,400})"
+        ),
+    ),
+    (
+        "node",
+        re.compile(r"(?i)\b(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;&|`#]{1,400})"),
+    ),
+    ("node", re.compile(r"(?i)\bnpx\s+(?:-\S+\s+)?(\S{1,80})")),
+)
+# Shorter names are near to each other by chance.
+_MIN_LETTERS: Final = 5
+_NAME: Final = re.compile(r"(?:^|(?<=[\s\"']))([A-Za-z][\w.-]{3,40}?)(?=[\s\"'=<>~!@\[,]|$)")
+_REQUIREMENT: Final = re.compile(
+    r"^\s{0,8}([A-Za-z][\w.-]{3,40})\s{0,4}(?:\[[\w,]{0,40}\])?\s{0,4}(?:[=<>~!].{0,80})?$"
+)
+_DEPENDENCY: Final = re.compile(r"^\s{0,16}\"([A-Za-z][\w.-]{3,40})\"\s{0,4}:\s{0,4}\"[\^~]?\d")
+_LISTS: Final = (
+    ("requirements.txt", "python", _REQUIREMENT),
+    ("package.json", "node", _DEPENDENCY),
+)
 
 
 class OfText(NamedTuple):
     """A check on what is said, which answers the lines of the file."""
 
-    lines: Callable[[Source], Iterator[int]]
+    lines: Callable[[ScannedText], Iterator[int]]
 
 
-class File(NamedTuple):
+class ScannedFile(NamedTuple):
     """A file, whatever it says."""
 
     path: str
@@ -38,17 +83,112 @@ class File(NamedTuple):
 class OfFile(NamedTuple):
     """A check on what a file is."""
 
-    holds: Callable[[File], bool]
+    holds: Callable[[ScannedFile], bool]
 
 
 def _with(pattern: re.Pattern[str]) -> OfText:
-    def lines(source: Source) -> Iterator[int]:
+    def lines(source: ScannedText) -> Iterator[int]:
         if pattern.search(source.text):
             for number, line in enumerate(_BREAK.split(source.text), 1):
                 if pattern.search(line):
                     yield source.number(number)
 
     return OfText(lines)
+
+
+def _is_program(content: bytes) -> bool:
+    """Whether it is compiled for a machine."""
+    return content.startswith(_PROGRAMS)
+
+
+def _is_bytecode(path: str, content: bytes) -> bool:
+    """Whether it is a script that was compiled, other than those Python leaves behind."""
+    flags = content[4:8]
+    if path.lower().endswith(_BYTECODE_NAMES):
+        # Python writes these caches itself and ignores one whose timestamp differs from its
+        # source's; other flags would make it trust the file unchecked.
+        return not (_CACHE in path.split("/") and flags == _BY_TIME)
+    return content[2:4] == _LINE_END and content[1] in _PYTHON_3 and b"\0" in flags
+
+
+def _is_packed(content: bytes) -> bool:
+    """Whether it is an archive that Python would run."""
+    return _ARCHIVE_END in content[-_ARCHIVE_END_WITHIN:] and _STARTS_IN in content
+
+
+def _typosquats(view: LineView, path: str) -> Iterator[int]:
+    """The lines of the file that install such a package."""
+    is_list = path.endswith(tuple(ending for ending, _, _ in _LISTS))
+    indexes = range(len(view.lines)) if is_list else _with_installers(view)
+    for index in indexes:
+        if any(_is_slip(name, kind) for kind, name in _installed(view.lines[index], path)):
+            yield view.numbers[index]
+
+
+def _with_installers(view: LineView) -> Iterable[int]:
+    """The lines that name a program which installs packages; few do."""
+    found = spans_of(compiled(_INSTALLERS), view.text)
+    return dict.fromkeys(view.index_at(spans[0][0]) for spans in found)
+
+
+def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
+    """The kind and name of each package that the line installs."""
+    for kind, pattern in _INSTALLS:
+        for found in pattern.finditer(line):
+            yield from ((kind, name) for name in _NAME.findall(found[1]))
+    for ending, kind, pattern in _LISTS:
+        named = pattern.match(line) if path.endswith(ending) else None
+        if named:
+            yield kind, named[1]
+
+
+# The same few names are on many lines.
+@lru_cache(maxsize=4096)
+def _is_slip(name: str, kind: str) -> bool:
+    name = name.lower().replace("_", "-")
+    if any(name in _packages(known) for known in ("python", "node", "real")):
+        return False
+    near = {right for short in _shortened(name) for right in _near(kind).get(short, ())}
+    return any(_is_one_slip(name, right) for right in near)
+
+
+def _shortened(name: str) -> Iterator[str]:
+    """A name, and it without each of its letters: names one slip apart have one of these in common."""
+    yield name
+    for at in range(len(name)):
+        yield name[:at] + name[at + 1 :]
+
+
+@cache
+def _near(kind: str) -> Mapping[str, Collection[str]]:
+    """The packages by each way to shorten their names."""
+    near: dict[str, set[str]] = defaultdict(set)
+    for right in _packages(kind):
+        for short in _shortened(right):
+            near[short].add(right)
+    return near
+
+
+@cache
+def _packages(kind: str) -> frozenset[str]:
+    return WORDS.set(f"packages.{kind}")
+
+
+def _is_one_slip(name: str, right: str) -> bool:
+    """Whether one letter was dropped, added, changed or swapped with the next."""
+    start = next((at for at, (a, b) in enumerate(zip(name, right, strict=False)) if a != b), None)
+    if len(right) < _MIN_LETTERS:
+        return False
+    if start is None:
+        # A mark or an s at the end (boto, boto3) is how real packages differ.
+        return name[-1:].isalpha() and right[-1:].isalpha() and name != right + "s"
+    rest, other = name[start:], right[start:]
+    return (
+        rest[1:] == other
+        or rest == other[1:]
+        or (rest[1:] == other[1:] and rest[0].isalpha() and other[0].isalpha())
+        or (rest[:2] == other[1::-1] and rest[2:] == other[2:])
+    )
 
 
 CHECKS: Final[Mapping[Detector, OfText | OfFile]] = {
@@ -58,10 +198,10 @@ CHECKS: Final[Mapping[Detector, OfText | OfFile]] = {
     Detector.ZERO_WIDTH: _with(_ZERO_WIDTH),
     Detector.SELECTORS: _with(_SELECTORS),
     Detector.FAR_RIGHT: _with(_FAR_RIGHT),
-    Detector.TYPOSQUAT: OfText(lambda source: typosquats(source.views[0], source.path)),
-    Detector.PROGRAM: OfFile(lambda file: is_program(file.content)),
-    Detector.BYTECODE: OfFile(lambda file: is_bytecode(file.path, file.content)),
-    Detector.PACKED: OfFile(lambda file: is_packed(file.content)),
+    Detector.TYPOSQUAT: OfText(lambda source: _typosquats(source.views[0], source.path)),
+    Detector.PROGRAM: OfFile(lambda file: _is_program(file.content)),
+    Detector.BYTECODE: OfFile(lambda file: _is_bytecode(file.path, file.content)),
+    Detector.PACKED: OfFile(lambda file: _is_packed(file.content)),
     # Which paths, the rule says.
     Detector.PATH: OfFile(lambda _: True),
     Detector.UNREAD: OfFile(lambda file: not file.is_read),

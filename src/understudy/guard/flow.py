@@ -8,6 +8,8 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Final
 
+from understudy.patterns.word_lists import WordLists
+
 # Names that take a value: `x =`, `x, y :=`, `as x`, `for x in`, `> file`, `read x`.
 _TAKES: Final = re.compile(
     r"\b(?:\w{1,20}\.)?(?:chmod\w{0,4}|set_permissions|OpenFile|[wW]riteFile\w{0,4}|binwrite|createWriteStream|urlretrieve)\(\s{0,4}&?['\"]?([~$/.A-Za-z_][\w./~$-]{0,100})"
@@ -41,24 +43,7 @@ _LISTED: Final = re.compile(r"(?<=[\[,])\s{0,4}([A-Za-z_]\w*)(?=\s{0,4}[\],])")
 # What a program is given when it starts is not what its start answers.
 _STARTS: Final = re.compile(r"\b(?:spawn|exec|execa|fork|Popen|subprocess\.)\w*\(")
 _RETURNS: Final = re.compile(r"\b(?:return|yield|echo|print|cat)\b")
-# Names of what every call has, which say nothing of where a value came from.
-_COMMON: Final = frozenset(
-    {
-        "_",
-        "err",
-        "self",
-        "this",
-        "url",
-        "headers",
-        "timeout",
-        "method",
-        "params",
-        "encoding",
-        "errors",
-        "mode",
-        "shell",
-    }
-)
+_WORDS: Final = WordLists("understudy.guard")
 # What goes here is not kept.
 _NO_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
@@ -154,7 +139,8 @@ class Flow:
         line, owner = self._lines[index], self._owners[index]
         head = self._lines[self._heads[index]]
         said = line if head is line or _STARTS.search(head) else f"{head}\n{line}"
-        taken = {name for found in _TAKES.findall(said) for name in found if name} - _COMMON
+        taken = {name for found in _TAKES.findall(said) for name in found if name}
+        taken -= _WORDS.set("common_names")
         return taken | {owner} if owner and _RETURNS.search(line) else taken
 
     def _below(self, index: int, names: Iterable[str]) -> Iterator[int]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
-from understudy.guard.book import rule_book
 from understudy.guard.flow import Flow
-from understudy.guard.regions import regions_of
 from understudy.guard.rule import FileKind, Finding, Join, Within
-from understudy.guard.search import Matcher
-from understudy.guard.view import View
+from understudy.guard.rule_book import rule_book
+from understudy.guard.views import LineView, regions_of
+from understudy.patterns.matcher import Matcher
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +19,7 @@ class SignalReading:
 
     path: str
     kind: FileKind
-    views: Sequence[View]
+    views: Sequence[LineView]
 
     @cached_property
     def signals(self) -> Mapping[str, frozenset[int]]:

@@ -1,8 +1,11 @@
-"""What the guard looks for: the records that `rules.toml` is read into."""
+"""Records of the guard: rules, signals, joins and findings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
+
+from understudy.patterns.matcher import PatternSpec
+from understudy.patterns.rule_book import ProvenRule
 
 
 class Category(StrEnum):
@@ -54,31 +57,13 @@ class Within(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """One shape to look for; all of it is RE2's, so its time grows with the text and not faster."""
-
-    regex: str
-    # Each must be found in what matched.
-    also: Sequence[str] = ()
-    # None may be found in what matched.
-    unless: Sequence[str] = ()
-    # None may be found in the line it begins on.
-    unless_line: Sequence[str] = ()
-    # Every group must have caught the same text.
-    same_groups: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class GuardRule(ProvenRule):
     """One thing a skill may not hold, why, and examples that prove the rule."""
 
-    id: str
     category: Category
     title: str
     reason: str
-    matches: Sequence[str] = ()
-    misses: Sequence[str] = ()
-    patterns: Sequence[Pattern] = ()
+    patterns: Sequence[PatternSpec] = ()
     detector: Detector | None = None
     kinds: frozenset[FileKind] = frozenset(FileKind)
     # What people say goes over the end of a line: paragraphs of prose are read as one, too.
@@ -96,19 +81,19 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
+class JoinSignal:
     """One end of a join: harmless alone, and telling beside the other end."""
 
     id: str
     title: str
-    patterns: Sequence[Pattern]
+    patterns: Sequence[PatternSpec]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
     """A rule that two signals make together: what is read, and where it goes."""
 
-    rule: Rule
+    rule: GuardRule
     sources: frozenset[str]
     sinks: frozenset[str]
     within: Within
@@ -117,11 +102,11 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleBook:
-    """All the guard knows."""
+class GuardBook:
+    """The rules, signals and joins of `rules.toml`."""
 
-    rules: Sequence[Rule]
-    signals: Sequence[Signal] = field(default=())
+    rules: Sequence[GuardRule]
+    signals: Sequence[JoinSignal] = field(default=())
     joins: Sequence[Join] = field(default=())
 
 

@@ -5,14 +5,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from understudy.guard.book import rule_book
-from understudy.guard.detectors import CHECKS, File, OfFile, OfText
-from understudy.guard.file_kinds import MANIFEST_NAME
+from understudy.guard.detectors import CHECKS, OfFile, OfText, ScannedFile
 from understudy.guard.joins import SignalReading, joined_findings
-from understudy.guard.rule import Category, Finding, Rule
-from understudy.guard.search import Matcher, compiled
-from understudy.guard.source import Said, Source, source_of_names, source_of_values, sources_of
+from understudy.guard.rule import Category, Finding, GuardRule
+from understudy.guard.rule_book import rule_book
+from understudy.guard.source import (
+    ParsedValue,
+    ScannedText,
+    source_of_names,
+    source_of_values,
+    sources_of,
+)
+from understudy.guard.texts import MANIFEST_NAME
 from understudy.patterns.linear import has
+from understudy.patterns.matcher import Matcher, compiled
 
 # All texts of a skill together, but for SKILL.md, which is always read: more takes too long.
 MAX_TEXT_CHARS: Final = 2 * 1024 * 1024
@@ -32,7 +38,7 @@ def scan_text(text: str, path: str = MANIFEST_NAME) -> tuple[Finding, ...]:
 
 
 def scan_bundle(
-    files: Mapping[str, bytes], *, said: Iterable[Said] = (), pause: Pause = go_on
+    files: Mapping[str, bytes], *, said: Iterable[ParsedValue] = (), pause: Pause = go_on
 ) -> tuple[Finding, ...]:
     """Every line of a skill's files that may not be there, alone or with what another one says.
 
@@ -51,7 +57,9 @@ def is_whole(found: Sequence[Finding]) -> bool:
     return len(found) <= MAX_FINDINGS
 
 
-def _findings(files: Mapping[str, bytes], said: Iterable[Said], pause: Pause) -> Iterator[Finding]:
+def _findings(
+    files: Mapping[str, bytes], said: Iterable[ParsedValue], pause: Pause
+) -> Iterator[Finding]:
     names, owners = source_of_names(files)
     for rule, line in _in_source(names, pause):
         yield rule.finding(owners[line - 1], 1)
@@ -64,7 +72,7 @@ def _findings(files: Mapping[str, bytes], said: Iterable[Said], pause: Pause) ->
         sources = sources_of(path, files[path])
         size = sum(len(source.text) for source in sources) if path != MANIFEST_NAME else 0
         is_read = size <= left
-        yield from _odd_files(File(path, files[path], is_read))
+        yield from _odd_files(ScannedFile(path, files[path], is_read))
         if not is_read:
             continue
         left -= size
@@ -74,14 +82,14 @@ def _findings(files: Mapping[str, bytes], said: Iterable[Said], pause: Pause) ->
     yield from joined_findings(readings, pause)
 
 
-def _parsed(said: Iterable[Said]) -> Iterator[Source]:
-    by_path: dict[str, list[Said]] = defaultdict(list)
+def _parsed(said: Iterable[ParsedValue]) -> Iterator[ScannedText]:
+    by_path: dict[str, list[ParsedValue]] = defaultdict(list)
     for one in said:
         by_path[one.path].append(one)
     return (source_of_values(path, values) for path, values in sorted(by_path.items()))
 
 
-def _in_source(source: Source, pause: Pause) -> Iterator[tuple[Rule, int]]:
+def _in_source(source: ScannedText, pause: Pause) -> Iterator[tuple[GuardRule, int]]:
     """Each rule that finds something, with the line in the file, once."""
     for rule in rule_book().rules:
         pause()
@@ -93,7 +101,7 @@ def _in_source(source: Source, pause: Pause) -> Iterator[tuple[Rule, int]]:
                     yield rule, line
 
 
-def _lines(rule: Rule, source: Source) -> Iterable[int]:
+def _lines(rule: GuardRule, source: ScannedText) -> Iterable[int]:
     check = CHECKS[rule.detector] if rule.detector else None
     if isinstance(check, OfText):
         yield from check.lines(source)
@@ -106,18 +114,18 @@ def _lines(rule: Rule, source: Source) -> Iterable[int]:
             yield from map(plain.number_at, matcher.starts(source.speech))
 
 
-def _odd_files(file: File) -> Iterator[Finding]:
+def _odd_files(file: ScannedFile) -> Iterator[Finding]:
     """What a file is, whatever it says."""
     for rule, check in _file_checks():
         if _reads(rule, file.path) and check.holds(file) and not _is_harmless(rule, file):
             yield rule.finding(file.path, 1)
 
 
-def _reads(rule: Rule, path: str) -> bool:
+def _reads(rule: GuardRule, path: str) -> bool:
     return rule.path is None or has(compiled(rule.path), path.encode("utf-8", "replace"))
 
 
-def _is_harmless(rule: Rule, file: File) -> bool:
+def _is_harmless(rule: GuardRule, file: ScannedFile) -> bool:
     if rule.harmless is None:
         return False
     line = compiled(f"^(?:{rule.harmless})$")
@@ -125,7 +133,7 @@ def _is_harmless(rule: Rule, file: File) -> bool:
 
 
 @cache
-def _file_checks() -> Sequence[tuple[Rule, OfFile]]:
+def _file_checks() -> Sequence[tuple[GuardRule, OfFile]]:
     checks = [(rule, CHECKS[rule.detector]) for rule in rule_book().rules if rule.detector]
     return [(rule, check) for rule, check in checks if isinstance(check, OfFile)]
 

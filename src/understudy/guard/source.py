@@ -1,4 +1,4 @@
-"""What the rules read: the text of a file, the values in it, or the names of all files."""
+"""The texts that the rules read: a file, the values parsed from it, or the names of all files."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from understudy.guard.file_kinds import kind_of
-from understudy.guard.regions import unwrapped
 from understudy.guard.rule import FileKind
-from understudy.guard.texts import texts_of
-from understudy.guard.view import View
-from understudy.guard.views import lines_of, physical, views_of
+from understudy.guard.texts import kind_of, texts_of
+from understudy.guard.views import LineView, lines_of, physical, unwrapped, views_of
 
 # A name of these signs says nothing: words in a text have blanks between them.
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./-]*")
@@ -20,8 +17,8 @@ _APART: Final = "\n.\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a file says in other words than it is written in, and on which line."""
+class ParsedValue:
+    """A value that was parsed from a file, and its line."""
 
     path: str
     line: int
@@ -30,8 +27,8 @@ class Said:
 
 # Not slotted: the views are made once.
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """A text that the rules read, and where its lines are to be found."""
+class ScannedText:
+    """A text that the rules read, with the line numbers of the file."""
 
     path: str
     kind: FileKind
@@ -40,7 +37,7 @@ class Source:
     numbers: Sequence[int] | None = None
 
     @cached_property
-    def views(self) -> Sequence[View]:
+    def views(self) -> Sequence[LineView]:
         """The text in each way it can be read."""
         return views_of(physical(self.text, self.numbers))
 
@@ -54,15 +51,15 @@ class Source:
         return line if self.numbers is None else self.numbers[line - 1]
 
 
-def sources_of(path: str, content: bytes) -> Sequence[Source]:
+def sources_of(path: str, content: bytes) -> Sequence[ScannedText]:
     """The file as each of its readers takes it."""
     return [
-        Source(path=path, kind=kind_of(path, text), text=text, numbers=numbers)
+        ScannedText(path=path, kind=kind_of(path, text), text=text, numbers=numbers)
         for text, numbers in texts_of(path, content)
     ]
 
 
-def source_of_values(path: str, values: Iterable[Said]) -> Source:
+def source_of_values(path: str, values: Iterable[ParsedValue]) -> ScannedText:
     """Values of one file, each as it is and as one line, for that is how they are shown."""
     lines: list[str] = []
     numbers: list[int] = []
@@ -73,13 +70,13 @@ def source_of_values(path: str, values: Iterable[Said]) -> Source:
         written += [""] if written == [one_line] else ["", one_line, ""]
         lines += written
         numbers += [value.line] * len(written)
-    return Source(path=path, kind=FileKind.MANIFEST, text="\n".join(lines), numbers=numbers)
+    return ScannedText(path=path, kind=FileKind.MANIFEST, text="\n".join(lines), numbers=numbers)
 
 
-def source_of_names(paths: Iterable[str]) -> tuple[Source, Sequence[str]]:
+def source_of_names(paths: Iterable[str]) -> tuple[ScannedText, Sequence[str]]:
     """The names that may say something, and whose each line is."""
     telling = [path for path in sorted(paths) if not _PLAIN_NAME.fullmatch(path)]
     names = [" ".join(lines_of(path)) for path in telling]
     texts = [_APART.join((name, name.replace("/", " "))) for name in names]
     owners = [path for path in telling for _ in range(4)]
-    return Source(path="", kind=FileKind.DOCUMENT, text=_APART.join(texts)), owners
+    return ScannedText(path="", kind=FileKind.DOCUMENT, text=_APART.join(texts)), owners

@@ -1,29 +1,97 @@
-"""Makes of a file the views that the rules read: as it says, without its quotes, and decoded."""
+"""Views of a file: as it says, without its quotes, and decoded; each knows the lines of the file."""
 
 import re
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
+from urllib.parse import unquote
 
-from understudy.guard.decoding import decoded
 from understudy.guard.folding import folded, without_odd_blanks
-from understudy.guard.view import View
+from understudy.guard.rule import FileKind
+from understudy.patterns.encodings import decode_base64
 
+_END: Final = re.compile(b"\n")
 _GOES_ON: Final = re.compile(r"(?:(?<!\\)(?:\\\\)*\\|(?<=\s)[`^])[ \t]*$")
 # A line without any of these ends where it ends, and begins where it begins.
 _MAY_GO_ON: Final = re.compile(r"[|\\`^]")
 # What begins with a pipe goes on with the line before, but not below a row of a table.
 _PIPED: Final = re.compile(r"\s{0,40}\|(?!\|)")
 _ENDS_IN_PIPE: Final = re.compile(r"[^|\s]\s{0,40}\|\s{0,40}$")
-
 _BLANK: Final = re.compile(r"\$\{IFS[^}]{0,20}\}|\$IFS(?:\$\d)?|%20")
 # Two strings put together, `'o' + 's'`, and an empty one in the middle of a word.
 _GLUE: Final = re.compile(r"['\"`][ \t]{0,8}(?:\+|\.\.|\.|\|\||&)[ \t]{0,8}['\"`]")
 _EMPTY: Final = re.compile(r"''|\"\"|\$@|\$\*|\$\{[@*]\}|\$\{\w{1,20}:\d{1,3}:0\}|\$\(\)|``")
 _QUOTES: Final = re.compile(r"['\"]|\\(?=[\w\-./~$\s'\"])|(?<=\w)\^(?=\w)")
+_BASE64: Final = re.compile(r"(?<![\w+/])[A-Za-z0-9+/_-]{16,}={0,2}")
+_HEX: Final = re.compile(r"(?<!\w)(?:0x)?(?:[0-9a-fA-F]{2}){8,}(?!\w)")
+_ESCAPES: Final = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}){2,}")
+_ESCAPE: Final = re.compile(r"\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})|\\([0-3][0-7]{2})")
+# The end of a line inside a string: what follows is a command of its own.
+_ESCAPED_BREAK: Final = re.compile(r"\\[nr](?:\\t)?")
+_CODES: Final = re.compile(
+    r"(?:(?:0x[0-9a-fA-F]{2}|\d{2,3})[ \t]{0,4},[ \t]{0,4}){5,}(?:0x[0-9a-fA-F]{2}|\d{2,3})"
+)
+_CHR: Final = re.compile(r"chr\([ \t]{0,4}(\d{1,3})[ \t]{0,4}\)(?:[ \t]{0,4}[+.][ \t]{0,4})?")
+_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}")
+# What follows a string that is to be read backwards.
+_BACKWARDS: Final = re.compile(
+    r"(['\"])(?:\[::-1\]|\.split\(['\"]{2}\)\.reverse|\)?\.reverse|[ \t]{0,8}\|[ \t]{0,8}rev\b)"
+)
+_PRINTABLE: Final = re.compile(r"[\t\n\r -~]+")
+# Longer runs are pictures and archives.
+_MAX_RUN: Final = 20_000
+_MAX_BACKWARDS: Final = 400
+_MAX_QUOTED: Final = 3
+# What begins with one of these does not go on with the line before: a list, a table, a title, a field.
+_BEGINS: Final = re.compile(r"\s*(?:[-*+]\s|\d{1,3}[.)]\s|[#|<]|[\w-]{1,40}:(?:\s|$))")
+_ENDS: Final = re.compile(r"\s*(?:#|\||-{3}|$)")
+_FENCE: Final = re.compile(r"\s{0,12}(?:[>*-]\s{0,3})?(`{3,}|~{3,})")
 
 
-def views_of(physical: View) -> Sequence[View]:
+# Not slotted: what is worked out from the lines is kept.
+@dataclass(frozen=True, kw_only=True)
+class LineView:
+    """Lines, and the number in the file of the first line that each was made of."""
+
+    lines: Sequence[str]
+    numbers: Sequence[int]
+    # Without its quotes, so that what is only quoted can no longer be told from what is said.
+    is_bare: bool = False
+
+    @cached_property
+    def text(self) -> bytes:
+        """The lines as one text."""
+        return "\n".join(self.lines).encode("utf-8", "replace")
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        starts = array("L", (0,))
+        starts.extend(found.end() for found in _END.finditer(self.text))
+        return starts
+
+    def index_at(self, offset: int) -> int:
+        """Which line of this view holds the byte."""
+        return bisect_right(self._starts, offset) - 1
+
+    def number_at(self, offset: int) -> int:
+        """The line of the file that the byte came from."""
+        return self.numbers[self.index_at(offset)]
+
+    def changed(self, change: Callable[[str], str], *, is_bare: bool = False) -> "LineView":
+        """The same lines, read in another way, which neither makes a line nor ends one."""
+        text = "\n".join(self.lines)
+        other = change(text)
+        if other == text:
+            return self
+        return LineView(
+            lines=other.split("\n"), numbers=self.numbers, is_bare=self.is_bare or is_bare
+        )
+
+
+def views_of(physical: LineView) -> Sequence[LineView]:
     """The lines as they say, and each other reading that differs from it."""
     plain = joined(physical)
     opened = plain.changed(decoded)
@@ -37,13 +105,13 @@ def views_of(physical: View) -> Sequence[View]:
     return views
 
 
-def physical(text: str, numbers: Sequence[int] | None = None) -> View:
+def physical(text: str, numbers: Sequence[int] | None = None) -> LineView:
     """The lines of a text, each folded; they count from 1 unless they have numbers of their own."""
     if text.isascii() and "&" not in text:
         lines = lines_of(without_odd_blanks(text))
     else:
         lines = [folded(line) for line in lines_of(text)]
-    return View(lines=lines, numbers=numbers or range(1, len(lines) + 1))
+    return LineView(lines=lines, numbers=numbers or range(1, len(lines) + 1))
 
 
 def lines_of(text: str) -> list[str]:
@@ -51,7 +119,7 @@ def lines_of(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def joined(view: View) -> View:
+def joined(view: LineView) -> LineView:
     """What a shell reads as one line, under the number of the first."""
     if not _MAY_GO_ON.search("\n".join(view.lines)):
         return view
@@ -69,7 +137,7 @@ def joined(view: View) -> View:
         parts.append(_GOES_ON.sub(" ", line) if may_go_on else line)
         goes_on = may_go_on and (bool(_GOES_ON.search(line)) or _leads_on(line))
         before = line
-    return View(lines=[*lines, " ".join(parts)], numbers=numbers)
+    return LineView(lines=[*lines, " ".join(parts)], numbers=numbers)
 
 
 def bare(text: str) -> str:
@@ -88,3 +156,114 @@ def _is_piped(line: str, before: str) -> bool:
 
 def _leads_on(line: str) -> bool:
     return not line.lstrip().startswith("|") and bool(_ENDS_IN_PIPE.search(line))
+
+
+def decoded(text: str) -> str:
+    """A text with every run that decodes to plain text replaced by that text."""
+    text = _ESCAPED_BREAK.sub(" ; ", text)
+    for pattern, read in _ALPHABETS:
+        text = pattern.sub(_replacing(read), text)
+    return _BACKWARDS.sub(_turned, text)
+
+
+def _turned(found: re.Match[str]) -> str:
+    """The end of a string that is turned around, with what the string then says."""
+    low = max(0, found.start() - _MAX_BACKWARDS)
+    before = found.string[low : found.start()].rpartition("\n")[2]
+    return f"{found[0]} ; {before.rpartition(found[1])[2][::-1]}"
+
+
+def _replacing(read: Callable[[str], str | None]) -> Callable[[re.Match[str]], str]:
+    def replace(found: re.Match[str]) -> str:
+        text = read(found[0]) if len(found[0]) <= _MAX_RUN else None
+        if not text or not _PRINTABLE.fullmatch(text):
+            return found[0]
+        return re.sub(r"[\r\n]+", " ; ", text)
+
+    return replace
+
+
+def _from_base64(run: str) -> str | None:
+    raw = decode_base64(run)
+    if raw is None:
+        return None
+    # PowerShell encodes commands as UTF-16: every second byte of them is nothing.
+    is_wide = len(raw) > 1 and not any(raw[1::2])
+    return _read(raw[::2] if is_wide else raw)
+
+
+def _from_hex(run: str) -> str | None:
+    return _read(bytes.fromhex(run.removeprefix("0x")))
+
+
+def _from_escapes(run: str) -> str | None:
+    signs = [
+        int(found[1] or found[2], 16) if found[1] or found[2] else int(found[3], 8)
+        for found in _ESCAPE.finditer(run)
+    ]
+    return _read(bytes(sign & 0xFF for sign in signs))
+
+
+def _from_codes(run: str) -> str | None:
+    codes = [int(code.strip(), 0) if "x" in code else int(code) for code in run.split(",")]
+    return _read(bytes(codes)) if max(codes) < 256 else None
+
+
+def _from_chr(run: str) -> str | None:
+    found = _CHR.fullmatch(run)
+    return chr(int(found[1])) if found else None
+
+
+def _from_percent(run: str) -> str | None:
+    text = unquote(run, errors="replace")
+    # A sign or two in an address: the dollar among them is one, and begins no variable.
+    return None if "$" in text and len(text) <= _MAX_QUOTED else text
+
+
+def _read(raw: bytes) -> str | None:
+    try:
+        return raw.decode("ascii")
+    except UnicodeDecodeError:
+        return None
+
+
+_ALPHABETS: Final[Sequence[tuple[re.Pattern[str], Callable[[str], str | None]]]] = (
+    (_ESCAPES, _from_escapes),
+    (_CHR, _from_chr),
+    (_CODES, _from_codes),
+    (_PERCENT, _from_percent),
+    (_HEX, _from_hex),
+    (_BASE64, _from_base64),
+)
+
+
+# Regions of prose are counted below zero, those of code from zero.
+def regions_of(view: LineView, kind: FileKind) -> Sequence[int]:
+    """For each line the number of the region it is in: negative where it is prose."""
+    if kind not in (FileKind.MANIFEST, FileKind.DOCUMENT):
+        return [0] * len(view.lines)
+    regions: list[int] = []
+    region, fence = 0, ""
+    for line in view.lines:
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            region, fence = region + 1, mark[1][0]
+        elif mark and mark[1][0] == fence:
+            fence = ""
+        elif not fence and not line.strip():
+            region += 1
+        regions.append(region if fence or mark else ~region)
+    return regions
+
+
+def unwrapped(view: LineView, kind: FileKind) -> bytes:
+    """The text with each paragraph of prose on one line; every byte keeps its place."""
+    regions = regions_of(view, kind)
+    parts: list[str] = []
+    for index, line in enumerate(view.lines):
+        is_same = index > 0 and regions[index] == regions[index - 1] < 0
+        goes_on = is_same and not (_BEGINS.match(line) or _ENDS.match(view.lines[index - 1]))
+        # A quoted paragraph has its mark on each line.
+        said = line.replace(">", " ", 1) if goes_on and line.lstrip().startswith(">") else line
+        parts += (" " if goes_on else "\n", said)
+    return "".join(parts[1:]).encode("utf-8", "replace")

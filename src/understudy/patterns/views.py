@@ -14,13 +14,13 @@ _GAP: Final = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TextView:
     """One reading of a text, with the pieces that it rewrote and their spans in the text below."""
 
     text: str
     # What was rewritten, in order: (start, end) in this view, (start, end) in the parent.
     pieces: tuple[tuple[int, int, int, int], ...] = ()
-    parent: "View | None" = None
+    parent: "TextView | None" = None
     # The start of each piece in this view, for bisecting.
     starts: tuple[int, ...] = ()
 
@@ -73,7 +73,7 @@ class Writing:
     read: Callable[[re.Match[str]], str | None]
 
 
-def read_as(writing: Writing, view: View) -> View | None:
+def read_as(writing: Writing, view: TextView) -> TextView | None:
     """A view with one writing undone, near to where it is used; None where nothing is written so."""
     if writing.sign.search(view.text) is None:
         return None
@@ -81,12 +81,12 @@ def read_as(writing: Writing, view: View) -> View | None:
 
 
 def reread(
-    view: View,
+    view: TextView,
     pattern: re.Pattern[str],
     read: Callable[[re.Match[str]], str | None],
     *,
     around: int | None = None,
-) -> View | None:
+) -> TextView | None:
     """A view in which `read` replaces what `pattern` matches; None where it replaces nothing."""
     parts: list[str] = []
     pieces: list[tuple[int, int, int, int]] = []
@@ -115,4 +115,4 @@ def reread(
     if around is not None and len(text) - at > 3 * around:
         put(_GAP, at + around, len(text))
     parts.append(text[at:])
-    return View("".join(parts), tuple(pieces), view, tuple(piece[0] for piece in pieces))
+    return TextView("".join(parts), tuple(pieces), view, tuple(piece[0] for piece in pieces))

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from understudy.patterns.encodings import decode_base64
-from understudy.patterns.views import View, Writing, read_as, reread
+from understudy.patterns.views import TextView, Writing, read_as, reread
 from understudy.redaction.marker import MARKER_PATTERN
 
 # Invisible: soft hyphen, joiners, directions, fillers, variation selectors, tags.
@@ -154,12 +154,12 @@ _BASE64: Final = Writing(
 )
 
 
-def views(text: str) -> Iterator[View]:
+def views(text: str) -> Iterator[TextView]:
     """The readings of a text that differ, the plainest first.
 
     The later ones hold only what is near something written differently.
     """
-    view = View(text)
+    view = TextView(text)
     view = reread(view, _FOLDED_ASCII if text.isascii() else _FOLDED, _fold) or view
     yield view
     plain = view

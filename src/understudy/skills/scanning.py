@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from understudy.guard.rule import Finding
 from understudy.guard.scan import go_on, scan_bundle
-from understudy.guard.source import Said
+from understudy.guard.source import ParsedValue
 from understudy.skills.bundles.document import Document, Unreadable, Value
 from understudy.skills.bundles.frontmatter import read_front_matter
 from understudy.skills.bundles.limits import MANIFEST
@@ -18,7 +18,7 @@ def scan_skill(
     return scan_bundle(files, said=said_in(files), pause=pause)
 
 
-def said_in(files: Mapping[str, bytes]) -> Iterator[Said]:
+def said_in(files: Mapping[str, bytes]) -> Iterator[ParsedValue]:
     """What stands in the fields of SKILL.md and of the runtime settings.
 
     A value can be written so that its line does not show what it says: with escapes, over several
@@ -31,7 +31,7 @@ def said_in(files: Mapping[str, bytes]) -> Iterator[Said]:
             continue
         for key, value in document.values.items():
             for text in (key, *_texts(value)):
-                yield Said(path=path, line=document.lines.get(key, 1), text=text)
+                yield ParsedValue(path=path, line=document.lines.get(key, 1), text=text)
 
 
 def _front_matter(content: str) -> Document:

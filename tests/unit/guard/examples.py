@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from understudy.guard.detectors import CHECKS, OfFile
-from understudy.guard.rule import Detector, Finding, Rule
+from understudy.guard.rule import Detector, Finding, GuardRule
 from understudy.guard.scan import MAX_TEXT_CHARS, scan_bundle
 
 # Examples are written so that neither a scanner nor a spelling checker takes them for real.
@@ -27,7 +27,7 @@ def written_out(example: str) -> str:
     return example
 
 
-def found_in(rule: Rule, example: str) -> list[Finding]:
+def found_in(rule: GuardRule, example: str) -> list[Finding]:
     """What the rule finds in one of its examples."""
     text = written_out(example)
     if rule.detector is Detector.PATH:

@@ -1,18 +1,18 @@
 """The table of rules, walked: its examples, its words, and that no text can make it slow."""
 
+import tomllib
 from collections import Counter
 
 import pytest
 
 from tests.support.effort import effort
 from tests.unit.guard.examples import found_in
-from understudy.guard.book import book_of, rule_book, rules
 from understudy.guard.detectors import CHECKS
-from understudy.guard.rule import Category, Detector, Rule
+from understudy.guard.rule import Category, Detector, GuardRule
+from understudy.guard.rule_book import book_of, rule_book, rule_table, rules
 from understudy.guard.scan import scan_text
-from understudy.guard.search import compiled
-from understudy.guard.table import rule_table
 from understudy.patterns.linear import spans_of
+from understudy.patterns.matcher import compiled
 
 EACH_RULE = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 PUBLIC = {
@@ -29,21 +29,21 @@ HOSTILE = (
 
 
 @EACH_RULE
-def test_a_rule_finds_what_it_must(rule: Rule) -> None:
+def test_a_rule_finds_what_it_must(rule: GuardRule) -> None:
     assert rule.matches
     for example in rule.matches:
         assert found_in(rule, example), example
 
 
 @EACH_RULE
-def test_a_rule_leaves_what_only_looks_like_it(rule: Rule) -> None:
+def test_a_rule_leaves_what_only_looks_like_it(rule: GuardRule) -> None:
     assert rule.misses
     for example in rule.misses:
         assert not found_in(rule, example), example
 
 
 @EACH_RULE
-def test_a_rule_says_why_in_words_for_people(rule: Rule) -> None:
+def test_a_rule_says_why_in_words_for_people(rule: GuardRule) -> None:
     assert rule.title[0].isupper()
     assert rule.reason.split()[0].islower()
     assert not rule.reason.endswith(".")
@@ -91,7 +91,7 @@ def test_a_rule_that_names_an_unknown_detector_is_not_loaded() -> None:
     """
 
     with pytest.raises(ValueError, match="no detector 'zero_with'; there are bidi, nul"):
-        book_of(text)
+        book_of(tomllib.loads(text))
 
 
 def test_the_table_for_the_docs_has_every_rule_once() -> None:

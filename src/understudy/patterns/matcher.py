@@ -1,12 +1,12 @@
-"""Runs one pattern over a text in linear time and answers where its matches begin."""
+"""A pattern with conditions, run over a text in linear time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 import re2
 
-from understudy.guard.rule import Pattern
 from understudy.patterns.linear import Spans, has, options, spans_of
 
 _MEMORY: Final = 64 << 20
@@ -18,10 +18,25 @@ MAX_WEIGHED: Final = 20_000
 _BLANKS: Final = b" \t\n"
 
 
-class Matcher:
-    """A pattern, compiled once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternSpec:
+    """A pattern with conditions on what matched; all regular expressions are RE2's."""
 
-    def __init__(self, pattern: Pattern) -> None:
+    regex: str
+    # Each must be found in what matched.
+    also: Sequence[str] = ()
+    # None may be found in what matched.
+    unless: Sequence[str] = ()
+    # None may be found in the line it begins on.
+    unless_line: Sequence[str] = ()
+    # Every group must have caught the same text.
+    same_groups: bool = False
+
+
+class Matcher:
+    """A pattern with its conditions, compiled once."""
+
+    def __init__(self, pattern: PatternSpec) -> None:
         self._regex = compiled(pattern.regex)
         self._also = tuple(map(compiled, pattern.also))
         self._unless = tuple(map(compiled, pattern.unless))
@@ -30,7 +45,7 @@ class Matcher:
         self._is_plain = not (self._also or self._unless or self._unless_line or self._same_groups)
 
     def starts(self, text: bytes) -> Iterator[int]:
-        """Where each match that counts begins."""
+        """The start of each match that meets the conditions."""
         for count, spans in enumerate(spans_of(self._regex, text)):
             if self._is_plain or count >= MAX_EXCUSED or self._counts(text, spans):
                 yield _said_at(text, *spans[0])
