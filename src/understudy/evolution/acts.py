@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from understudy.core.text import preview, printable
-from understudy.evolution.asking.named_requests import asks_to_delete, asks_to_publish
+from understudy.evolution.requests.named_requests import asks_to_delete, asks_to_publish
 from understudy.evolution.wording import Consent, reads_as
 from understudy.redaction.scrub import scrub as without_secrets
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES

@@ -6,8 +6,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from understudy.evolution.asking.grammar import SMILES
 from understudy.evolution.reading import plain, word_line
+from understudy.evolution.requests.grammar import SMILES
 from understudy.i18n.catalogue import phrases
 from understudy.learnings.quoting import pasted
 

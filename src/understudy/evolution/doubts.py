@@ -7,7 +7,7 @@ answered, a line to be mended. Nothing tells where such a text begins, so all of
 import re
 from typing import Final
 
-from understudy.evolution.asking.grammar import signs, words
+from understudy.evolution.requests.grammar import signs, words
 
 # How a question begins that has no mark; `what a day` and `how nice` are none.
 _ASKS: Final = re.compile(

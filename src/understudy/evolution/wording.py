@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Final
 
 from understudy.evolution.answers import is_accepting, is_declining
-from understudy.evolution.asking.requests import asks_for_skill
+from understudy.evolution.requests.skill_requests import asks_for_skill
 
 # Nobody answers at such length; what is longer agrees to nothing.
 MAX_CHARS: Final = 20_000

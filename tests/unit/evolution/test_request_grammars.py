@@ -9,14 +9,14 @@ import pytest
 
 from tests.support.effort import takes_under
 from understudy.evolution import answers
-from understudy.evolution.asking import named_requests, requests
-from understudy.evolution.asking.grammar import Grammar
 from understudy.evolution.reading import plain, word_line
+from understudy.evolution.requests import named_requests, skill_requests
+from understudy.evolution.requests.grammar import Grammar
 from understudy.evolution.wording import reads_as
 
-DELETING = named_requests._grammars(named_requests.DELETING, ("short-lived",))
-PUBLISHING = named_requests._grammars(named_requests.PUBLISHING, ("drafts/report",))
-GRAMMARS = (*requests.GRAMMARS, *DELETING, *PUBLISHING)
+DELETING = named_requests._grammars("delete", ("short-lived",))
+PUBLISHING = named_requests._grammars("publish", ("drafts/report",))
+GRAMMARS = (*skill_requests.grammars(), *DELETING, *PUBLISHING)
 ANSWERS = {
     "accepting": (*answers.POLITE, *answers.AGREEING),
     "declining": (*answers.POLITE, *answers.REFUSING),
@@ -45,8 +45,8 @@ def in_words(choices: Sequence[str], blank: str) -> list[Choice]:
     "choices",
     [
         *([*map(answers.words_of, around)] for around in ANSWERS.values()),
-        *(in_words(each.leads, each.blank) for each in requests.GRAMMARS),
-        *(in_words(each.polite, each.blank) for each in requests.GRAMMARS),
+        *(in_words(each.leads, each.blank) for each in skill_requests.grammars()),
+        *(in_words(each.polite, each.blank) for each in skill_requests.grammars()),
     ],
 )
 def test_no_choice_is_made_of_others(choices: list[Choice]) -> None:
@@ -91,7 +91,7 @@ def test_what_is_asked_repeats_nothing_but_signs_without_end(grammar: Grammar) -
         assert all(len(each) == 1 and str(each[0][0]) == "IN" for each in repeated(parsed)), part
 
 
-@pytest.mark.parametrize("grammar", requests.GRAMMARS)
+@pytest.mark.parametrize("grammar", skill_requests.grammars())
 def test_what_is_repeated_is_plain_words(grammar: Grammar) -> None:
     for choice in (*grammar.leads, *grammar.polite, *grammar.soft_questions, *grammar.particles):
         assert not grammar.blank or word_line(plain(choice)) == choice
@@ -129,18 +129,18 @@ def test_no_two_answers_that_are_said_again_and_again_take_long(name: str) -> No
         assert in_no_time([pair[-answers.MAX_CHARS :] for pair in pairs], reader), first
 
 
-@pytest.mark.parametrize("grammar", requests.GRAMMARS)
+@pytest.mark.parametrize("grammar", skill_requests.grammars())
 def test_no_lead_that_is_said_again_and_again_takes_long(grammar: Grammar) -> None:
     for choice in (*grammar.leads, *grammar.polite):
         assert in_no_time(with_wishes(choice, grammar.blank)), choice
 
 
-@pytest.mark.parametrize("grammar", requests.GRAMMARS)
+@pytest.mark.parametrize("grammar", skill_requests.grammars())
 def test_no_two_leads_that_are_said_again_and_again_take_long(grammar: Grammar) -> None:
     def reader(line: str) -> object:
-        return requests._asks(grammar, line)
+        return skill_requests._asks(grammar, line)
 
-    most = requests.MAX_SENTENCE_CHARS
+    most = skill_requests.MAX_SENTENCE_CHARS
     for choices in (grammar.leads, grammar.polite):
         for first in choices:
             pairs = (grammar.blank.join([first, second] * TIMES) for second in choices)

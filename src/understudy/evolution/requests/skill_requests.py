@@ -1,23 +1,20 @@
 """Messages in which a user asks for a skill in their own words, in any language that we speak."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final
 
-from understudy.evolution.asking.chinese import CHINESE
-from understudy.evolution.asking.english import ENGLISH
-from understudy.evolution.asking.grammar import JOINT, Grammar
-from understudy.evolution.asking.places import beginnings, endings, places_before
-from understudy.evolution.asking.vietnamese import VIETNAMESE
 from understudy.evolution.doubts import leaves_doubt
 from understudy.evolution.own_prose import Sentence, sentences_of
 from understudy.evolution.reading import plain, word_line
+from understudy.evolution.requests.grammar import JOINT, LANGUAGES, Grammar, grammar_of
 from understudy.learnings.wording import HAN_AND_KANA
 
-GRAMMARS: Final = (ENGLISH, VIETNAMESE, CHINESE)
 MAX_SENTENCE_CHARS: Final = 400
+# Nobody says more of them before a wish, or behind it.
+MAX_WORDS: Final = 6
 
 _IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
 # The dot of a file's name, which ends no clause.
@@ -28,9 +25,14 @@ _FILE_DOT: Final = re.compile(
 _NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
 
 
+def grammars() -> tuple[Grammar, ...]:
+    """The grammar of each language."""
+    return tuple(map(grammar_of, LANGUAGES))
+
+
 def asks_for_skill(text: str) -> bool:
     """Whether the writer asks that a skill be made now; what leaves a doubt does not."""
-    return asks_for(text, GRAMMARS)
+    return asks_for(text, grammars())
 
 
 def asks_for(text: str, grammars: Sequence[Grammar]) -> bool:
@@ -68,8 +70,8 @@ def _asks(grammar: Grammar, sentence: str) -> bool:
 
 
 def _asks_in(grammar: Grammar, line: str, *, is_question: bool) -> bool:
-    softly = next(places_before(line, grammar, len(line), grammar.soft_questions), None)
-    only_asks = next(places_before(line, grammar, len(line), grammar.particles), None)
+    softly = next(_places_before(line, grammar, len(line), grammar.soft_questions), None)
+    only_asks = next(_places_before(line, grammar, len(line), grammar.particles), None)
     end = next(place for place in (softly, only_asks, len(line)) if place is not None)
     asks = is_question or only_asks is not None
     found = _first_in(grammar, line, end, is_question=asks)
@@ -88,7 +90,7 @@ def _first_in(grammar: Grammar, line: str, end: int, *, is_question: bool) -> re
     In a question a word that may be a lead or a modal verb is the verb: `可以`.
     """
     pattern = _pattern(grammar)
-    places = product(beginnings(line, grammar), endings(line, grammar, end))
+    places = product(_beginnings(line, grammar), _endings(line, grammar, end))
     tried = (pattern.fullmatch(line, start, stop) for start, stop in places if start < stop)
     found = (each for each in tried if each is not None)
     first = next(found, None)
@@ -131,3 +133,46 @@ def _pattern(grammar: Grammar) -> re.Pattern[str]:
 def _any(choices: Sequence[str]) -> str:
     # Of nothing there is none: an empty choice would be one that always fits.
     return "|".join(choices) or r"(?!)"
+
+
+# Every place is looked at once, however the words before it may be split, so nothing is tried twice.
+def _beginnings(line: str, grammar: Grammar) -> list[int]:
+    """The places behind any leads, the furthest first."""
+    reached = _reached({0}, lambda start: _behind(line, grammar, start))
+    return sorted(reached, reverse=True)
+
+
+def _endings(line: str, grammar: Grammar, end: int) -> list[int]:
+    """The places before any polite words that come before an end, the furthest from it first."""
+    return sorted(
+        _reached({end}, lambda place: _places_before(line, grammar, place, grammar.polite))
+    )
+
+
+def _places_before(line: str, grammar: Grammar, end: int, choices: Iterable[str]) -> Iterator[int]:
+    """Where a line would end without one of these at its end, and without what sets it off."""
+    for choice in choices:
+        if not line.endswith(f"{grammar.blank}{choice}", 0, end):
+            continue
+        start = end - len(choice) - len(grammar.blank)
+        comma = f"{grammar.blank},"
+        yield start - len(comma) if line.endswith(comma, 0, start) else start
+
+
+def _behind(line: str, grammar: Grammar, start: int) -> Iterator[int]:
+    comma = f"{grammar.blank},"
+    for lead in grammar.leads:
+        if not line.startswith(lead, start):
+            continue
+        end = start + len(lead)
+        end += len(comma) if line.startswith(comma, end) else 0
+        if line.startswith(grammar.blank, end):
+            yield end + len(grammar.blank)
+
+
+def _reached(places: set[int], onward: Callable[[int], Iterator[int]]) -> set[int]:
+    reached = {*places}
+    for _ in range(MAX_WORDS):
+        places = {further for place in places for further in onward(place)} - reached
+        reached |= places
+    return reached

@@ -1,1 +1,0 @@
-"""What a user asks for in their own words, in any language that we speak."""

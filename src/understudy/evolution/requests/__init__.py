@@ -1,0 +1,1 @@
+"""Requests that a user makes in their own words, in every language that we speak."""
