@@ -5,27 +5,15 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Final
 
-from understudy.evolution.identity.words import (
-    BEHIND,
-    CAUTIOUS,
-    COMPOUNDS,
-    FIELD_WORDS,
-    FIELD_WORDS_VI,
-    FIELD_WORDS_ZH,
-    OTHERS,
-    OTHERS_VI,
-    OTHERS_ZH,
-    OWN,
-    OWN_VI,
-    OWN_ZH,
-    WAYS,
-)
 from understudy.evolution.reading import plain, word_line
 from understudy.learnings.wording import HAN_AND_KANA
+from understudy.patterns.word_lists import WordLists
+
+WORDS: Final = WordLists("understudy.evolution.identity")
 
 
 class Kind(StrEnum):
@@ -60,12 +48,30 @@ _HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
 # At the head of a line: numbers and letters that count.
 _COUNTING: Final = re.compile(r"\d+|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]")
 _STUCK: Final = re.compile(r"\d+(?=[^\W\d])")
-_OWN_ZH: Final = re.compile(OWN_ZH)
-_OTHERS_ZH: Final = re.compile(OTHERS_ZH)
 
 
-def _kinds(words: Mapping[str, Sequence[str]]) -> Mapping[str, Kind]:
-    return {word: Kind(kind) for kind, group in words.items() for word in group}
+@cache
+def _kinds(language: str) -> Mapping[str, Kind]:
+    """What each label of a language says."""
+    return {word: kind for kind in Kind for word in WORDS(f"fields.{language}.{kind}")}
+
+
+@cache
+def _cautious() -> frozenset[str]:
+    """Words that also say how one speaks: they set something only alone, or with words of one's own."""
+    languages = ("english", "vietnamese", "chinese")
+    contacts = (WORDS(f"fields.{language}.{Kind.CONTACT}") for language in languages)
+    return WORDS.set("labels.cautious").union(*contacts)
+
+
+@cache
+def _own_chinese() -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(WORDS('labels.own_chinese'))})*")
+
+
+@cache
+def _others_chinese() -> re.Pattern[str]:
+    return re.compile("|".join(WORDS("labels.others_chinese")))
 
 
 def _unmarked(text: str) -> str:
@@ -73,13 +79,16 @@ def _unmarked(text: str) -> str:
     return "".join(sign for sign in apart if unicodedata.category(sign) != "Mn")
 
 
-_ENGLISH: Final = _kinds(FIELD_WORDS)
-_VIETNAMESE: Final = _kinds(FIELD_WORDS_VI)
-# Written without marks; one short word alone could be any.
-_UNMARKED: Final = {_unmarked(word): word for word in _VIETNAMESE if " " in word}
-_CHINESE: Final = _kinds(FIELD_WORDS_ZH)
-# The words of the longest, and one more: letters may stand apart in parts of it.
-_LONGEST: Final = 1 + max(len(word.split()) for word in (*_ENGLISH, *_VIETNAMESE))
+@cache
+def _unmarked_labels() -> Mapping[str, str]:
+    """Vietnamese labels by how they are written without marks; one short word alone could be any."""
+    return {_unmarked(word): word for word in _kinds("vietnamese") if " " in word}
+
+
+@cache
+def _longest() -> int:
+    """The words of the longest label, and one more: letters may stand apart in parts of it."""
+    return 1 + max(len(word.split()) for word in (*_kinds("english"), *_kinds("vietnamese")))
 
 
 @lru_cache(maxsize=4096)
@@ -98,21 +107,23 @@ def label_of(text: str, *, is_heading: bool = False) -> Label | None:
 def _words(text: str) -> list[str]:
     line = word_line(_SIGN.sub(" ", plain(_CAMEL.sub(" ", text))))
     words = [_STUCK.sub("", word) for word in line.split()]
-    while len(words) > 1 and _COUNTING.fullmatch(words[0]) and "".join(words) not in _ENGLISH:
+    while (
+        len(words) > 1 and _COUNTING.fullmatch(words[0]) and "".join(words) not in _kinds("english")
+    ):
         words = words[1:]
     return words
 
 
 def _spelled(words: Sequence[str]) -> Iterator[Label]:
     """A label whose letters stand apart."""
-    kind = _ENGLISH.get("".join(words)) if all(len(word) == 1 for word in words) else None
+    kind = _kinds("english").get("".join(words)) if all(len(word) == 1 for word in words) else None
     if kind is not None:
         yield Label(kind)
 
 
 def _spaced(words: Sequence[str], *, is_heading: bool) -> Iterator[Label]:
     for start in range(len(words)):
-        for end in range(min(start + _LONGEST, len(words)), start, -1):
+        for end in range(min(start + _longest(), len(words)), start, -1):
             said = " ".join(words[start:end])
             before, behind = words[:start], words[end:]
             label = _english(said, before, behind, is_heading=is_heading)
@@ -124,18 +135,27 @@ def _spaced(words: Sequence[str], *, is_heading: bool) -> Iterator[Label]:
 def _english(
     said: str, before: Sequence[str], behind: Sequence[str], *, is_heading: bool
 ) -> Label | None:
-    said = next((form for form in _forms(said) if form in _ENGLISH), "")
+    kinds = _kinds("english")
+    said = next((form for form in _forms(said) if form in kinds), "")
     if not said or not _is_own(said, before):
         return None
-    kind = _ENGLISH[said]
-    if len(behind) <= MAX_WORDS and all(word in BEHIND for word in behind):
+    kind = kinds[said]
+    if len(behind) <= MAX_WORDS and _behind().issuperset(behind):
         return Label(kind)
     is_one_of_two = behind[0] in {"and", "or"} and len(behind) <= MAX_BEHIND
-    if is_one_of_two and said not in CAUTIOUS:
+    if is_one_of_two and said not in _cautious():
         return Label(kind)
-    goes_on = is_heading and len(behind) <= MAX_BEHIND and behind[0] not in COMPOUNDS
-    is_plain = kind in {Kind.NAME, Kind.ROLE} and said not in CAUTIOUS
+    goes_on = (
+        is_heading and len(behind) <= MAX_BEHIND and behind[0] not in WORDS.set("labels.compounds")
+    )
+    is_plain = kind in {Kind.NAME, Kind.ROLE} and said not in _cautious()
     return Label(kind, rest=" ".join(behind)) if goes_on and is_plain else None
+
+
+@cache
+def _behind() -> frozenset[str]:
+    """What may stand behind a label and adds nothing to it."""
+    return WORDS.set("labels.own") | WORDS.set("labels.behind")
 
 
 def _forms(said: str) -> Iterator[str]:
@@ -148,32 +168,36 @@ def _forms(said: str) -> Iterator[str]:
 
 
 def _is_own(said: str, before: Sequence[str]) -> bool:
-    if all(word in OWN for word in before):
+    if WORDS.set("labels.own").issuperset(before):
         return True
-    if said in CAUTIOUS or len(before) > MAX_BEFORE:
+    if said in _cautious() or len(before) > MAX_BEFORE:
         return False
-    return not OTHERS.intersection(before) and before[-1] not in WAYS
+    others, ways = WORDS.set("labels.others"), WORDS.set("labels.ways")
+    return not others.intersection(before) and before[-1] not in ways
 
 
 def _vietnamese(said: str, before: Sequence[str], behind: Sequence[str]) -> Label | None:
-    said = _UNMARKED.get(said, said)
-    kind = _VIETNAMESE.get(said)
+    said = _unmarked_labels().get(said, said)
+    kind = _kinds("vietnamese").get(said)
     if kind is None or any(word not in {"cái", "các", "những", "số"} for word in before):
         return None
-    if said in CAUTIOUS:
-        return Label(kind) if all(word in OWN_VI for word in behind) else None
-    is_own = len(behind) <= MAX_BEHIND and not OTHERS_VI.intersection(behind)
+    if said in _cautious():
+        is_own = WORDS.set("labels.own_vietnamese").issuperset(behind)
+        return Label(kind) if is_own else None
+    is_own = len(behind) <= MAX_BEHIND and not WORDS.set("labels.others_vietnamese").intersection(
+        behind
+    )
     return Label(kind) if is_own else None
 
 
 def _chinese(text: str) -> Label | None:
-    for word, kind in _CHINESE.items():
+    for word, kind in _kinds("chinese").items():
         before, found, behind = text.rpartition(word)
-        if not found or (behind and not _OWN_ZH.fullmatch(behind)):
+        if not found or (behind and not _own_chinese().fullmatch(behind)):
             continue
-        is_own = _OWN_ZH.fullmatch(before) is not None
-        is_short = len(before) <= MAX_SIGNS and not _OTHERS_ZH.search(before)
-        if is_own or (is_short and word not in CAUTIOUS):
+        is_own = _own_chinese().fullmatch(before) is not None
+        is_short = len(before) <= MAX_SIGNS and not _others_chinese().search(before)
+        if is_own or (is_short and word not in _cautious()):
             return Label(kind)
     return None
 
