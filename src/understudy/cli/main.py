@@ -1,8 +1,9 @@
 """The command `understudy`: every group of commands in one place."""
 
 import io
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final
 
 import typer
@@ -99,8 +100,12 @@ class Root(TyperGroup):
         self.params.extend(shared_options())
 
 
-def build_app() -> typer.Typer:
-    """The application with all its commands."""
+def build_app(words: Collection[str] | None = None) -> typer.Typer:
+    """The application with all its commands.
+
+    Reading what each command takes lasts longer than most commands do. So a group that is not among
+    the words of the command line stays empty: it is listed, and nobody looks into it.
+    """
     app = typer.Typer(
         name="understudy",
         cls=Root,
@@ -114,7 +119,7 @@ def build_app() -> typer.Typer:
         app.command(name, cls=Command)(function)
     for name, parts in GROUPS.items():
         group = typer.Typer(help=parts[0].help, no_args_is_help=True)
-        for part in parts:
+        for part in parts if words is None or name in words else ():
             group.add_typer(part.app)
         app.add_typer(group, name=name)
     return app
@@ -149,7 +154,9 @@ def main() -> None:
         # A terminal that cannot show a character shows its number instead.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    build_app()()
+    # To complete a command line, a shell passes it in the environment.
+    completes = "_UNDERSTUDY_COMPLETE" in os.environ
+    build_app(None if completes else sys.argv[1:])()
 
 
 if __name__ == "__main__":
