@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from tests.api.live import Live
 from tests.support.cli import Terminal
+from tests.support.command_line import Typed, typed
 from tests.support.environment import without_settings
-from understudy.cli.main import build_app
 
-RUNNER = CliRunner()
 CANDIDATES = "/v1/learning-candidates"
 POLICY = "/v1/runtime/learning-policy"
 # What a daemon comes with; a policy without any field is a mistake.
@@ -23,9 +21,9 @@ DEFAULT = {"policy": {"mode": "shadow"}}
 NUMBERS = count(1)
 
 
-def invoke(live: Live, *line: str, exit_code: int = 0, stdin: str | None = None) -> Result:
+def invoke(live: Live, *line: str, exit_code: int = 0, stdin: str | None = None) -> Typed:
     url = str(live.client.base_url)
-    result = RUNNER.invoke(build_app(), ["--url", url, *line], input=stdin)
+    result = typed("--url", url, *line, stdin=stdin)
     assert result.exit_code == exit_code, result.output
     return result
 

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.api.live import Live
 from tests.support.cli import Terminal
+from tests.support.command_line import typed
 from tests.support.environment import without_settings
-from understudy.cli.main import build_app
 from understudy.client import Client
 
-RUNNER = CliRunner()
 POLICY = "/v1/runtime/run-memory-policy"
 
 
@@ -37,7 +35,7 @@ def policy(live: Live) -> Iterator[Live]:
 
 def run(live: Live, *line: str, exit_code: int = 0, stdin: str | None = None) -> str:
     url = str(live.client.base_url)
-    result = RUNNER.invoke(build_app(), ["--url", url, *line], input=stdin)
+    result = typed("--url", url, *line, stdin=stdin)
     assert result.exit_code == exit_code, result.output
     return result.stdout
 

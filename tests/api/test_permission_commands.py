@@ -5,14 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.api.live import Live
-from understudy.cli.main import build_app
+from tests.support.command_line import typed
 from understudy.client import Client
 from understudy.wire.permissions import PermissionRule
-
-RUNNER = CliRunner()
 
 
 @pytest.fixture
@@ -27,7 +24,7 @@ def house(live: Live) -> Iterator[Live]:
 
 def run(live: Live, *line: str, exit_code: int = 0) -> str:
     url = str(live.client.base_url)
-    result = RUNNER.invoke(build_app(), ["--url", url, *line])
+    result = typed("--url", url, *line)
     assert result.exit_code == exit_code, result.output
     return result.stdout
 

@@ -4,13 +4,12 @@ import json
 from typing import Any
 
 from starlette.testclient import TestClient
-from typer.testing import CliRunner
 
 from tests.api.live import Live
 from tests.api.test_resources import ok, refused
+from tests.support.command_line import typed
 from tests.support.daemon import wait_for
 from tests.support.scenes import answering, ask, play
-from understudy.cli.main import build_app
 from understudy.client import Client
 from understudy.testing.answers import Answer, FakeCall, call
 
@@ -106,9 +105,7 @@ def test_the_command_line_and_the_client_list_them(live: Live) -> None:
     live.session("leaf", parent_session_id="root")
     url = str(live.client.base_url)
 
-    result = CliRunner().invoke(
-        build_app(), ["sessions", "sidechains", "root", "--url", url, "--json"]
-    )
+    result = typed("sessions", "sidechains", "root", "--url", url, "--json")
 
     assert result.exit_code == 0, result.output
     [shown] = json.loads(result.stdout)["items"]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from typer.testing import CliRunner
 
 from tests.api.live import Live
 from tests.api.test_resources import ok, refused
-from understudy.cli.main import build_app
+from tests.support.command_line import typed
 from understudy.client import Client
 from understudy.testing.answers import call
 from understudy.wire.tasks import CreateTask, UpdateTask
@@ -188,21 +187,21 @@ def test_agent_client_and_command_line_share_one_list(live: Live) -> None:
         client.tasks.update("shared", "1", UpdateTask(status="completed"))
         made = next(client.tasks.list("shared"))
 
-    def typed(*line: str) -> Any:
-        result = CliRunner().invoke(build_app(), ["sessions", *line, "--url", url, "--json"])
+    def answer(*line: str) -> Any:
+        result = typed("sessions", *line, "--url", url, "--json")
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
     assert (made.run_id, made.created_by) == (run["run_id"], "local")
-    typed("add-task", "shared", "water", "--after", "2", "--description", "a lot")
-    typed("update-task", "shared", "2", "--status", "in_progress")
-    typed("stop-task", "shared", "3")
-    assert [task["status"] for task in typed("tasks", "shared")["items"]] == [
+    answer("add-task", "shared", "water", "--after", "2", "--description", "a lot")
+    answer("update-task", "shared", "2", "--status", "in_progress")
+    answer("stop-task", "shared", "3")
+    assert [task["status"] for task in answer("tasks", "shared")["items"]] == [
         "completed",
         "in_progress",
         "cancelled",
     ]
     assert (
-        typed("show-task", "shared", "3")["waits_for"]
-        == typed("show-task", "shared", "3")["depends_on"]
+        answer("show-task", "shared", "3")["waits_for"]
+        == answer("show-task", "shared", "3")["depends_on"]
     )

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
 from tests.api.live import Live, live_daemon
+from tests.support.command_line import typed
 from tests.support.daemon import wait_for
-from understudy.cli.main import build_app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "learning-worked-example.md").read_text()
 FILES = dict(re.findall(r"^`(\w+\.\w+)`[^\n]*\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
@@ -63,8 +62,8 @@ def test_every_step_prints_what_the_page_shows(fresh: Live, tmp_path: Path) -> N
         wait_for(lambda: settled(fresh), 20, what="what was said to be reviewed")
         name, *words = shlex.split(ID.sub(lambda found: ids[found[0]], command))
         words = [word.replace("demo/", f"{tmp_path}/demo/") for word in words]
-        typed = "s\n" if words[0] == "review" else ""
-        result = CliRunner().invoke(build_app(), words, input=typed, env=environment)
+        keys = "s\n" if words[0] == "review" else ""
+        result = typed(*words, stdin=keys, env=environment)
 
         assert name == "understudy"
         assert plain(result.output) == plain(printed), command

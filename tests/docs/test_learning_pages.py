@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from understudy.cli.main import build_app
+from tests.support.command_line import typed
 from understudy.learnings.keys import key_of
 from understudy.learnings.lifecycle import CANDIDATE, LEARNING
 from understudy.learnings.model import Action, Kind, Mode
@@ -135,7 +134,7 @@ def test_the_policies_on_the_page_are_taken(block: str) -> None:
 def test_every_command_on_the_pages_is_one(line: str) -> None:
     name, *words = shlex.split(line)
 
-    result = CliRunner().invoke(build_app(), [*words, "--help"])
+    result = typed(*words, "--help")
 
     assert name == "understudy"
     assert result.exit_code == 0, result.output

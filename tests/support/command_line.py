@@ -34,7 +34,9 @@ class Typed:
         return self.output_bytes.decode(errors="replace")
 
 
-def typed(*words: str, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Typed:
+def typed(
+    *words: str, stdin: str | bytes | None = None, env: Mapping[str, str] | None = None
+) -> Typed:
     """Run a command; an error that nobody foresaw is raised."""
     with CliRunner().isolation(input=stdin, env=env) as (stdout, stderr, output):
         code = _exit_code(words)

@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import typed
 from understudy.cli.main import build_app
 from understudy.cli.reference import Entry, entries
 
-RUNNER = CliRunner()
 ENTRIES = entries(build_app())
 COMMANDS = [entry for entry in ENTRIES if not entry.is_group]
 CONTRACT = {
@@ -43,24 +42,24 @@ def test_every_command_and_parameter_says_what_it_is_for(entry: Entry) -> None:
 def test_json_may_stand_before_the_command_or_after_it(place: str) -> None:
     line = ["--json", "version"] if place == "before" else ["version", "--json"]
 
-    result = RUNNER.invoke(build_app(), line)
+    result = typed(*line)
 
     assert list(json.loads(result.stdout)) == ["version"]
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
-    assert RUNNER.invoke(build_app(), ["bogus"]).exit_code == 2
+    assert typed("bogus").exit_code == 2
 
 
 def test_no_daemon_is_its_own_exit_code_and_a_problem_in_json() -> None:
-    result = RUNNER.invoke(build_app(), ["--url", "http://127.0.0.1:9", "status", "--json"])
+    result = typed("--url", "http://127.0.0.1:9", "status", "--json")
 
     assert result.exit_code == 5
     assert json.loads(result.stdout)["code"] == "unreachable"
 
 
 def test_doctor_without_a_daemon_says_how_to_start_one() -> None:
-    result = RUNNER.invoke(build_app(), ["--url", "http://127.0.0.1:9", "doctor", "--json"])
+    result = typed("--url", "http://127.0.0.1:9", "doctor", "--json")
 
     report = json.loads(result.stdout)
     (check,) = [check for check in report["checks"] if check["severity"] == "error"]
@@ -78,7 +77,7 @@ def test_doctor_without_a_daemon_says_how_to_start_one() -> None:
     ],
 )
 def test_bad_settings_are_one_line_and_a_usage_error(line: list[str]) -> None:
-    result = RUNNER.invoke(build_app(), line)
+    result = typed(*line)
 
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
@@ -88,15 +87,15 @@ def test_bad_settings_are_one_line_and_a_usage_error(line: list[str]) -> None:
 def test_a_bind_that_is_none_only_matters_when_it_names_the_daemon() -> None:
     environment = {"UNDERSTUDY_BIND": "junk", "UNDERSTUDY_URL": ""}
 
-    assert RUNNER.invoke(build_app(), ["status"], env=environment).exit_code == 2
+    assert typed("status", env=environment).exit_code == 2
     named = ["--url", "http://127.0.0.1:9", "status"]
-    assert RUNNER.invoke(build_app(), named, env=environment).exit_code == 5
+    assert typed(*named, env=environment).exit_code == 5
 
 
 def test_a_value_that_no_model_takes_is_a_usage_error() -> None:
     line = ["--url", "http://127.0.0.1:9", "tokens", "create", "ann", "--role", "king"]
 
-    result = RUNNER.invoke(build_app(), line)
+    result = typed(*line)
 
     assert result.exit_code == 2
     assert "role" in result.stderr

@@ -1,10 +1,9 @@
 """Suggested commands go to the daemon that was named."""
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import typed
 from tests.unit.cli.waiting_parts import approval_document
-from understudy.cli.main import build_app
 from understudy.cli.output import HINTS, for_daemon_at, problem_lines, understudy
 from understudy.cli.requests import need_lines
 
@@ -34,7 +33,7 @@ def test_every_hint_has_words_with_and_without_an_address(code: str) -> None:
 
 
 def test_a_command_that_was_given_an_address_suggests_it() -> None:
-    result = CliRunner().invoke(build_app(), ["status", "--url", URL])
+    result = typed("status", "--url", URL)
 
     # The daemon itself is started, not called.
     assert "start one with `understudy serve`" in result.stderr

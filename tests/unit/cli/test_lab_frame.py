@@ -2,16 +2,12 @@
 
 import json
 
-from typer.testing import CliRunner
-
-from understudy.cli.main import build_app
+from tests.support.command_line import typed
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, Note
-
-RUNNER = CliRunner()
 
 
 def framed(line: object, *options: str) -> tuple[int, str]:
-    result = RUNNER.invoke(build_app(), ["lab", "frame", *options], input=f"{json.dumps(line)}\n")
+    result = typed("lab", "frame", *options, stdin=f"{json.dumps(line)}\n")
     return result.exit_code, result.stdout
 
 

@@ -3,16 +3,12 @@
 import json
 from typing import Any
 
-from typer.testing import CliRunner
-
-from understudy.cli.main import build_app
-
-RUNNER = CliRunner()
+from tests.support.command_line import typed
 
 
 def judged(*lines: Any) -> tuple[int, list[Any]]:
     given = "".join(f"{json.dumps(line)}\n" for line in lines)
-    result = RUNNER.invoke(build_app(), ["lab", "learn"], input=given)
+    result = typed("lab", "learn", stdin=given)
     return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
 
 

@@ -5,11 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from understudy.cli.main import build_app
+from tests.support.command_line import typed
 
-RUNNER = CliRunner()
 DOCUMENTS = (
     {"id": "a", "text": "Atlas is the codename", "scope": "x", "timestamp": "2025-03-01T00:00:00"},
     {"id": "b", "text": "bananas are snacks", "scope": "x", "speaker": "Mia", "session": "s"},
@@ -28,7 +26,7 @@ def write(path: Path, lines: object) -> Path:
 
 def ranked(docs: Path, queries: Path, *options: str) -> tuple[int, list[dict[str, object]]]:
     arguments = ["lab", "rank", "--docs", str(docs), "--queries", str(queries), *options]
-    result = RUNNER.invoke(build_app(), arguments)
+    result = typed(*arguments)
     return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
 
 

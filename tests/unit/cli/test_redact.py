@@ -4,17 +4,15 @@ import io
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.command_line import typed
 from understudy.cli.local import PART_BYTES, parts
-from understudy.cli.main import build_app
 
-RUNNER = CliRunner()
 KEY = "sk-" + "ant-" + "a1" * 12
 
 
 def run(*arguments: str, text: str | bytes) -> str:
-    result = RUNNER.invoke(build_app(), list(arguments), input=text)
+    result = typed(*arguments, stdin=text)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -26,7 +24,7 @@ def test_secrets_and_personal_data_go_from_stdin_to_stdout() -> None:
 
 
 def test_bytes_that_are_no_text_pass_unchanged() -> None:
-    result = RUNNER.invoke(build_app(), ["redact"], input=b"a \xff\xfe " + KEY.encode() + b"\n")
+    result = typed("redact", stdin=b"a \xff\xfe " + KEY.encode() + b"\n")
     assert result.stdout_bytes == b"a \xff\xfe <redacted:api-key>\n"
 
 
@@ -73,7 +71,7 @@ def test_the_lab_scrubs_a_preview_before_it_cuts_it() -> None:
 )
 def test_a_bad_line_is_named_and_ends_the_command(line: str, why: str) -> None:
     good = json.dumps({"id": 0, "text": "a", "limit": 5})
-    result = RUNNER.invoke(build_app(), ["lab", "preview"], input=f"{good}\n{line}\n")
+    result = typed("lab", "preview", stdin=f"{good}\n{line}\n")
     assert result.exit_code == 2
     assert "line 2" in result.stderr
     assert why in result.stderr
