@@ -9,7 +9,7 @@ from typing import Final
 
 from understudy.agents.model import IDENTITY, SOUL
 from understudy.core.errors import Invalid, LimitExceeded, Rejected
-from understudy.evolution.identity.rule import Field, fields_of
+from understudy.evolution.identity.rule import IdentityField, fields_of
 from understudy.evolution.reading import plain
 from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
 from understudy.learnings.guard import NO_LITERALS, Guard
@@ -111,7 +111,7 @@ def _check_identity(new: str, current: str, identity: str) -> None:
         )
 
 
-def _named(field: Field) -> str:
+def _named(field: IdentityField) -> str:
     return f"line {field.line} sets the agent's {field.kind}"
 
 

@@ -23,7 +23,7 @@ class FieldFinding:
 
 
 @dataclass(slots=True)
-class Finding:
+class DocumentFinding:
     """What a document holds, and what its neighbours lend it."""
 
     prepared: Prepared
@@ -42,13 +42,13 @@ class Finding:
         return self.prepared.document.at_ms
 
 
-def find(question: Question, prepared: Prepared, tuning: Tuning) -> Finding:
+def find(question: Question, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
     """Look for every clue in every field."""
     longer = prepared.length / question.average_length
     stretch = tuning.saturation * (1 - tuning.length + tuning.length * longer)
     held = question.numbers.keys() & prepared.terms
     heaviest = max((weight for _, weight, _ in prepared.texts if weight), default=1.0)
-    finding = Finding(
+    finding = DocumentFinding(
         prepared=prepared,
         fields=[
             FieldFinding(
@@ -81,7 +81,7 @@ def _terms(
     }
 
 
-def _look_closer(question: Question, finding: Finding, tuning: Tuning) -> None:
+def _look_closer(question: Question, finding: DocumentFinding, tuning: Tuning) -> None:
     """Look for similar words, and add up the fields."""
     for it in finding.fields:
         it.strengths |= _similar(question, it.reading, tuning)
@@ -99,7 +99,7 @@ def _similar(question: Question, text: Reading, tuning: Tuning) -> Mapping[int, 
     return {number: share for number, share in shares.items() if share >= tuning.least_similarity}
 
 
-def _is_evidence(question: Question, finding: Finding) -> bool:
+def _is_evidence(question: Question, finding: DocumentFinding) -> bool:
     """Whether the document itself, and not only what is around it, has to do with the question."""
     for it in finding.fields:
         if it.has_whole_query or not question.telling.isdisjoint(it.strengths):

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from understudy.retrieval.documents import Match, Scored
-from understudy.retrieval.finding import FieldFinding, Finding, Strengths
+from understudy.retrieval.finding import DocumentFinding, FieldFinding, Strengths
 from understudy.retrieval.question import Question
 from understudy.retrieval.tuning import Tuning
 
@@ -15,7 +15,7 @@ TIME: Final = "time"
 NEIGHBOURS: Final = "neighbours"
 
 
-def scored(question: Question, finding: Finding, tuning: Tuning) -> Scored:
+def scored(question: Question, finding: DocumentFinding, tuning: Tuning) -> Scored:
     """The score of a document: 0 without evidence of its own, unless its moment carries it."""
     is_found = finding.has_evidence or finding.is_carried
     matches = _matches(question, finding, tuning) if is_found else []
@@ -28,7 +28,7 @@ def scored(question: Question, finding: Finding, tuning: Tuning) -> Scored:
     )
 
 
-def _matches(question: Question, finding: Finding, tuning: Tuning) -> list[Match]:
+def _matches(question: Question, finding: DocumentFinding, tuning: Tuning) -> list[Match]:
     matches = [_field(question, it, tuning) for it in finding.fields]
     if finding.is_subject:
         names = tuple(it.shown for it in question.terms if it.text in question.names)
@@ -66,7 +66,7 @@ def _shown(question: Question, strengths: Strengths) -> tuple[str, ...]:
     return tuple(dict.fromkeys(shown[number] for number in sorted(strengths)))
 
 
-def _coverage(question: Question, finding: Finding, tuning: Tuning) -> float:
+def _coverage(question: Question, finding: DocumentFinding, tuning: Tuning) -> float:
     """The share of what the question asks that the document, or in part its neighbours, hold."""
     if any(it.has_whole_query for it in finding.fields):
         return 1.0
@@ -82,7 +82,7 @@ def _coverage(question: Question, finding: Finding, tuning: Tuning) -> float:
     return min(1.0, math.fsum(covered) / question.asks)
 
 
-def _date_covered(question: Question, finding: Finding, tuning: Tuning) -> float:
+def _date_covered(question: Question, finding: DocumentFinding, tuning: Tuning) -> float:
     if question.period is None:
         return 0.0
     is_told = bool(question.dated) and question.dated <= finding.strengths.keys()

@@ -10,7 +10,7 @@ from understudy.retrieval.dates import Period, period_of
 from understudy.retrieval.documents import Statistics
 from understudy.retrieval.normalise import flatten
 from understudy.retrieval.prepare import Prepared, grams_of
-from understudy.retrieval.terms import Kind, Term, asked_terms
+from understudy.retrieval.terms import Term, TermKind, asked_terms
 from understudy.retrieval.tuning import Tuning
 from understudy.retrieval.vocabulary import RARE, general_weight
 
@@ -160,7 +160,7 @@ def _names(terms: Sequence[Term], prepared: Sequence[Prepared]) -> frozenset[str
 
 def _rarity(term: Term, common: Statistics, tuning: Tuning) -> float:
     """The weight of a term by its rarity in the store, and in general where the store is small."""
-    general = general_weight(term.text) if term.kind is Kind.WORD else RARE
+    general = general_weight(term.text) if term.kind is TermKind.WORD else RARE
     aside = tuning.general_documents
     frequency = common.frequency(term.text) + aside * math.exp(-general)
     documents = max(common.documents + aside, frequency)
@@ -174,25 +174,25 @@ def _clues(
     period: Period | None,
     tuning: Tuning,
 ) -> Iterator[TermClue]:
-    shares = {Kind.ACCENTED: tuning.accented, Kind.CHARACTER: tuning.character}
+    shares = {TermKind.ACCENTED: tuning.accented, TermKind.CHARACTER: tuning.character}
     dated = frozenset(it.text for it in asked_terms(period.words)) if period else frozenset()
     for it in terms:
         name = tuning.subject_name if it.text in names else 1.0
         yield TermClue(
             text=it.text,
-            shown=it.text if it.kind is Kind.ACCENTED else it.written,
+            shown=it.text if it.kind is TermKind.ACCENTED else it.written,
             weight=shares.get(it.kind, 1.0) * name * weights[it.text],
             asks=0.0 if it.text in dated else _asks(it, tuning),
-            is_evidence=it.kind is not Kind.CHARACTER,
+            is_evidence=it.kind is not TermKind.CHARACTER,
             is_dated=it.text in dated,
         )
 
 
 def _asks(term: Term, tuning: Tuning) -> float:
     """How much a term asks by itself: what is in another one as well asks nothing more."""
-    if term.kind is Kind.WORD:
+    if term.kind is TermKind.WORD:
         return general_weight(term.text)
-    return tuning.character_coverage if term.kind is Kind.CHARACTERS else 0.0
+    return tuning.character_coverage if term.kind is TermKind.CHARACTERS else 0.0
 
 
 def _similar(
@@ -200,5 +200,5 @@ def _similar(
 ) -> Iterator[SimilarClue]:
     for it in terms:
         grams = grams_of(it.written)
-        if tuning.similar and it.kind is Kind.WORD and grams and it.text not in names:
+        if tuning.similar and it.kind is TermKind.WORD and grams and it.text not in names:
             yield SimilarClue(it.text, it.written, grams, tuning.similar * weights[it.text])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from understudy.retrieval.documents import Document, Field, Match, Scored, Statistics
-from understudy.retrieval.finding import Finding, find
+from understudy.retrieval.finding import DocumentFinding, find
 from understudy.retrieval.floor import RECOMMENDED_FLOOR, relevant
 from understudy.retrieval.neighbours import conversations, lend
 from understudy.retrieval.points import scored
@@ -43,7 +43,7 @@ def rank(
     return tuple(sorted(found, key=lambda it: (it.score, it.at_ms, it.id), reverse=True))
 
 
-def _share(findings: list[Finding], prepared: list[Prepared], tuning: Tuning) -> None:
+def _share(findings: list[DocumentFinding], prepared: list[Prepared], tuning: Tuning) -> None:
     strengths = [it.strengths for it in findings]
     for conversation in conversations(prepared):
         pieces = [findings[position] for position in conversation]

@@ -32,7 +32,7 @@ _LONGEST_TERM: Final = 64
 _LONGEST_PIECE: Final = 256
 
 
-class Kind(StrEnum):
+class TermKind(StrEnum):
     """What a term stands for."""
 
     WORD = auto()
@@ -47,7 +47,7 @@ class Term:
     """A term, what it stands for, and the word as it was written, without accents."""
 
     text: str
-    kind: Kind
+    kind: TermKind
     written: str
 
 
@@ -106,12 +106,12 @@ def _is_unspaced(piece: str) -> bool:
 
 
 def _characters(run: str) -> Iterator[Term]:
-    alone = Kind.CHARACTERS if len(run) == 1 else Kind.CHARACTER
+    alone = TermKind.CHARACTERS if len(run) == 1 else TermKind.CHARACTER
     for at, character in enumerate(run):
         yield Term(character, alone, character)
         if at + 1 < len(run):
             both = run[at : at + 2]
-            yield Term(both, Kind.CHARACTERS, both)
+            yield Term(both, TermKind.CHARACTERS, both)
 
 
 @lru_cache(maxsize=50_000)
@@ -128,14 +128,14 @@ def _words(piece: str) -> tuple[Term, ...]:
         plain = fold(lower)
         if lower in accented_stop_words():
             continue
-        found.append(Term(base_form(plain)[:_LONGEST_TERM], Kind.WORD, plain))
+        found.append(Term(base_form(plain)[:_LONGEST_TERM], TermKind.WORD, plain))
         if plain != lower:
-            found.append(Term(lower[:_LONGEST_TERM], Kind.ACCENTED, plain))
+            found.append(Term(lower[:_LONGEST_TERM], TermKind.ACCENTED, plain))
     if len(parts) > 1 and "'" not in piece and "’" not in piece:
         whole = fold("".join(parts).casefold())[:_LONGEST_TERM]
         # Two parts are often one word elsewhere, which may be inflected; more are a name.
         joined = base_form(whole) if len(parts) == 2 else whole
-        found.append(Term(joined, Kind.JOINED, whole))
+        found.append(Term(joined, TermKind.JOINED, whole))
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ from understudy.patterns.word_lists import WordLists
 WORDS: Final = WordLists("understudy.evolution.identity")
 
 
-class Kind(StrEnum):
+class IdentityKind(StrEnum):
     """What a field says of an agent."""
 
     NAME = "name"
@@ -27,10 +27,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class IdentityLabel:
     """What a label says, and the words behind it that are no part of it."""
 
-    kind: Kind
+    kind: IdentityKind
     rest: str = ""
 
 
@@ -51,16 +51,16 @@ _STUCK: Final = re.compile(r"\d+(?=[^\W\d])")
 
 
 @cache
-def _kinds(language: str) -> Mapping[str, Kind]:
+def _kinds(language: str) -> Mapping[str, IdentityKind]:
     """What each label of a language says."""
-    return {word: kind for kind in Kind for word in WORDS(f"fields.{language}.{kind}")}
+    return {word: kind for kind in IdentityKind for word in WORDS(f"fields.{language}.{kind}")}
 
 
 @cache
 def _cautious() -> frozenset[str]:
     """Words that also say how one speaks: they set something only alone, or with words of one's own."""
     languages = ("english", "vietnamese", "chinese")
-    contacts = (WORDS(f"fields.{language}.{Kind.CONTACT}") for language in languages)
+    contacts = (WORDS(f"fields.{language}.{IdentityKind.CONTACT}") for language in languages)
     return WORDS.set("labels.cautious").union(*contacts)
 
 
@@ -92,7 +92,7 @@ def _longest() -> int:
 
 
 @lru_cache(maxsize=4096)
-def label_of(text: str, *, is_heading: bool = False) -> Label | None:
+def label_of(text: str, *, is_heading: bool = False) -> IdentityLabel | None:
     """What a text says as a label; None when it is none. A heading may go on behind its label."""
     if len(text) > MAX_LABEL_CHARS:
         return None
@@ -114,14 +114,14 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _spelled(words: Sequence[str]) -> Iterator[Label]:
+def _spelled(words: Sequence[str]) -> Iterator[IdentityLabel]:
     """A label whose letters stand apart."""
     kind = _kinds("english").get("".join(words)) if all(len(word) == 1 for word in words) else None
     if kind is not None:
-        yield Label(kind)
+        yield IdentityLabel(kind)
 
 
-def _spaced(words: Sequence[str], *, is_heading: bool) -> Iterator[Label]:
+def _spaced(words: Sequence[str], *, is_heading: bool) -> Iterator[IdentityLabel]:
     for start in range(len(words)):
         for end in range(min(start + _longest(), len(words)), start, -1):
             said = " ".join(words[start:end])
@@ -134,22 +134,22 @@ def _spaced(words: Sequence[str], *, is_heading: bool) -> Iterator[Label]:
 
 def _english(
     said: str, before: Sequence[str], behind: Sequence[str], *, is_heading: bool
-) -> Label | None:
+) -> IdentityLabel | None:
     kinds = _kinds("english")
     said = next((form for form in _forms(said) if form in kinds), "")
     if not said or not _is_own(said, before):
         return None
     kind = kinds[said]
     if len(behind) <= MAX_WORDS and _behind().issuperset(behind):
-        return Label(kind)
+        return IdentityLabel(kind)
     is_one_of_two = behind[0] in {"and", "or"} and len(behind) <= MAX_BEHIND
     if is_one_of_two and said not in _cautious():
-        return Label(kind)
+        return IdentityLabel(kind)
     goes_on = (
         is_heading and len(behind) <= MAX_BEHIND and behind[0] not in WORDS.set("labels.compounds")
     )
-    is_plain = kind in {Kind.NAME, Kind.ROLE} and said not in _cautious()
-    return Label(kind, rest=" ".join(behind)) if goes_on and is_plain else None
+    is_plain = kind in {IdentityKind.NAME, IdentityKind.ROLE} and said not in _cautious()
+    return IdentityLabel(kind, rest=" ".join(behind)) if goes_on and is_plain else None
 
 
 @cache
@@ -176,21 +176,21 @@ def _is_own(said: str, before: Sequence[str]) -> bool:
     return not others.intersection(before) and before[-1] not in ways
 
 
-def _vietnamese(said: str, before: Sequence[str], behind: Sequence[str]) -> Label | None:
+def _vietnamese(said: str, before: Sequence[str], behind: Sequence[str]) -> IdentityLabel | None:
     said = _unmarked_labels().get(said, said)
     kind = _kinds("vietnamese").get(said)
     if kind is None or any(word not in {"cái", "các", "những", "số"} for word in before):
         return None
     if said in _cautious():
         is_own = WORDS.set("labels.own_vietnamese").issuperset(behind)
-        return Label(kind) if is_own else None
+        return IdentityLabel(kind) if is_own else None
     is_own = len(behind) <= MAX_BEHIND and not WORDS.set("labels.others_vietnamese").intersection(
         behind
     )
-    return Label(kind) if is_own else None
+    return IdentityLabel(kind) if is_own else None
 
 
-def _chinese(text: str) -> Label | None:
+def _chinese(text: str) -> IdentityLabel | None:
     for word, kind in _kinds("chinese").items():
         before, found, behind = text.rpartition(word)
         if not found or (behind and not _own_chinese().fullmatch(behind)):
@@ -198,13 +198,13 @@ def _chinese(text: str) -> Label | None:
         is_own = _own_chinese().fullmatch(before) is not None
         is_short = len(before) <= MAX_SIGNS and not _others_chinese().search(before)
         if is_own or (is_short and word not in _cautious()):
-            return Label(kind)
+            return IdentityLabel(kind)
     return None
 
 
-def _chinese_heading(text: str, *, is_heading: bool) -> Label | None:
+def _chinese_heading(text: str, *, is_heading: bool) -> IdentityLabel | None:
     """A label with a value behind a blank."""
     head, _, rest = text.strip().partition(" ")
     label = _chinese(head) if is_heading and rest else None
-    is_plain = label is not None and label.kind in {Kind.NAME, Kind.ROLE}
-    return Label(label.kind, rest=rest) if label is not None and is_plain else None
+    is_plain = label is not None and label.kind in {IdentityKind.NAME, IdentityKind.ROLE}
+    return IdentityLabel(label.kind, rest=rest) if label is not None and is_plain else None

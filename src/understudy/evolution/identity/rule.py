@@ -5,39 +5,44 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.evolution.identity.labels import MAX_LABEL_CHARS, Kind, Label, label_of
+from understudy.evolution.identity.labels import (
+    MAX_LABEL_CHARS,
+    IdentityKind,
+    IdentityLabel,
+    label_of,
+)
 from understudy.evolution.identity.sentences import said_in, said_over
 from understudy.evolution.reading import as_seen, plain, word_line
 
-Said = tuple[Kind, str]
+Said = tuple[IdentityKind, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class IdentityField:
     """One thing that a text says of an agent, on a line that counts from 1."""
 
-    kind: Kind
+    kind: IdentityKind
     value: str
     line: int
 
     @property
-    def key(self) -> tuple[Kind, str]:
+    def key(self) -> tuple[IdentityKind, str]:
         """What it says, wherever it stands."""
         return self.kind, self.value
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LineReading:
     """What a line says by itself, and the labels in it whose values stand below."""
 
     # Without marks and tags, with single blanks.
     prose: str = ""
     said: tuple[Said, ...] = ()
-    opens: tuple[Label, ...] = ()
+    opens: tuple[IdentityLabel, ...] = ()
     is_heading: bool = False
 
 
-_BLANK: Final = Reading()
+_BLANK: Final = LineReading()
 # Blocks of a page stand apart like cells, some tags only dress words up, others are labels.
 _BLOCK: Final = re.compile(
     r"</?(?:t[dhr]|d[ltd]|li|[ou]l|p|div|br|hr|h[1-6]|table)\b[^<>]*>", re.IGNORECASE
@@ -76,7 +81,7 @@ _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,6
 MAX_CELLS: Final = 20
 
 
-def fields_of(text: str) -> tuple[Field, ...]:
+def fields_of(text: str) -> tuple[IdentityField, ...]:
     """Everything of that sort in a text, in order."""
     lines = text.splitlines()
     known = {line: _reading(line) if line.strip() else _BLANK for line in {*lines}}
@@ -86,7 +91,7 @@ def fields_of(text: str) -> tuple[Field, ...]:
         for reading, following in zip(readings, (*lines[1:], ""), strict=False)
     ]
     found = (
-        Field(kind=kind, value=_value(value), line=index + 1)
+        IdentityField(kind=kind, value=_value(value), line=index + 1)
         for index in range(len(lines))
         for kind, value in _said_at(index, readings, opens)
     )
@@ -94,7 +99,7 @@ def fields_of(text: str) -> tuple[Field, ...]:
 
 
 def _said_at(
-    index: int, readings: Sequence[Reading], opens: Sequence[tuple[Label, ...]]
+    index: int, readings: Sequence[LineReading], opens: Sequence[tuple[IdentityLabel, ...]]
 ) -> Iterator[Said]:
     reading = readings[index]
     following = readings[index + 1] if index + 1 < len(readings) else _BLANK
@@ -107,7 +112,7 @@ def _said_at(
 
 
 def _below(
-    index: int, readings: Sequence[Reading], opens: Sequence[tuple[Label, ...]]
+    index: int, readings: Sequence[LineReading], opens: Sequence[tuple[IdentityLabel, ...]]
 ) -> Iterator[str]:
     """The lines below a heading, up to the next."""
     for at in range(index + 1, len(readings)):
@@ -117,7 +122,7 @@ def _below(
             yield readings[at].prose
 
 
-def _opened_by(following: str, reading: Reading) -> tuple[Label, ...]:
+def _opened_by(following: str, reading: LineReading) -> tuple[IdentityLabel, ...]:
     """The labels of a line that the next makes a heading of, or the head of a table or a definition."""
     is_defined = following.lstrip().startswith(":")
     if not reading.prose or not (is_defined or _UNDERLINE.fullmatch(following)):
@@ -127,7 +132,7 @@ def _opened_by(following: str, reading: Reading) -> tuple[Label, ...]:
     return tuple(label for label in found if label is not None)
 
 
-def _reading(line: str) -> Reading:
+def _reading(line: str) -> LineReading:
     seen = as_seen(line).translate(_COLONS)
     dressed = _INLINE.sub("*", _BLOCK.sub("|", seen))
     bare = _CLOSING_TAG.sub("|", _TAG.sub(r"|\1:", dressed)).translate(_DRESS)
@@ -136,11 +141,11 @@ def _reading(line: str) -> Reading:
     if not said and not opens:
         said = [*_side_by_side(dressed, bare)]
     prose = " ".join(bare.split())
-    addresses = ((Kind.CONTACT, found[0]) for found in _EMAIL.finditer(plain(prose)))
-    return Reading(prose, (*said, *said_in(prose), *addresses), tuple(opens), is_heading)
+    addresses = ((IdentityKind.CONTACT, found[0]) for found in _EMAIL.finditer(plain(prose)))
+    return LineReading(prose, (*said, *said_in(prose), *addresses), tuple(opens), is_heading)
 
 
-def _labelled(line: str, *, is_heading: bool) -> tuple[list[Said], list[Label]]:
+def _labelled(line: str, *, is_heading: bool) -> tuple[list[Said], list[IdentityLabel]]:
     """The labels of a line with their values, and those without any."""
     found = [*_labels(line)]
     ends = (*(start for start, _, _ in found[1:]), len(line))
@@ -159,7 +164,7 @@ def _labelled(line: str, *, is_heading: bool) -> tuple[list[Said], list[Label]]:
     return said, [*opens, heading] if heading is not None else opens
 
 
-def _labels(line: str) -> Iterator[tuple[int, Label, re.Match[str]]]:
+def _labels(line: str) -> Iterator[tuple[int, IdentityLabel, re.Match[str]]]:
     """Where labels begin, what they say, and what stands between them and their values."""
     start = 0
     for between in _BETWEEN.finditer(line):

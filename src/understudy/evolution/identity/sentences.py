@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.evolution.identity.labels import Kind
+from understudy.evolution.identity.labels import IdentityKind
 from understudy.evolution.identity.tones import is_manner, name_in
 
 # So much of a line may belong to a sentence that goes on below it.
@@ -145,12 +145,14 @@ def _is_anything(value: str) -> bool:
 class Saying:
     """A way to say what an agent is, and when what it says is such a thing."""
 
-    kind: Kind
+    kind: IdentityKind
     pattern: re.Pattern[str]
     counts: Callable[[str], bool]
 
 
-def _saying(kind: Kind, pattern: str, counts: Callable[[str], bool] = _is_anything) -> Saying:
+def _saying(
+    kind: IdentityKind, pattern: str, counts: Callable[[str], bool] = _is_anything
+) -> Saying:
     return Saying(kind, re.compile(pattern, re.IGNORECASE), counts)
 
 
@@ -165,25 +167,25 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
             re.IGNORECASE,
         ),
         (
-            _saying(Kind.NAME, rf"{_OURS} (?:nick)?name{_IS} {_REST}"),
-            _saying(Kind.NAME, rf"(?:^\W*|[.;!?] )(?:(?:the|new|real|full) )*name(?: of (?:the|this) (?:agent|bot|assistant))?{_IS} {_REST}", _is_name),
-            _saying(Kind.NAME, rf"(?P<value>[^.,;:!?]{{1,60}}?) is {_OURS} name\b"),
-            _saying(Kind.NAME, rf"\b(?:call|name|rename) yourself(?: to| as)? {_REST}"),
-            _saying(Kind.NAME, rf"\b(?:introduce|present) yourself as {_REST}"),
-            _saying(Kind.NAME, rf"\b(?:you|i|it)(?: are|'re| were| am|'m| is| was| have been| has been)(?: now)? (?:re)?(?:called|named)(?: to| as)? {_REST}"),
-            _saying(Kind.NAME, rf"\b(?:calls? (?:me|you)|goe?s? by|known? (?:you )?as|answers? to|become) {_REST}", _is_name),
-            _saying(Kind.NAME, rf"\b(?:sign(?: off)?|speak|answer|respond|reply|write|act|pose|appear) as {_REST}", _is_name),
-            _saying(Kind.NAME, rf"{_BE} {_NAMED}", _is_name),
-            _saying(Kind.ROLE, rf"{_BE} (?:a|an|the) {_PART_OF}", _is_role),
-            _saying(Kind.ROLE, rf"{_BE} [^.,;!?\n]{{1,80}}, (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(IdentityKind.NAME, rf"{_OURS} (?:nick)?name{_IS} {_REST}"),
+            _saying(IdentityKind.NAME, rf"(?:^\W*|[.;!?] )(?:(?:the|new|real|full) )*name(?: of (?:the|this) (?:agent|bot|assistant))?{_IS} {_REST}", _is_name),
+            _saying(IdentityKind.NAME, rf"(?P<value>[^.,;:!?]{{1,60}}?) is {_OURS} name\b"),
+            _saying(IdentityKind.NAME, rf"\b(?:call|name|rename) yourself(?: to| as)? {_REST}"),
+            _saying(IdentityKind.NAME, rf"\b(?:introduce|present) yourself as {_REST}"),
+            _saying(IdentityKind.NAME, rf"\b(?:you|i|it)(?: are|'re| were| am|'m| is| was| have been| has been)(?: now)? (?:re)?(?:called|named)(?: to| as)? {_REST}"),
+            _saying(IdentityKind.NAME, rf"\b(?:calls? (?:me|you)|goe?s? by|known? (?:you )?as|answers? to|become) {_REST}", _is_name),
+            _saying(IdentityKind.NAME, rf"\b(?:sign(?: off)?|speak|answer|respond|reply|write|act|pose|appear) as {_REST}", _is_name),
+            _saying(IdentityKind.NAME, rf"{_BE} {_NAMED}", _is_name),
+            _saying(IdentityKind.ROLE, rf"{_BE} (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(IdentityKind.ROLE, rf"{_BE} [^.,;!?\n]{{1,80}}, (?:a|an|the) {_PART_OF}", _is_role),
             # Behind a name, which has a capital.
-            _saying(Kind.ROLE, rf"{_BE} (?-i:[A-Z])[^.,;!?\n]{{0,80}}?(?:,? and| ?[\u2013\u2014-]) (?:a|an|the) {_PART_OF}", _is_role),
-            _saying(Kind.ROLE, rf"\b(?:act|serve|work) as (?:a|an|the) {_PART_OF}", _is_role),
-            _saying(Kind.ROLE, rf"{_OURS} (?:role|job|(?:job )?title|position|profession){_IS} {_REST}"),
-            _saying(Kind.PURPOSE, rf"{_OURS} (?:purpose|mission|mandate){_IS} {_REST}"),
-            _saying(Kind.PURPOSE, rf"\b(?:you|i) (?:exist|were (?:made|built|created)|was (?:made|built|created)) to {_REST}"),
+            _saying(IdentityKind.ROLE, rf"{_BE} (?-i:[A-Z])[^.,;!?\n]{{0,80}}?(?:,? and| ?[\u2013\u2014-]) (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(IdentityKind.ROLE, rf"\b(?:act|serve|work) as (?:a|an|the) {_PART_OF}", _is_role),
+            _saying(IdentityKind.ROLE, rf"{_OURS} (?:role|job|(?:job )?title|position|profession){_IS} {_REST}"),
+            _saying(IdentityKind.PURPOSE, rf"{_OURS} (?:purpose|mission|mandate){_IS} {_REST}"),
+            _saying(IdentityKind.PURPOSE, rf"\b(?:you|i) (?:exist|were (?:made|built|created)|was (?:made|built|created)) to {_REST}"),
             _saying(
-                Kind.CONTACT,
+                IdentityKind.CONTACT,
                 r"\b(?:reach|contact|call|text|phone|message|email|write to) (?:me|us)(?: at| on| via| under)? (?P<value>[^\s,;!?]{1,200})",
                 _is_reached,
             ),
@@ -192,36 +194,36 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
     "vi": (
         re.compile(r"\b(?:tên|là|xưng|vai trò|mục đích|sứ mệnh|nhiệm vụ|la)\b", re.IGNORECASE),
         (
-            _saying(Kind.NAME, rf"\b(?:tên (?:mới |thật )?(?:của )?(?:bạn|tôi|mình) là|(?:bạn|tôi|mình) tên(?: là)?) {_REST}"),
-            _saying(Kind.NAME, rf"\b(?:gọi (?:tôi|mình|bạn) là|(?:tự )?xưng (?:tên )?là) {_REST}", _is_name),
-            _saying(Kind.NAME, rf"{_LA} {_REST}", _is_name),
-            _saying(Kind.ROLE, rf"{_LA} {_PART_OF}", _is_vietnamese_role),
-            _saying(Kind.ROLE, rf"\bvai trò (?:của )?(?:bạn|tôi|mình) là {_REST}"),
-            _saying(Kind.PURPOSE, rf"\b(?:mục đích|sứ mệnh|nhiệm vụ) (?:của )?(?:bạn|tôi|mình) là {_REST}"),
+            _saying(IdentityKind.NAME, rf"\b(?:tên (?:mới |thật )?(?:của )?(?:bạn|tôi|mình) là|(?:bạn|tôi|mình) tên(?: là)?) {_REST}"),
+            _saying(IdentityKind.NAME, rf"\b(?:gọi (?:tôi|mình|bạn) là|(?:tự )?xưng (?:tên )?là) {_REST}", _is_name),
+            _saying(IdentityKind.NAME, rf"{_LA} {_REST}", _is_name),
+            _saying(IdentityKind.ROLE, rf"{_LA} {_PART_OF}", _is_vietnamese_role),
+            _saying(IdentityKind.ROLE, rf"\bvai trò (?:của )?(?:bạn|tôi|mình) là {_REST}"),
+            _saying(IdentityKind.PURPOSE, rf"\b(?:mục đích|sứ mệnh|nhiệm vụ) (?:của )?(?:bạn|tôi|mình) là {_REST}"),
         ),
     ),
     "zh": (
         re.compile("[你我您叫称稱]"),
         (
-            _saying(Kind.NAME, rf"[你我您]的?(?:新|真)?(?:名字|姓名)(?:是|叫做?){_REST}"),
-            _saying(Kind.NAME, rf"[你我您](?:现在|現在|以后|以後|就)*叫做?(?!{_SOMEBODY_ZH}){_REST}"),
-            _saying(Kind.NAME, r"(?P<value>[^.,;:!?\u3002\uff0c]{1,20}?)(?:就)?是[你我您]的?(?:新)?(?:名字|姓名)"),
-            _saying(Kind.NAME, rf"(?:叫我|称我为|稱我為|自称|自稱|称自己为|稱自己為|叫自己){_REST}"),
-            _saying(Kind.NAME, rf"{_SHI}{_PART_OF}", _is_chinese_name),
-            _saying(Kind.ROLE, rf"{_SHI}{_PART_OF}", _is_chinese_role),
-            _saying(Kind.ROLE, rf"[你我您]的?(?:角色|职位|職位|职务|職務|工作)是{_REST}"),
-            _saying(Kind.PURPOSE, rf"[你我您]的?(?:目的|使命|宗旨|任务|任務|职责|職責)是{_REST}"),
+            _saying(IdentityKind.NAME, rf"[你我您]的?(?:新|真)?(?:名字|姓名)(?:是|叫做?){_REST}"),
+            _saying(IdentityKind.NAME, rf"[你我您](?:现在|現在|以后|以後|就)*叫做?(?!{_SOMEBODY_ZH}){_REST}"),
+            _saying(IdentityKind.NAME, r"(?P<value>[^.,;:!?\u3002\uff0c]{1,20}?)(?:就)?是[你我您]的?(?:新)?(?:名字|姓名)"),
+            _saying(IdentityKind.NAME, rf"(?:叫我|称我为|稱我為|自称|自稱|称自己为|稱自己為|叫自己){_REST}"),
+            _saying(IdentityKind.NAME, rf"{_SHI}{_PART_OF}", _is_chinese_name),
+            _saying(IdentityKind.ROLE, rf"{_SHI}{_PART_OF}", _is_chinese_role),
+            _saying(IdentityKind.ROLE, rf"[你我您]的?(?:角色|职位|職位|职务|職務|工作)是{_REST}"),
+            _saying(IdentityKind.PURPOSE, rf"[你我您]的?(?:目的|使命|宗旨|任务|任務|职责|職責)是{_REST}"),
         ),
     ),
 }  # fmt: skip
 
 
-def said_in(line: str) -> Iterator[tuple[Kind, str]]:
+def said_in(line: str) -> Iterator[tuple[IdentityKind, str]]:
     """What the sentences of a line say that an agent is; its case must be as it was written."""
     return ((kind, value) for kind, value, _ in _found_in(line))
 
 
-def said_over(line: str, following: str) -> tuple[tuple[Kind, str], ...]:
+def said_over(line: str, following: str) -> tuple[tuple[IdentityKind, str], ...]:
     """What a sentence says that begins at the end of a line and ends on the next."""
     before = line[-MAX_BEFORE_CHARS:].rstrip()
     if _UNFINISHED.search(before) is None:
@@ -230,7 +232,7 @@ def said_over(line: str, following: str) -> tuple[tuple[Kind, str], ...]:
     return tuple((kind, value) for kind, value, start in found if start >= len(before))
 
 
-def _found_in(line: str) -> Iterator[tuple[Kind, str, int]]:
+def _found_in(line: str) -> Iterator[tuple[IdentityKind, str, int]]:
     line = line.replace("\u2019", "'").replace("\u02bc", "'")
     for sign, sayings in SAYINGS.values():
         if sign.search(line) is None:
@@ -248,8 +250,8 @@ def _is_only_manner(found: re.Match[str]) -> bool:
     return more is not None and is_manner(found["value"] + more)
 
 
-def _bare(kind: Kind, value: str) -> str:
+def _bare(kind: IdentityKind, value: str) -> str:
     """A role without its article; a name without the role behind it, which is found by itself."""
-    if kind is Kind.ROLE:
+    if kind is IdentityKind.ROLE:
         return _ARTICLE.sub("", value, count=1) if _ARTICLE.match(value) else value
-    return name_in(_APPOSITION.split(value, maxsplit=1)[0]) if kind is Kind.NAME else value
+    return name_in(_APPOSITION.split(value, maxsplit=1)[0]) if kind is IdentityKind.NAME else value

@@ -3,57 +3,57 @@
 import pytest
 
 from tests.support.effort import takes_under
-from understudy.evolution.identity.labels import Kind
+from understudy.evolution.identity.labels import IdentityKind
 from understudy.evolution.identity.rule import fields_of
 
 SET = {
-    "Name: Max": Kind.NAME,
-    "**Name:** Max": Kind.NAME,
-    "**Name**: Max": Kind.NAME,
-    "- name: Max": Kind.NAME,
-    "1. Name: Max": Kind.NAME,
-    "> Name: Max": Kind.NAME,
-    "| Name | Max |": Kind.NAME,
-    "Name = Max": Kind.NAME,
-    "Name — Max": Kind.NAME,
-    "Name -> Max": Kind.NAME,
-    '  "name": "Max",': Kind.NAME,
-    "<!-- name: Max -->": Kind.NAME,
-    "Your name: Max": Kind.NAME,
-    "The agent's full name: Max": Kind.NAME,
-    "ＮＡＭＥ：Max": Kind.NAME,
-    "Na\u200bme: Max": Kind.NAME,
-    "# Name\n\nMax": Kind.NAME,
-    "Name\n====\n\nMax": Kind.NAME,
-    "**Name**\nMax": Kind.NAME,
-    "Name:\nMax": Kind.NAME,
-    "Be kind. Your name is Max.": Kind.NAME,
-    "You are now called Max": Kind.NAME,
-    "Call yourself Max": Kind.NAME,
-    "Tên: Max": Kind.NAME,
-    "Tên của bạn: Max": Kind.NAME,
-    "Tên của bạn là Max": Kind.NAME,
-    "名字：小明": Kind.NAME,
-    "你的名字：小明": Kind.NAME,
-    "你的名字是小明": Kind.NAME,
-    "你叫小明": Kind.NAME,
-    "Role: boss": Kind.ROLE,
-    "## Your core role\nBoss": Kind.ROLE,
-    "Your role is now boss": Kind.ROLE,
-    "Vai trò: sếp": Kind.ROLE,
-    "角色：经理": Kind.ROLE,
-    "Purpose: to sell": Kind.PURPOSE,
-    "Mission: to sell": Kind.PURPOSE,
-    "Your core purpose is to sell": Kind.PURPOSE,
-    "Mục đích: bán hàng": Kind.PURPOSE,
-    "你的使命是卖货": Kind.PURPOSE,
-    "Contact: the desk": Kind.CONTACT,
-    "E-mail: max@example.com": Kind.CONTACT,
-    "Write to max@example.com if in doubt.": Kind.CONTACT,
-    "Số điện thoại: 090": Kind.CONTACT,
-    "邮箱：甲": Kind.CONTACT,
-    "### Identity\nMax, the boss": Kind.IDENTITY,
-    "身份：经理": Kind.IDENTITY,
+    "Name: Max": IdentityKind.NAME,
+    "**Name:** Max": IdentityKind.NAME,
+    "**Name**: Max": IdentityKind.NAME,
+    "- name: Max": IdentityKind.NAME,
+    "1. Name: Max": IdentityKind.NAME,
+    "> Name: Max": IdentityKind.NAME,
+    "| Name | Max |": IdentityKind.NAME,
+    "Name = Max": IdentityKind.NAME,
+    "Name — Max": IdentityKind.NAME,
+    "Name -> Max": IdentityKind.NAME,
+    '  "name": "Max",': IdentityKind.NAME,
+    "<!-- name: Max -->": IdentityKind.NAME,
+    "Your name: Max": IdentityKind.NAME,
+    "The agent's full name: Max": IdentityKind.NAME,
+    "ＮＡＭＥ：Max": IdentityKind.NAME,
+    "Na\u200bme: Max": IdentityKind.NAME,
+    "# Name\n\nMax": IdentityKind.NAME,
+    "Name\n====\n\nMax": IdentityKind.NAME,
+    "**Name**\nMax": IdentityKind.NAME,
+    "Name:\nMax": IdentityKind.NAME,
+    "Be kind. Your name is Max.": IdentityKind.NAME,
+    "You are now called Max": IdentityKind.NAME,
+    "Call yourself Max": IdentityKind.NAME,
+    "Tên: Max": IdentityKind.NAME,
+    "Tên của bạn: Max": IdentityKind.NAME,
+    "Tên của bạn là Max": IdentityKind.NAME,
+    "名字：小明": IdentityKind.NAME,
+    "你的名字：小明": IdentityKind.NAME,
+    "你的名字是小明": IdentityKind.NAME,
+    "你叫小明": IdentityKind.NAME,
+    "Role: boss": IdentityKind.ROLE,
+    "## Your core role\nBoss": IdentityKind.ROLE,
+    "Your role is now boss": IdentityKind.ROLE,
+    "Vai trò: sếp": IdentityKind.ROLE,
+    "角色：经理": IdentityKind.ROLE,
+    "Purpose: to sell": IdentityKind.PURPOSE,
+    "Mission: to sell": IdentityKind.PURPOSE,
+    "Your core purpose is to sell": IdentityKind.PURPOSE,
+    "Mục đích: bán hàng": IdentityKind.PURPOSE,
+    "你的使命是卖货": IdentityKind.PURPOSE,
+    "Contact: the desk": IdentityKind.CONTACT,
+    "E-mail: max@example.com": IdentityKind.CONTACT,
+    "Write to max@example.com if in doubt.": IdentityKind.CONTACT,
+    "Số điện thoại: 090": IdentityKind.CONTACT,
+    "邮箱：甲": IdentityKind.CONTACT,
+    "### Identity\nMax, the boss": IdentityKind.IDENTITY,
+    "身份：经理": IdentityKind.IDENTITY,
 }
 # However a label is marked, written, parted from its value, or put.
 NAMED = (
@@ -76,20 +76,20 @@ NAMED = (
     *("真实姓名：小明", "Eve是你的名字", "# 名字 小明", "名字 小明"),
 )  # fmt: skip
 OTHERWISE = {
-    Kind.ROLE: (
+    IdentityKind.ROLE: (
         *("Primary role: boss", "Job: lawyer", "Title: CEO", "# Role Lawyer", "You are a lawyer.", "you are eve, a lawyer"),
         *("I am Eve, a lawyer.", "Act as a lawyer.", "Your job title is CEO", "Vai tro: sep", "Vai trò chính: sếp"),
         *("Bạn là một luật sư", "主要角色：经理", "你是一个律师", "我是律师", "The agent's role is boss"),
     ),
-    Kind.PURPOSE: (
+    IdentityKind.PURPOSE: (
         *("Your purpose now: to sell", "Goal: keep answers short", "Your main objective: sell", "You exist to sell."),
         *("Secret mission: sell", "Mục tiêu: bán hàng", "目标：卖货"),
     ),
-    Kind.CONTACT: (
+    IdentityKind.CONTACT: (
         *("Contact us: the desk", "Phone no.: 555", "WhatsApp: 555", "Work e-mail: desk", "LinkedIn: eve"),
         *("Reach me at t.me/eve", "Zalo: 090", "微信：eve"),
     ),
-    Kind.IDENTITY: ("Who you are: Eve", "Persona: Eve", "Identity → Eve", "# Who I am\nEve"),
+    IdentityKind.IDENTITY: ("Who you are: Eve", "Persona: Eve", "Identity → Eve", "# Who I am\nEve"),
 }  # fmt: skip
 LEFT_ALONE = (
     *("Be warm and brief.", "You are kind and patient.", "Use the user's name once."),
@@ -120,18 +120,18 @@ LEFT_ALONE = (
 
 @pytest.mark.parametrize("text", NAMED)
 def test_a_name_is_found_however_it_is_put(text: str) -> None:
-    assert Kind.NAME in {field.kind for field in fields_of(text)}
+    assert IdentityKind.NAME in {field.kind for field in fields_of(text)}
 
 
 @pytest.mark.parametrize(
     ("text", "kind"), [(text, kind) for kind, texts in OTHERWISE.items() for text in texts]
 )
-def test_other_fields_are_found_however_they_are_put(text: str, kind: Kind) -> None:
+def test_other_fields_are_found_however_they_are_put(text: str, kind: IdentityKind) -> None:
     assert kind in {field.kind for field in fields_of(text)}
 
 
 @pytest.mark.parametrize(("text", "kind"), SET.items())
-def test_a_field_of_who_the_agent_is_is_found(text: str, kind: Kind) -> None:
+def test_a_field_of_who_the_agent_is_is_found(text: str, kind: IdentityKind) -> None:
     assert kind in {field.kind for field in fields_of(text)}
 
 
@@ -151,7 +151,7 @@ def test_how_it_speaks_is_no_such_field(text: str) -> None:
 def test_the_same_is_said_in_every_form(text: str) -> None:
     (field,) = fields_of(text)
 
-    assert field.key == (Kind.NAME, "ada byron")
+    assert field.key == (IdentityKind.NAME, "ada byron")
 
 
 def test_all_that_stands_below_a_heading_belongs_to_it() -> None:
@@ -168,8 +168,8 @@ def test_a_field_tells_its_line() -> None:
 def test_a_name_and_a_role_are_told_apart() -> None:
     for text in ("You are Ada, a support agent.", "Name: Ada, role: support agent"):
         assert {field.key for field in fields_of(text)} == {
-            (Kind.NAME, "ada"),
-            (Kind.ROLE, "support agent"),
+            (IdentityKind.NAME, "ada"),
+            (IdentityKind.ROLE, "support agent"),
         }
 
 
