@@ -45,22 +45,25 @@ def create(
             note(f"{about}; {'shown this once' if created.token else lost}")
 
 
+TOKENS_COLUMNS: Final[screen.Layout] = {
+    "token": "token_id",
+    "user": "user_id",
+    "role": "role",
+    "locale": "locale",
+    "made": "created_at_ms",
+}
+
+
 @tokens("list")
 def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List tokens, without their secrets."""
     with connect(ctx) as daemon:
         page = daemon.client.tokens.page(limit=limit, cursor=cursor)
-        rows = [
-            (it.token_id, it.user_id, it.role, it.locale, screen.ago(it.created_at_ms))
-            for it in page.items
-        ]
         empty = (
             "No tokens. On loopback, calls without one act as admin until"
             f" `{understudy()} tokens create USER` makes the first."
         )
-        columns = ("token", "user", "role", "locale", "made")
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, TOKENS_COLUMNS, empty=empty)
 
 
 @tokens("delete")
@@ -93,6 +96,17 @@ def _refuse_to_lock_out(daemon: Connection) -> None:
     raise typer.Exit(ExitCode.REFUSED)
 
 
+AUDIT_COLUMNS: Final[screen.Layout] = {
+    "when": "at_ms",
+    "who": "actor",
+    "action": "action",
+    "outcome": lambda item: (
+        item.outcome if item.reason is None else f"{item.outcome}: {item.reason}"
+    ),
+    "what": "resource_id",
+}
+
+
 def audit(
     ctx: typer.Context,
     resource: Annotated[str | None, typer.Option(help="Only one kind, such as `sessions`.")] = None,
@@ -103,20 +117,8 @@ def audit(
     """List who did what, and who was told no; newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.audit.page(resource=resource, actor=actor, limit=limit, cursor=cursor)
-        rows = [
-            (
-                screen.ago(item.at_ms),
-                item.actor,
-                item.action,
-                item.outcome if item.reason is None else f"{item.outcome}: {item.reason}",
-                item.resource_id,
-            )
-            for item in page.items
-        ]
-        columns = ("when", "who", "action", "outcome", "what")
         empty = "Nothing was changed or refused yet."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, AUDIT_COLUMNS, empty=empty)
 
 
 webhooks = Commands("Webhooks: the secret that deliveries are signed with.")

@@ -1,7 +1,7 @@
 """`understudy agents files` and `proposals`: what an agent's instructions are made of."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -27,21 +27,25 @@ OfVersion = Annotated[
 Diff = Annotated[bool, typer.Option("--diff", help="Show what each version changed.")]
 
 
+FILES_COLUMNS: Final[screen.Layout] = {
+    "file": "name",
+    "version": "version",
+    "bytes": "size",
+    "by": "actor",
+    "written": "created_at_ms",
+}
+
+
 @commands("list")
 def list_files(ctx: typer.Context, agent_id: AgentId, user: OfUser = None) -> None:
     """List the files in force."""
     with connect(ctx) as daemon:
         files, who = files_of(daemon, user)
         page = files.page(agent_id, *who)
-        rows = [
-            (item.name, item.version, item.size, item.actor, screen.ago(item.created_at_ms))
-            for item in page.items
-        ]
         empty = (
             f"No files yet. `{understudy()} agents files set {agent_id} SOUL.md TEXT` writes one."
         )
-        columns = ("file", "version", "bytes", "by", "written")
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.show_page(page, FILES_COLUMNS, empty=empty)
 
 
 @commands("show", "get")
@@ -215,6 +219,16 @@ State = Annotated[
 ]
 
 
+PROPOSALS_COLUMNS: Final[screen.Layout] = {
+    "proposal": "proposal_id",
+    "file": "name",
+    "state": "state",
+    "for": "actor",
+    "run": "run_id",
+    "made": "created_at_ms",
+}
+
+
 @proposals("list")
 def list_proposals(
     ctx: typer.Context,
@@ -228,20 +242,7 @@ def list_proposals(
         page = daemon.client.agents.proposals.page(
             agent_id, state=cast("ProposalState | None", state), limit=limit, cursor=cursor
         )
-        rows = [
-            (
-                item.proposal_id,
-                item.name,
-                item.state,
-                item.actor,
-                item.run_id,
-                screen.ago(item.created_at_ms),
-            )
-            for item in page.items
-        ]
-        columns = ("proposal", "file", "state", "for", "run", "made")
-        daemon.show(lambda: screen.table(columns, rows, empty="Nothing was proposed."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, PROPOSALS_COLUMNS, empty="Nothing was proposed.")
 
 
 @proposals("show", "get")

@@ -115,25 +115,22 @@ Owner = Annotated[
 ]
 
 
+AGENTS_COLUMNS: Final[screen.Layout] = {
+    "agent": "agent_id",
+    "type": "agent_type",
+    "route": "route",
+    "iterations": "max_tool_iterations",
+    "name": "display_name",
+}
+
+
 @commands("list")
 def list_agents(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List agents."""
     with connect(ctx) as daemon:
         page = daemon.client.agents.page(limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.agent_id,
-                item.agent_type,
-                item.route,
-                item.max_tool_iterations,
-                item.display_name,
-            )
-            for item in page.items
-        ]
         empty = f"No agents yet. `{understudy()} agents create ID` makes one."
-        columns = ("agent", "type", "route", "iterations", "name")
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, AGENTS_COLUMNS, empty=empty)
 
 
 @commands("create")

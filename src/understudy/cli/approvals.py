@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -28,6 +28,21 @@ Everything = Annotated[
 ]
 
 
+def _call(view: "ApprovalView") -> str:
+    if is_offer(view):
+        return offer_line(view)
+    return f"{screen.visible(view.tool_name)} {inline(view.input)}"
+
+
+APPROVALS_COLUMNS: Final[screen.Layout] = {
+    "approval": "id",
+    "state": "state",
+    "asked": "created_at_ms",
+    "session": "session_id",
+    "call": _call,
+}
+
+
 @commands("list")
 def list_approvals(
     ctx: typer.Context,
@@ -42,13 +57,7 @@ def list_approvals(
         page = daemon.client.approvals.page(
             session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
         )
-        rows = [
-            (each.id, each.state, screen.ago(each.created_at_ms), each.session_id, _call(each))
-            for each in page.items
-        ]
-        columns = ("approval", "state", "asked", "session", "call")
-        daemon.show(lambda: screen.table(columns, rows, empty="Nothing waits for approval."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, APPROVALS_COLUMNS, empty="Nothing waits for approval.")
 
 
 @commands("show", "get")
@@ -114,12 +123,6 @@ def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> 
             note("nothing waits for approval")
             return
         Review(daemon.client, person).approvals(pending)
-
-
-def _call(view: "ApprovalView") -> str:
-    if is_offer(view):
-        return offer_line(view)
-    return f"{screen.visible(view.tool_name)} {inline(view.input)}"
 
 
 def _resolve(

@@ -2,17 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, shared
 from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
-    from understudy.wire.assets import AssetView, CollectedView
+    from understudy.wire.assets import CollectedView
 
 commands = Commands("Assets: files that inputs name by id, kept once per content.")
 
@@ -41,32 +41,46 @@ def upload(
             note(f"{asset.file_name}, {asset.media_type}, {asset.size} bytes")
 
 
+ASSETS_COLUMNS: Final[screen.Layout] = {
+    "asset": "asset_id",
+    "type": "media_type",
+    "bytes": "size",
+    "uploaded": "created_at_ms",
+    "name": "file_name",
+}
+
+
 @commands("list")
 def list_assets(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List assets, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.assets.page(limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.asset_id,
-                item.media_type,
-                item.size,
-                screen.ago(item.created_at_ms),
-                item.file_name,
-            )
-            for item in page.items
-        ]
-        columns = ("asset", "type", "bytes", "uploaded", "name")
         empty = f"No assets yet. `{understudy()} assets upload FILE` makes one."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, ASSETS_COLUMNS, empty=empty)
+
+
+RECORD: Final[screen.Layout] = {
+    "asset": "asset_id",
+    "name": "file_name",
+    "type": "media_type",
+    "bytes": "size",
+    "sha256": "sha256",
+    "uploaded": "created_at_ms",
+    "by": "owner_id",
+}
 
 
 @commands("show", "get")
 def show(ctx: typer.Context, asset_id: AssetId) -> None:
     """Show an asset."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.assets.get(asset_id))
+        daemon.show_record(daemon.client.assets.get(asset_id), RECORD)
+
+
+REFERENCES_COLUMNS: Final[screen.Layout] = {
+    "kind": "kind",
+    "id": "ref_id",
+}
 
 
 @commands("references")
@@ -76,10 +90,8 @@ def references(
     """List what keeps an asset from being deleted."""
     with connect(ctx) as daemon:
         page = daemon.client.assets.references_page(asset_id, limit=limit, cursor=cursor)
-        rows = [(item.kind, item.ref_id) for item in page.items]
         empty = "Nothing refers to it: it can be deleted."
-        daemon.show(lambda: screen.table(("kind", "id"), rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, REFERENCES_COLUMNS, empty=empty)
 
 
 @commands("download")
@@ -139,16 +151,3 @@ def _show_collected(done: "CollectedView") -> None:
     verb = "would be removed" if done.dry_run else "removed"
     more = "; there are more, run it again" if done.has_more else ""
     note(f"{assets} and {contents} {verb}{more}")
-
-
-def _show(daemon: Connection, view: "AssetView") -> None:
-    pairs = [
-        ("asset", view.asset_id),
-        ("name", view.file_name),
-        ("type", view.media_type),
-        ("bytes", view.size),
-        ("sha256", view.sha256),
-        ("uploaded", screen.ago(view.created_at_ms)),
-        ("by", view.owner_id),
-    ]
-    daemon.show(lambda: screen.fields(pairs))

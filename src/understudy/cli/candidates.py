@@ -195,11 +195,7 @@ def list_candidates(
             limit=limit,
             cursor=cursor,
         )
-        rows = learning_records.candidate_rows(page.items)
-        daemon.show(
-            lambda: screen.table(learning_records.CANDIDATE_COLUMNS, rows, empty="No candidates.")
-        )
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, learning_records.CANDIDATE_COLUMNS, empty="No candidates.")
 
 
 @commands("show", "get")

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from understudy.cli import screen
 from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, client_problem, for_daemon_at, note, print_json, report
 
 if TYPE_CHECKING:
+    from understudy.cli.screen import Layout
+    from understudy.client.operation import PageOf
     from understudy.settings import ClientSettings, Flags, Settings
 
 
@@ -30,6 +33,15 @@ class Connection:
             print_json(self.answer)
         else:
             render()
+
+    def show_page(self, page: "PageOf[object]", layout: "Layout", *, empty: str) -> None:
+        """Print a page of a list as a table, and that the list goes on."""
+        self.show(lambda: screen.records(page.items, layout, empty=empty))
+        self.more(page.next_cursor)
+
+    def show_record(self, record: object, layout: "Layout") -> None:
+        """Print one record, a field a line."""
+        self.show(lambda: screen.record(record, layout))
 
     def more(self, cursor: str | None) -> None:
         """Tell people that a list goes on; with --json the answer says it."""

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
 # What a list shows of a long content.
 LISTED_CHARS: Final = 160
-CANDIDATE_COLUMNS: Final = ("candidate", "state", "kind", "scope", "made", "automation", "content")
+CANDIDATE_COLUMNS: Final[screen.Layout] = {
+    "candidate": "candidate_id",
+    "state": "state",
+    "kind": "kind",
+    "scope": lambda each: scope_words(each.scope),
+    "made": "created_at_ms",
+    "automation": lambda each: each.automation_review.action if each.automation_review else None,
+    "content": lambda each: listed(each.content),
+}
 UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
 DECLINED: Final = "yes: a person said no to the same thing before"
 # Only what the daemon proposes again waits for a person.
@@ -40,22 +48,6 @@ FOUND: Final = {
     "usage": "counted over the runs of a week",
     "rollout": "what the daemon did to a promoted skill",
 }
-
-
-def candidate_rows(candidates: Iterable["CandidateView"]) -> list[tuple[object, ...]]:
-    """Candidates for a table."""
-    return [
-        (
-            each.candidate_id,
-            each.state,
-            each.kind,
-            scope_words(each.scope),
-            screen.ago(each.created_at_ms),
-            each.automation_review.action if each.automation_review else None,
-            listed(each.content),
-        )
-        for each in candidates
-    ]
 
 
 def candidate_pairs(view: "CandidateView") -> Pairs:
@@ -243,23 +235,15 @@ def _on_a_line(text: str | None) -> str | None:
     return None if text is None else one_line(visible(text))
 
 
-LEARNING_COLUMNS: Final = ("learning", "status", "kind", "scope", "published", "by", "content")
-
-
-def learning_rows(learnings: Iterable["LearningView"]) -> list[tuple[object, ...]]:
-    """Learnings for a table."""
-    return [
-        (
-            each.learning_id,
-            each.status,
-            each.kind,
-            scope_words(each.scope),
-            screen.ago(each.published_at_ms),
-            each.policy_actor,
-            listed(each.content),
-        )
-        for each in learnings
-    ]
+LEARNING_COLUMNS: Final[screen.Layout] = {
+    "learning": "learning_id",
+    "status": "status",
+    "kind": "kind",
+    "scope": lambda each: scope_words(each.scope),
+    "published": "published_at_ms",
+    "by": "policy_actor",
+    "content": lambda each: listed(each.content),
+}
 
 
 def learning_pairs(view: "LearningView") -> Pairs:

@@ -74,11 +74,7 @@ def list_learnings(
     which = _which(query, scope, kind, status, decision, actor, rule)
     with connect(ctx) as daemon:
         page = daemon.client.learnings.page(limit=limit, cursor=cursor, **which)
-        rows = learning_records.learning_rows(page.items)
-        daemon.show(
-            lambda: screen.table(learning_records.LEARNING_COLUMNS, rows, empty="No learnings.")
-        )
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, learning_records.LEARNING_COLUMNS, empty="No learnings.")
 
 
 @commands("show", "get")
@@ -205,8 +201,7 @@ def _revoke_matching(
 
 
 def _show_matching(view: "RevokedMatchingView") -> None:
-    rows = learning_records.learning_rows(view.items)
-    screen.table(learning_records.LEARNING_COLUMNS, rows, empty="No learning fits.")
+    screen.records(view.items, learning_records.LEARNING_COLUMNS, empty="No learning fits.")
     would = "would be" if view.dry_run else "were" if view.count != 1 else "was"
     note(f"{count(view.count, 'learning')} {would} revoked")
 

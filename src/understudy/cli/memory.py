@@ -1,7 +1,7 @@
 """`understudy memory`: what sessions know and remember, and why."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -89,6 +89,15 @@ def explain(
             daemon.show(lambda: show_explained(view))
 
 
+MEMORIES_COLUMNS: Final[screen.Layout] = {
+    "run": "run_id",
+    "session": "session_id",
+    "status": lambda item: item.status or "unreadable",
+    "recorded": "recorded_at_ms",
+    "summary": "summary",
+}
+
+
 @commands("list")
 def list_memories(
     ctx: typer.Context, session_id: InSession = None, limit: Limit = 50, cursor: Cursor = None
@@ -96,19 +105,7 @@ def list_memories(
     """List the memories that are kept, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.run_memories.page(session_id=session_id, limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.run_id,
-                item.session_id,
-                item.status or "unreadable",
-                screen.ago(item.recorded_at_ms),
-                item.summary,
-            )
-            for item in page.items
-        ]
-        columns = ("run", "session", "status", "recorded", "summary")
-        daemon.show(lambda: screen.table(columns, rows, empty="No run memories."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, MEMORIES_COLUMNS, empty="No run memories.")
 
 
 @commands("show", "get")

@@ -1,17 +1,14 @@
 """`understudy personas`: instruction records that sessions take snapshots of."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, PersonaId
 from understudy.cli.output import note, understudy
-
-if TYPE_CHECKING:
-    from understudy.sessions.model import Persona
 
 commands = Commands("Personas: instructions that sessions take a snapshot of.")
 
@@ -26,6 +23,14 @@ Scope = Annotated[
 Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the persona.")]
 
 
+PERSONAS_COLUMNS: Final[screen.Layout] = {
+    "persona": "persona_id",
+    "version": "version",
+    "changed": "updated_at_ms",
+    "name": "display_name",
+}
+
+
 @commands("list")
 def list_personas(
     ctx: typer.Context,
@@ -36,14 +41,20 @@ def list_personas(
     """List personas."""
     with connect(ctx) as daemon:
         page = daemon.client.personas.page(query=query, limit=limit, cursor=cursor)
-        rows = [
-            (item.persona_id, item.version, screen.ago(item.updated_at_ms), item.display_name)
-            for item in page.items
-        ]
         empty = f"No personas yet. `{understudy()} personas create ID --soul TEXT` makes one."
-        columns = ("persona", "version", "changed", "name")
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, PERSONAS_COLUMNS, empty=empty)
+
+
+RECORD: Final[screen.Layout] = {
+    "persona": "persona_id",
+    "name": "display_name",
+    "version": "version",
+    "capability scope": "capability_scope",
+    "skills": lambda view: [skill.name for skill in view.default_skills],
+    "metadata": "metadata",
+    "changed": "updated_at_ms",
+    "soul": "soul",
+}
 
 
 @commands("create")
@@ -63,14 +74,14 @@ def create(
     fields = _fields(name, soul, soul_file, capability_scope, metadata)
     with connect(ctx) as daemon:
         wanted = CreatePersona(persona_id=persona_id, **fields)
-        _show(daemon, daemon.client.personas.create(wanted, key=key))
+        daemon.show_record(daemon.client.personas.create(wanted, key=key), RECORD)
 
 
 @commands("show", "get")
 def show(ctx: typer.Context, persona_id: PersonaId) -> None:
     """Show a persona."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.personas.get(persona_id))
+        daemon.show_record(daemon.client.personas.get(persona_id), RECORD)
 
 
 @commands("update", "set")
@@ -90,7 +101,9 @@ def update(
     if not fields:
         raise typer.BadParameter("give something to change")
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.personas.update(persona_id, UpdatePersona(**fields)))
+        daemon.show_record(
+            daemon.client.personas.update(persona_id, UpdatePersona(**fields)), RECORD
+        )
 
 
 @commands("delete")
@@ -117,17 +130,3 @@ def _fields(
         capability_scope=inputs.json_object(capability_scope, "--capability-scope"),
         metadata=inputs.json_object(metadata, "--metadata"),
     )
-
-
-def _show(daemon: Connection, view: "Persona") -> None:
-    pairs = [
-        ("persona", view.persona_id),
-        ("name", view.display_name),
-        ("version", view.version),
-        ("capability scope", screen.compact(view.capability_scope)),
-        ("skills", [skill.name for skill in view.default_skills]),
-        ("metadata", screen.compact(view.metadata)),
-        ("changed", screen.ago(view.updated_at_ms)),
-        ("soul", view.soul),
-    ]
-    daemon.show(lambda: screen.fields(pairs))

@@ -119,24 +119,21 @@ def change(
         _show(daemon, view)
 
 
+REVISIONS_COLUMNS: Final[screen.Layout] = {
+    "revision": "revision",
+    "when": "updated_at_ms",
+    "by": "actor",
+    "rollback of": "rollback_of_revision",
+    "policy": lambda item: screen.compact(asdict(item.policy)),
+}
+
+
 @run_memory("revisions")
 def revisions(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the kept revisions of the policy, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.run_memory_policy.revisions_page(limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.revision,
-                screen.ago(item.updated_at_ms),
-                item.actor,
-                item.rollback_of_revision,
-                screen.compact(asdict(item.policy)),
-            )
-            for item in page.items
-        ]
-        columns = ("revision", "when", "by", "rollback of", "policy")
-        daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, REVISIONS_COLUMNS, empty="No revisions yet.")
 
 
 @run_memory("rollback")

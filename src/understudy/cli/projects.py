@@ -1,16 +1,13 @@
 """`understudy projects`: sessions and people that work on one thing."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, ProjectId
 from understudy.cli.output import note, understudy
-
-if TYPE_CHECKING:
-    from understudy.sessions.model import Project
 
 commands = Commands("Projects: sessions and people that work on one thing.")
 
@@ -20,19 +17,32 @@ Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Kept with th
 MemberId = Annotated[str, typer.Argument(metavar="MEMBER", help="The member's id.")]
 
 
+RECORD: Final[screen.Layout] = {
+    "project": "project_id",
+    "name": "display_name",
+    "status": "status",
+    "description": "description",
+    "members": lambda view: [
+        f"{item.member_id} ({item.member_kind.replace('_', ' ')})" for item in view.members
+    ],
+    "metadata": "metadata",
+    "changed": "updated_at_ms",
+}
+PROJECTS_COLUMNS: Final[screen.Layout] = {
+    "project": "project_id",
+    "status": "status",
+    "members": lambda item: len(item.members),
+    "name": "display_name",
+}
+
+
 @commands("list")
 def list_projects(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List projects."""
     with connect(ctx) as daemon:
         page = daemon.client.projects.page(limit=limit, cursor=cursor)
-        rows = [
-            (item.project_id, item.status, len(item.members), item.display_name)
-            for item in page.items
-        ]
         empty = f"No projects yet. `{understudy()} projects create ID --name NAME` makes one."
-        columns = ("project", "status", "members", "name")
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, PROJECTS_COLUMNS, empty=empty)
 
 
 @commands("create")
@@ -60,14 +70,14 @@ def create(
     )
     with connect(ctx) as daemon:
         wanted = CreateProject.model_validate(fields)
-        _show(daemon, daemon.client.projects.create(wanted, key=key))
+        daemon.show_record(daemon.client.projects.create(wanted, key=key), RECORD)
 
 
 @commands("show", "get")
 def show(ctx: typer.Context, project_id: ProjectId) -> None:
     """Show a project and its members."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.projects.get(project_id))
+        daemon.show_record(daemon.client.projects.get(project_id), RECORD)
 
 
 @commands("update", "set")
@@ -93,7 +103,7 @@ def update(
         raise typer.BadParameter("give something to change")
     with connect(ctx) as daemon:
         changes = UpdateProject.model_validate(fields)
-        _show(daemon, daemon.client.projects.update(project_id, changes))
+        daemon.show_record(daemon.client.projects.update(project_id, changes), RECORD)
 
 
 @commands("delete")
@@ -129,17 +139,3 @@ def remove_member(ctx: typer.Context, project_id: ProjectId, member_id: MemberId
     with connect(ctx) as daemon:
         daemon.client.projects.remove_member(project_id, member_id)
         daemon.show(lambda: note(f"{member_id} has left {project_id}"))
-
-
-def _show(daemon: Connection, view: "Project") -> None:
-    members = [f"{item.member_id} ({item.member_kind.replace('_', ' ')})" for item in view.members]
-    pairs = [
-        ("project", view.project_id),
-        ("name", view.display_name),
-        ("status", view.status),
-        ("description", view.description),
-        ("members", members),
-        ("metadata", screen.compact(view.metadata)),
-        ("changed", screen.ago(view.updated_at_ms)),
-    ]
-    daemon.show(lambda: screen.fields(pairs))

@@ -1,6 +1,6 @@
 """`understudy questions`: what runs ask people."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -24,6 +24,21 @@ Everything = Annotated[
 Justification = Annotated[str | None, typer.Option(help="Told to the model as well.")]
 
 
+def _asked(view: "QuestionView") -> str:
+    first, *more = view.questions
+    words = screen.one_line(screen.visible(first.question), 100)
+    return f"{words} (and {len(more)} more)" if more else words
+
+
+QUESTIONS_COLUMNS: Final[screen.Layout] = {
+    "question": "id",
+    "state": "state",
+    "asked": "created_at_ms",
+    "session": "session_id",
+    "what": _asked,
+}
+
+
 @commands("list")
 def list_questions(
     ctx: typer.Context,
@@ -38,13 +53,7 @@ def list_questions(
         page = daemon.client.questions.page(
             session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
         )
-        rows = [
-            (each.id, each.state, screen.ago(each.created_at_ms), each.session_id, _asked(each))
-            for each in page.items
-        ]
-        columns = ("question", "state", "asked", "session", "what")
-        daemon.show(lambda: screen.table(columns, rows, empty="Nobody asks anything."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, QUESTIONS_COLUMNS, empty="Nobody asks anything.")
 
 
 @commands("show", "get")
@@ -124,12 +133,6 @@ def cancel(ctx: typer.Context, request_id: QuestionId, key: Key = None) -> None:
         run_id = daemon.client.questions.get(request_id).run_id
         run = daemon.client.questions.cancel(run_id, request_id, key=key)
         daemon.show(lambda: note(f"run {run.run_id} is being cancelled"))
-
-
-def _asked(view: "QuestionView") -> str:
-    first, *more = view.questions
-    words = screen.one_line(screen.visible(first.question), 100)
-    return f"{words} (and {len(more)} more)" if more else words
 
 
 def _ask(daemon: Connection, view: "QuestionView") -> "QuestionResolutionBody":

@@ -98,10 +98,7 @@ def trials(
             daemon.show(lambda: show_trial(view))
             return
         page = daemon.client.rollouts.trials_page(name, limit=limit, cursor=cursor)
-        rows = rollouts.trial_rows(page.items)
-        columns = rollouts.TRIAL_COLUMNS
-        daemon.show(lambda: screen.table(columns, rows, empty="There was no trial."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, rollouts.TRIAL_COLUMNS, empty="There was no trial.")
 
 
 def _under_way(trial: "TrialView") -> str:

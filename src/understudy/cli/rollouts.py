@@ -1,7 +1,6 @@
 """`understudy rollouts`: procedures that become skills, where they stand and how they got there."""
 
 import shlex
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
@@ -10,7 +9,7 @@ from understudy.cli import screen
 from understudy.cli.connection import connect
 from understudy.cli.options import Commands, Cursor, Limit
 from understudy.cli.output import STEP_HINTS, note, understudy
-from understudy.cli.screen import Rows, visible
+from understudy.cli.screen import visible
 from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
         RolloutEvidence,
         RolloutSummary,
         RolloutView,
-        SnapshotView,
         TallyView,
         TrialView,
     )
@@ -68,9 +66,7 @@ def list_rollouts(
         page = daemon.client.rollouts.page(
             limit=limit, cursor=cursor, status=status, source_learning_id=learning
         )
-        rows = rollout_rows(page.items)
-        daemon.show(lambda: screen.table(COLUMNS, rows, empty="No procedure was promoted."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, COLUMNS, empty="No procedure was promoted.")
 
 
 @commands("show", "get")
@@ -86,10 +82,7 @@ def events(ctx: typer.Context, name: SkillName, limit: Limit = 50, cursor: Curso
     """List everything that happened to a promoted skill, oldest first."""
     with connect(ctx) as daemon:
         page = daemon.client.rollouts.events_page(name, limit=limit, cursor=cursor)
-        rows = event_rows(page.items)
-        columns = EVENT_COLUMNS
-        daemon.show(lambda: screen.table(columns, rows, empty="Nothing happened yet."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, EVENT_COLUMNS, empty="Nothing happened yet.")
 
 
 @commands("history")
@@ -97,10 +90,7 @@ def history(ctx: typer.Context, name: SkillName, limit: Limit = 50, cursor: Curs
     """List how a promoted skill was before each of its changes, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.rollouts.history_page(name, limit=limit, cursor=cursor)
-        rows = history_rows(page.items)
-        columns = HISTORY_COLUMNS
-        daemon.show(lambda: screen.table(columns, rows, empty="It has not changed yet."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, HISTORY_COLUMNS, empty="It has not changed yet.")
 
 
 @commands("diff")
@@ -146,34 +136,58 @@ def _show_diff(view: "RolloutDiff") -> None:
         note("not everything is shown: there is too much of it")
 
 
-COLUMNS: Final = ("skill", "stage", "verified", "canary", "fingerprint", "changed", "description")
-EVENT_COLUMNS: Final = ("when", "event", "stage", "by", "run", "about")
-HISTORY_COLUMNS: Final = ("revision", "until", "stage", "fingerprint", "learning", "description")
-TRIAL_COLUMNS: Final = ("trial", "kind", "state", "fingerprint", "run", "started", "why")
-HELD: Final = "held: "
-MOST_EVIDENCE: Final = 20
-
-
-def rollout_rows(rollouts: Iterable["RolloutSummary"]) -> Rows:
-    """Rollouts for a table."""
-    return [
-        (
-            each.skill_name,
-            _stage(each),
-            each.successful_run_count,
-            f"{each.canary_success_count}/{each.canary_success_count + each.canary_failure_count}",
-            short_digest(each.definition_fingerprint),
-            screen.ago(each.updated_at_ms),
-            visible(each.description),
-        )
-        for each in rollouts
-    ]
-
-
 def _stage(view: "RolloutSummary") -> str:
     if view.is_demoted:
         return f"{view.status} (demoted)"
     return f"{view.status} (held)" if view.held_reason is not None else view.status
+
+
+COLUMNS: Final[screen.Layout] = {
+    "skill": "skill_name",
+    "stage": _stage,
+    "verified": "successful_run_count",
+    "canary": lambda each: (
+        f"{each.canary_success_count}/{each.canary_success_count + each.canary_failure_count}"
+    ),
+    "fingerprint": lambda each: short_digest(each.definition_fingerprint),
+    "changed": "updated_at_ms",
+    "description": lambda each: visible(each.description),
+}
+
+
+def _step(event: "LifecycleEventView") -> str:
+    if event.from_status in (None, event.to_status):
+        return event.to_status
+    return f"{event.from_status} → {event.to_status}"
+
+
+EVENT_COLUMNS: Final[screen.Layout] = {
+    "when": "recorded_at_ms",
+    "event": "event",
+    "stage": _step,
+    "by": "actor",
+    "run": "run_id",
+    "about": lambda each: visible(each.reason or "") or _outcome(each),
+}
+HISTORY_COLUMNS: Final[screen.Layout] = {
+    "revision": "number",
+    "until": "recorded_at_ms",
+    "stage": "status",
+    "fingerprint": lambda each: short_digest(each.definition_fingerprint),
+    "learning": "source_learning_id",
+    "description": lambda each: visible(each.description),
+}
+TRIAL_COLUMNS: Final[screen.Layout] = {
+    "trial": "trial_id",
+    "kind": lambda each: "replay" if each.cases else each.kind,
+    "state": "state",
+    "fingerprint": lambda each: short_digest(each.definition_fingerprint),
+    "run": "run_id",
+    "started": "created_at_ms",
+    "why": lambda each: visible(each.reason or ""),
+}
+HELD: Final = "held: "
+MOST_EVIDENCE: Final = 20
 
 
 def pairs(view: "RolloutView") -> list[tuple[str, object]]:
@@ -235,62 +249,10 @@ def tell_released(view: "RolloutView") -> None:
         note(f"  {hint.format(understudy=understudy(), skill=shlex.quote(view.skill_name))}")
 
 
-def event_rows(events: Iterable["LifecycleEventView"]) -> Rows:
-    """What happened, for a table."""
-    return [
-        (
-            screen.ago(each.recorded_at_ms),
-            each.event,
-            _step(each),
-            each.actor,
-            each.run_id,
-            visible(each.reason or "") or _outcome(each),
-        )
-        for each in events
-    ]
-
-
-def _step(event: "LifecycleEventView") -> str:
-    if event.from_status in (None, event.to_status):
-        return event.to_status
-    return f"{event.from_status} → {event.to_status}"
-
-
 def _outcome(event: "LifecycleEventView") -> str | None:
     if event.rollout_kind is None:
         return None
     return f"{event.rollout_kind} {'succeeded' if event.success else 'failed'}"
-
-
-def history_rows(snapshots: Iterable["SnapshotView"]) -> Rows:
-    """How it was before, for a table."""
-    return [
-        (
-            each.number,
-            screen.ago(each.recorded_at_ms),
-            each.status,
-            short_digest(each.definition_fingerprint),
-            each.source_learning_id,
-            visible(each.description),
-        )
-        for each in snapshots
-    ]
-
-
-def trial_rows(trials: Iterable["TrialView"]) -> Rows:
-    """Trials for a table."""
-    return [
-        (
-            each.trial_id,
-            "replay" if each.cases else each.kind,
-            each.state,
-            short_digest(each.definition_fingerprint),
-            each.run_id,
-            screen.ago(each.created_at_ms),
-            visible(each.reason or ""),
-        )
-        for each in trials
-    ]
 
 
 def trial_pairs(view: "TrialView") -> list[tuple[str, object]]:

@@ -1,7 +1,7 @@
 """`understudy runs`: execution requests in sessions, what they answered and where it was sent."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -156,14 +156,18 @@ def watch(
             raise typer.Exit(ExitCode.FAILED)
 
 
+EVENTS_COLUMNS: Final[screen.Layout] = {
+    "when": lambda item: screen.ago(item.timestamp_ms),
+    "what": lambda item: screen.summary(item.event),
+}
+
+
 @commands("events")
 def events(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the events in the life of a run, oldest first."""
     with connect(ctx) as daemon:
         page = daemon.client.runs.events_page(run_id, limit=limit, cursor=cursor)
-        rows = [(screen.ago(item.timestamp_ms), screen.summary(item.event)) for item in page.items]
-        daemon.show(lambda: screen.table(("when", "what"), rows, empty="No events yet."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, EVENTS_COLUMNS, empty="No events yet.")
 
 
 @commands("cancel")
@@ -174,19 +178,21 @@ def cancel(ctx: typer.Context, run_id: RunId) -> None:
         daemon.show(lambda: note(f"run {run_id} is {_state(run)}"))
 
 
+DEBUG_COLUMNS: Final[screen.Layout] = {
+    "step": "step",
+    "attempt": "attempt",
+    "when": "at_ms",
+    "request": lambda item: screen.compact(item.request),
+}
+
+
 @commands("debug")
 def debug(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the provider requests of a run, redacted."""
     with connect(ctx) as daemon:
         page = daemon.client.runs.debug_page(run_id, limit=limit, cursor=cursor)
-        rows = [
-            (item.step, item.attempt, screen.ago(item.at_ms), screen.compact(item.request))
-            for item in page.items
-        ]
         empty = "Nothing was kept. Submit with --debug-level requests to keep provider requests."
-        columns = ("step", "attempt", "when", "request")
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, DEBUG_COLUMNS, empty=empty)
 
 
 def finish(daemon: Connection, run: "RunView") -> None:
@@ -304,6 +310,14 @@ def _outcome(each: "DeliveryTryView") -> str:
     return f"{each.outcome} ({each.status_code})" if each.status_code else each.outcome
 
 
+ARTIFACTS_COLUMNS: Final[screen.Layout] = {
+    "artifact": "artifact_id",
+    "tool": "tool_name",
+    "bytes": "size",
+    "made": "created_at_ms",
+}
+
+
 @commands("artifacts")
 def artifacts(
     ctx: typer.Context,
@@ -323,11 +337,5 @@ def artifacts(
             daemon.show(lambda: screen.document(text))
             return
         page = daemon.client.runs.artifacts_page(run_id, limit=limit, cursor=cursor)
-        rows = [
-            (each.artifact_id, each.tool_name, each.size, screen.ago(each.created_at_ms))
-            for each in page.items
-        ]
-        columns = ("artifact", "tool", "bytes", "made")
         empty = "No tool of this run answered more than the model was shown."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, ARTIFACTS_COLUMNS, empty=empty)

@@ -1,16 +1,13 @@
 """`understudy runtime` and `routes`: settings that change while the daemon runs."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import connect
 from understudy.cli.options import Commands
 from understudy.cli.output import note
-
-if TYPE_CHECKING:
-    from understudy.wire.runtime import RuntimeView
 
 commands = Commands("Runtime: settings that change while the daemon runs.")
 
@@ -19,11 +16,21 @@ Expected = Annotated[
 ]
 
 
+RECORD: Final[screen.Layout] = {
+    "revision": "revision",
+    "default route": "default_route",
+    "model": "model",
+    "debug level": "debug_level",
+    "changed": "updated_at_ms",
+    "by": "actor",
+}
+
+
 @commands("show", "get")
 def show(ctx: typer.Context) -> None:
     """Show the settings in force."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.runtime.get())
+        daemon.show_record(daemon.client.runtime.get(), RECORD)
 
 
 @commands("set")
@@ -42,7 +49,18 @@ def change(
         raise typer.BadParameter("give something to change")
     with connect(ctx) as daemon:
         wanted = {**fields, **given(expected_revision=expected_revision)}
-        _show(daemon, daemon.client.runtime.change(ChangeRuntime.model_validate(wanted)))
+        daemon.show_record(
+            daemon.client.runtime.change(ChangeRuntime.model_validate(wanted)), RECORD
+        )
+
+
+REVISIONS_COLUMNS: Final[screen.Layout] = {
+    "revision": "revision",
+    "when": "updated_at_ms",
+    "by": "actor",
+    "setting": "setting",
+    "document": lambda item: screen.compact(item.document) or "{}",
+}
 
 
 @commands("revisions")
@@ -50,18 +68,7 @@ def revisions(ctx: typer.Context) -> None:
     """List the kept revisions, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.runtime.revisions_page()
-        rows = [
-            (
-                item.revision,
-                screen.ago(item.updated_at_ms),
-                item.actor,
-                item.setting,
-                screen.compact(item.document) or "{}",
-            )
-            for item in page.items
-        ]
-        columns = ("revision", "when", "by", "setting", "document")
-        daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
+        daemon.show_page(page, REVISIONS_COLUMNS, empty="No revisions yet.")
 
 
 @commands("rollback")
@@ -75,22 +82,19 @@ def roll_back(
     """Bring an earlier revision back as a new one."""
     with connect(ctx) as daemon:
         view = daemon.client.runtime.roll_back(revision, expected_revision=expected_revision)
-        _show(daemon, view)
-
-
-def _show(daemon: Connection, view: "RuntimeView") -> None:
-    pairs = [
-        ("revision", view.revision),
-        ("default route", view.default_route),
-        ("model", view.model),
-        ("debug level", view.debug_level),
-        ("changed", screen.ago(view.updated_at_ms)),
-        ("by", view.actor),
-    ]
-    daemon.show(lambda: screen.fields(pairs))
+        daemon.show_record(view, RECORD)
 
 
 routes = Commands("Routes: where model calls can go.")
+
+
+ROUTES_COLUMNS: Final[screen.Layout] = {
+    "route": lambda item: f"{item.route_id} (default)" if item.default else item.route_id,
+    "provider": "provider",
+    "model": "model",
+    "state": lambda item: "ready" if item.ready else "not ready",
+    "about": lambda item: item.reason or item.base_url or "",
+}
 
 
 @routes("list")
@@ -98,19 +102,8 @@ def list_routes(ctx: typer.Context) -> None:
     """List routes and whether they can be used."""
     with connect(ctx) as daemon:
         page = daemon.client.routes.page(limit=200)
-        rows = [
-            (
-                f"{item.route_id} (default)" if item.default else item.route_id,
-                item.provider,
-                item.model,
-                "ready" if item.ready else "not ready",
-                item.reason or item.base_url or "",
-            )
-            for item in page.items
-        ]
-        columns = ("route", "provider", "model", "state", "about")
         empty = "No routes. Set OPENAI_API_KEY or write a config file, and start the daemon again."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.show_page(page, ROUTES_COLUMNS, empty=empty)
 
 
 @routes("set-default")

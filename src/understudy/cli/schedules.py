@@ -22,7 +22,7 @@ from understudy.cli.options import (
 from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
-    from understudy.wire.schedules import CadenceView, ScheduleAnswer, ScheduleView
+    from understudy.wire.schedules import CadenceView, ScheduleAnswer
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -108,6 +108,16 @@ ScheduleId: TypeAlias = Annotated[
 ]
 
 
+SCHEDULES_COLUMNS: Final[screen.Layout] = {
+    "schedule": "schedule_id",
+    "status": "status",
+    "next": lambda item: when(item.next_fire_at_ms, item.cadence.timezone),
+    "session": "target_session_id",
+    "cadence": lambda item: cadence_words(item.cadence),
+    "name": "name",
+}
+
+
 @commands("list")
 def list_schedules(
     ctx: typer.Context,
@@ -123,24 +133,28 @@ def list_schedules(
         page = daemon.client.schedules.page(
             session_id=session, status=status, limit=limit, cursor=cursor
         )
-        rows = [
-            (
-                item.schedule_id,
-                item.status,
-                when(item.next_fire_at_ms, item.cadence.timezone),
-                item.target_session_id,
-                cadence_words(item.cadence),
-                item.name,
-            )
-            for item in page.items
-        ]
-        columns = ("schedule", "status", "next", "session", "cadence", "name")
         empty = (
             f"No schedules yet. `{understudy()} schedules create SESSION TEXT --every 1h`"
             " makes one."
         )
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, SCHEDULES_COLUMNS, empty=empty)
+
+
+RECORD: Final[screen.Layout] = {
+    "schedule": "schedule_id",
+    "name": "name",
+    "status": "status",
+    "ended because": "ended_reason",
+    "session": "target_session_id",
+    "cadence": lambda view: cadence_words(view.cadence),
+    "next": lambda view: when(view.next_fire_at_ms, view.cadence.timezone),
+    "last": lambda view: when(view.last_fired_at_ms, view.cadence.timezone),
+    "runs": lambda view: f"{view.executions} of {view.max_executions or 'any number'}",
+    "overlap": "overlap_policy",
+    "misfire": "misfire_policy.type",
+    "owner": "owner_id",
+    "input": "request.text_preview",
+}
 
 
 @commands("create")
@@ -203,14 +217,24 @@ def create(
             reply_targets=_targets(reply_target),
         )
         wanted = CreateSchedule.model_validate({**fields, "request": request})
-        _show(daemon, daemon.client.schedules.create(wanted, key=key))
+        daemon.show_record(daemon.client.schedules.create(wanted, key=key), RECORD)
 
 
 @commands("show", "get")
 def show(ctx: typer.Context, schedule_id: ScheduleId) -> None:
     """Show a schedule."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.schedules.get(schedule_id))
+        daemon.show_record(daemon.client.schedules.get(schedule_id), RECORD)
+
+
+EXECUTIONS_COLUMNS: Final[screen.Layout] = {
+    "at": lambda item: when(item.at_ms),
+    "status": "status",
+    "tries": "attempts",
+    "triggered by": "triggered_by",
+    "run": "run_id",
+    "reason": "reason",
+}
 
 
 @commands("executions")
@@ -220,20 +244,7 @@ def executions(
     """List the last fires of a schedule, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.schedules.executions_page(schedule_id, limit=limit, cursor=cursor)
-        rows = [
-            (
-                when(item.at_ms),
-                item.status,
-                item.attempts,
-                item.triggered_by,
-                item.run_id,
-                item.reason,
-            )
-            for item in page.items
-        ]
-        columns = ("at", "status", "tries", "triggered by", "run", "reason")
-        daemon.show(lambda: screen.table(columns, rows, empty="It has not fired yet."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, EXECUTIONS_COLUMNS, empty="It has not fired yet.")
 
 
 @commands("pause")
@@ -269,25 +280,6 @@ def _targets(typed: list[str] | None) -> list[dict[str, str]] | None:
         return None
     pairs = [inputs.reply_target(text) for text in typed]
     return [{"plugin": plugin, "address": address} for plugin, address in pairs]
-
-
-def _show(daemon: Connection, view: "ScheduleView") -> None:
-    pairs = [
-        ("schedule", view.schedule_id),
-        ("name", view.name),
-        ("status", view.status),
-        ("ended because", view.ended_reason),
-        ("session", view.target_session_id),
-        ("cadence", cadence_words(view.cadence)),
-        ("next", when(view.next_fire_at_ms, view.cadence.timezone)),
-        ("last", when(view.last_fired_at_ms, view.cadence.timezone)),
-        ("runs", f"{view.executions} of {view.max_executions or 'any number'}"),
-        ("overlap", view.overlap_policy),
-        ("misfire", view.misfire_policy.type),
-        ("owner", view.owner_id),
-        ("input", view.request.text_preview),
-    ]
-    daemon.show(lambda: screen.fields(pairs))
 
 
 def _say(daemon: Connection, answer: "ScheduleAnswer") -> None:

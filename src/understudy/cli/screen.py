@@ -1,16 +1,18 @@
-"""Text for people: short tables, relative times, nothing that could drive the terminal."""
+"""Text for people: tables and records from layouts, nothing that could drive the terminal."""
 
 import json
 import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 # What stands one below the other, and what stands in a table.
 Pairs: TypeAlias = list[tuple[str, object]]
 Rows: TypeAlias = list[tuple[object, ...]]
+# What is shown of a record: labels, and for each the path of a field or a function of the record.
+Layout: TypeAlias = Mapping[str, str | Callable[[Any], object]]
 
 # What models and tools say may hold escape sequences and text that reorders what follows.
 UNPRINTABLE: Final = re.compile(
@@ -114,6 +116,26 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
+def records(items: Iterable[object], layout: Layout, *, empty: str) -> None:
+    """Records as a table, in the columns of a layout."""
+    table([*layout], rows_of(items, layout), empty=empty)
+
+
+def record(item: object, layout: Layout) -> None:
+    """One record, a field a line; what is empty is left out."""
+    fields(pairs_of(item, layout))
+
+
+def rows_of(items: Iterable[object], layout: Layout) -> Rows:
+    """What a table shows of records."""
+    return [tuple(value for _, value in pairs_of(item, layout)) for item in items]
+
+
+def pairs_of(record: object, layout: Layout) -> Pairs:
+    """What is shown of a record, by label."""
+    return [(label, _shown(record, source)) for label, source in layout.items()]
+
+
 def fields(pairs: Iterable[tuple[str, object]]) -> None:
     """Names and values, one a line; what is empty is left out."""
     for line in field_lines(pairs):
@@ -160,6 +182,18 @@ def summary(data: Mapping[str, object], limit: int = 160) -> str:
     """What an event says, short enough for a line; where it happened is left out."""
     said = {name: value for name, value in data.items() if name not in LOCATIONS}
     return one_line(printable(" ".join(_part(name, said[name]) for name in said)), limit)
+
+
+def _shown(record: object, source: str | Callable[[Any], object]) -> object:
+    """A part of a record: moments as how long ago they were, objects as JSON on one line."""
+    if not isinstance(source, str):
+        return source(record)
+    value: Any = record
+    for name in source.split("."):
+        value = getattr(value, name)
+    if f".{source}".endswith((".at_ms", "_at_ms")):
+        return ago(value)
+    return compact(value) if isinstance(value, Mapping) else value
 
 
 def _begun(amount: int, unit: int) -> int:

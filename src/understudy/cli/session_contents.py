@@ -1,17 +1,23 @@
 """`understudy sessions sidechains`, `tasks` and `checkpoints`: what a session holds."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, SessionId
 
-if TYPE_CHECKING:
-    from understudy.wire.tasks import TaskView
-
 commands = Commands("The sessions below a session.")
+
+
+SIDECHAINS_COLUMNS: Final[screen.Layout] = {
+    "session": "session_id",
+    "label": "label",
+    "agent": "agent_id",
+    "state": lambda item: item.last_run.status if item.last_run else item.status,
+    "changed": "updated_at_ms",
+}
 
 
 @commands("sidechains")
@@ -21,19 +27,7 @@ def list_sidechains(
     """List the sidechains of a session, with their newest runs."""
     with connect(ctx) as daemon:
         page = daemon.client.sessions.sidechains_page(session_id, limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.session_id,
-                item.label,
-                item.agent_id,
-                item.last_run.status if item.last_run else item.status,
-                screen.ago(item.updated_at_ms),
-            )
-            for item in page.items
-        ]
-        columns = ("session", "label", "agent", "state", "changed")
-        daemon.show(lambda: screen.table(columns, rows, empty="No sidechains."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, SIDECHAINS_COLUMNS, empty="No sidechains.")
 
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="The task's number or id.")]
@@ -44,6 +38,15 @@ After = Annotated[
     list[str] | None,
     typer.Option(help="Number or id of a task to be completed first; repeatable."),
 ]
+
+
+TASKS_COLUMNS: Final[screen.Layout] = {
+    "task": "number",
+    "status": "status",
+    "waits for": lambda item: len(item.waits_for) or None,
+    "title": "title",
+    "id": "task_id",
+}
 
 
 @commands("tasks")
@@ -57,20 +60,28 @@ def list_tasks(
     """List the tasks of a session."""
     with connect(ctx) as daemon:
         page = daemon.client.tasks.page(session_id, status=status, limit=limit, cursor=cursor)
-        rows = [
-            (item.number, item.status, len(item.waits_for) or None, item.title, item.task_id)
-            for item in page.items
-        ]
-        columns = ("task", "status", "waits for", "title", "id")
-        daemon.show(lambda: screen.table(columns, rows, empty="No tasks."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, TASKS_COLUMNS, empty="No tasks.")
+
+
+RECORD: Final[screen.Layout] = {
+    "task": "number",
+    "id": "task_id",
+    "title": "title",
+    "status": "status",
+    "description": "description",
+    "depends on": "depends_on",
+    "waits for": "waits_for",
+    "made by": "created_by",
+    "run": "run_id",
+    "changed": "updated_at_ms",
+}
 
 
 @commands("show-task")
 def show_task(ctx: typer.Context, session_id: SessionId, task: TaskName) -> None:
     """Show a task of a session."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.tasks.get(session_id, task))
+        daemon.show_record(daemon.client.tasks.get(session_id, task), RECORD)
 
 
 @commands("add-task")
@@ -88,7 +99,9 @@ def add_task(
 
     fields = given(title=title, description=description, depends_on=after)
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.tasks.create(session_id, CreateTask(**fields), key=key))
+        daemon.show_record(
+            daemon.client.tasks.create(session_id, CreateTask(**fields), key=key), RECORD
+        )
 
 
 @commands("update-task")
@@ -110,30 +123,23 @@ def update_task(
         raise typer.BadParameter("give something to change")
     with connect(ctx) as daemon:
         changes = UpdateTask.model_validate(fields)
-        _show(daemon, daemon.client.tasks.update(session_id, task, changes))
+        daemon.show_record(daemon.client.tasks.update(session_id, task, changes), RECORD)
 
 
 @commands("stop-task")
 def stop_task(ctx: typer.Context, session_id: SessionId, task: TaskName) -> None:
     """Cancel a task of a session."""
     with connect(ctx) as daemon:
-        _show(daemon, daemon.client.tasks.stop(session_id, task))
+        daemon.show_record(daemon.client.tasks.stop(session_id, task), RECORD)
 
 
-def _show(daemon: Connection, view: "TaskView") -> None:
-    pairs = [
-        ("task", view.number),
-        ("id", view.task_id),
-        ("title", view.title),
-        ("status", view.status),
-        ("description", view.description),
-        ("depends on", view.depends_on),
-        ("waits for", view.waits_for),
-        ("made by", view.created_by),
-        ("run", view.run_id),
-        ("changed", screen.ago(view.updated_at_ms)),
-    ]
-    daemon.show(lambda: screen.fields(pairs))
+CHECKPOINTS_COLUMNS: Final[screen.Layout] = {
+    "offset": "offset",
+    "made": "at_ms",
+    "stands for": lambda item: f"1–{item.upto_offset}",
+    "tokens": lambda item: f"{item.tokens_before} → {item.tokens_after}",
+    "summary": "summary",
+}
 
 
 @commands("checkpoints")
@@ -143,17 +149,5 @@ def checkpoints(
     """List the summaries that stand for older parts of a session, newest first."""
     with connect(ctx) as daemon:
         page = daemon.client.checkpoints.page(session_id, limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.offset,
-                screen.ago(item.at_ms),
-                f"1–{item.upto_offset}",
-                f"{item.tokens_before} → {item.tokens_after}",
-                item.summary,
-            )
-            for item in page.items
-        ]
-        columns = ("offset", "made", "stands for", "tokens", "summary")
         empty = "No checkpoints: the whole session still fits the model's window."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, CHECKPOINTS_COLUMNS, empty=empty)

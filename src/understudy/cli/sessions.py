@@ -1,6 +1,6 @@
 """`understudy sessions`: durable conversations."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 commands = Commands("Sessions: durable conversations, each of one agent.")
 
 
+def _state(view: "SessionView") -> str:
+    now = view.snapshot
+    if now.active_run_id:
+        return f"busy, {now.queued_runs} queued" if now.queued_runs else "busy"
+    return now.status
+
+
+SESSIONS_COLUMNS: Final[screen.Layout] = {
+    "session": "session_id",
+    "agent": "agent_id",
+    "state": _state,
+    "persona": lambda view: view.persona.persona_id if view.persona else None,
+    "changed": "updated_at_ms",
+}
+
+
 @commands("list")
 def list_sessions(
     ctx: typer.Context,
@@ -30,22 +46,10 @@ def list_sessions(
         page = daemon.client.sessions.page(
             persona_id=persona, status=status, limit=limit, cursor=cursor
         )
-        rows = [
-            (
-                view.session_id,
-                view.agent_id,
-                _state(view),
-                view.persona.persona_id if view.persona else None,
-                screen.ago(view.updated_at_ms),
-            )
-            for view in page.items
-        ]
-        columns = ("session", "agent", "state", "persona", "changed")
         empty = (
             f"No sessions yet. `{understudy()} chat` or `{understudy()} sessions create` makes one."
         )
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, SESSIONS_COLUMNS, empty=empty)
 
 
 @commands("create")
@@ -138,6 +142,15 @@ def send_input(
             raise typer.Exit(ExitCode.FAILED)
 
 
+EVENTS_COLUMNS: Final[screen.Layout] = {
+    "offset": "offset",
+    "when": "at_ms",
+    "kind": "kind",
+    "run": "run_id",
+    "what": lambda event: screen.summary(event.data),
+}
+
+
 @commands("events")
 def events(
     ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
@@ -145,19 +158,7 @@ def events(
     """List the events of the journal, oldest first."""
     with connect(ctx) as daemon:
         page = daemon.client.sessions.events_page(session_id, limit=limit, cursor=cursor)
-        rows = [
-            (
-                event.offset,
-                screen.ago(event.at_ms),
-                event.kind,
-                event.run_id,
-                screen.summary(event.data),
-            )
-            for event in page.items
-        ]
-        columns = ("offset", "when", "kind", "run", "what")
-        daemon.show(lambda: screen.table(columns, rows, empty="Nothing has happened yet."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, EVENTS_COLUMNS, empty="Nothing has happened yet.")
 
 
 @commands("stream")
@@ -200,13 +201,6 @@ def _fields(view: "SessionView") -> list[tuple[str, object]]:
         ("created", screen.ago(view.created_at_ms)),
         ("changed", screen.ago(view.updated_at_ms)),
     ]
-
-
-def _state(view: "SessionView") -> str:
-    now = view.snapshot
-    if now.active_run_id:
-        return f"busy, {now.queued_runs} queued" if now.queued_runs else "busy"
-    return now.status
 
 
 def _print_reply(view: "SessionView") -> None:

@@ -1,6 +1,6 @@
 """`understudy skills grant`, `revoke`, `grants` and `access`: who may use a skill, and why."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -65,24 +65,21 @@ def revoke(
         daemon.show(lambda: _tell(view))
 
 
+GRANTS_COLUMNS: Final[screen.Layout] = {
+    "kind": "kind",
+    "to": lambda item: item.agent_id or item.user_id,
+    "version": lambda item: item.pinned_version or "current",
+    "by": "granted_by",
+    "since": "created_at_ms",
+}
+
+
 @commands("grants")
 def grants(ctx: typer.Context, skill: SkillRef, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List to whom a skill is granted; for its owner and admins."""
     with connect(ctx) as daemon:
         page = daemon.client.skill_grants.page(skill, limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.kind,
-                item.agent_id or item.user_id,
-                item.pinned_version or "current",
-                item.granted_by,
-                screen.ago(item.created_at_ms),
-            )
-            for item in page.items
-        ]
-        columns = ("kind", "to", "version", "by", "since")
-        daemon.show(lambda: screen.table(columns, rows, empty="It is granted to nobody."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, GRANTS_COLUMNS, empty="It is granted to nobody.")
 
 
 @commands("access", "explain")

@@ -1,7 +1,7 @@
 """Skills as people name them on the command line, and as they read them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
@@ -9,13 +9,11 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.output import note, understudy
-from understudy.cli.screen import Pairs, Rows, count, visible
+from understudy.cli.screen import Pairs, count, visible
 
 if TYPE_CHECKING:
     from understudy.wire.skill_requests import AcknowledgedFinding
     from understudy.wire.skills import (
-        AgentSkill,
-        OfferedSkill,
         SkillDetail,
         SkillKept,
         SkillRuntime,
@@ -79,15 +77,22 @@ def acknowledged(entries: Sequence[str] | None) -> list["AcknowledgedFinding"]:
     return found
 
 
-COLUMNS: Final = (
-    *("skill", "version", "origin", "visibility", "state", "owner", "changed", "description"),
-)
-OFFERED: Final = ("skill", "version", "origin", "because", "description")
-OF_AGENT: Final = ("skill", "version", "visibility", "granted", "may use", "description")
-REACH: Final = {
-    "private": "for its owner alone",
-    "internal": "for those it is granted to",
-    "public": "for everybody",
+def state(skill: "SkillView") -> str:
+    """Whether it can be used, in a word or two."""
+    switch = "" if skill.enabled else ", off"
+    misses = f", misses {len(skill.missing_deps)}" if skill.missing_deps else ""
+    return f"{skill.status}{switch}{misses}"
+
+
+COLUMNS: Final[screen.Layout] = {
+    "skill": "slug",
+    "version": lambda each: _number(each.version),
+    "origin": "origin",
+    "visibility": "visibility",
+    "state": state,
+    "owner": "owner_id",
+    "changed": "updated_at_ms",
+    "description": lambda each: visible(each.description),
 }
 REASONS: Final = {
     "inactive": "it is archived (what it needs is missing) or deleted",
@@ -99,59 +104,30 @@ REASONS: Final = {
     "user_grant": "it is granted to the user",
     "none": "it is neither public, nor the user's, nor granted to either",
 }
-
-
-def rows(skills: Iterable["SkillView"]) -> Rows:
-    """Skills for a table."""
-    return [
-        (
-            each.slug,
-            _number(each.version),
-            each.origin,
-            each.visibility,
-            state(each),
-            each.owner_id,
-            screen.ago(each.updated_at_ms),
-            visible(each.description),
-        )
-        for each in skills
-    ]
-
-
-def offered_rows(skills: Iterable["OfferedSkill"]) -> Rows:
-    """What a session is offered, for a table."""
-    return [
-        (
-            each.slug,
-            _number(each.version),
-            each.origin,
-            REASONS[each.reason] + (", runs apart" if each.context == "fork" else ""),
-            visible(each.description),
-        )
-        for each in skills
-    ]
-
-
-def agent_rows(skills: Iterable["AgentSkill"]) -> Rows:
-    """What an agent has of the skills, for a table."""
-    return [
-        (
-            each.slug,
-            f"{each.pinned_version} (pinned)" if each.pinned_version else _number(each.version),
-            each.visibility,
-            each.granted,
-            each.allowed,
-            visible(each.description),
-        )
-        for each in skills
-    ]
-
-
-def state(skill: "SkillView") -> str:
-    """Whether it can be used, in a word or two."""
-    switch = "" if skill.enabled else ", off"
-    misses = f", misses {len(skill.missing_deps)}" if skill.missing_deps else ""
-    return f"{skill.status}{switch}{misses}"
+OFFERED: Final[screen.Layout] = {
+    "skill": "slug",
+    "version": lambda each: _number(each.version),
+    "origin": "origin",
+    "because": lambda each: (
+        REASONS[each.reason] + (", runs apart" if each.context == "fork" else "")
+    ),
+    "description": lambda each: visible(each.description),
+}
+OF_AGENT: Final[screen.Layout] = {
+    "skill": "slug",
+    "version": lambda each: (
+        f"{each.pinned_version} (pinned)" if each.pinned_version else _number(each.version)
+    ),
+    "visibility": "visibility",
+    "granted": "granted",
+    "may use": "allowed",
+    "description": lambda each: visible(each.description),
+}
+REACH: Final = {
+    "private": "for its owner alone",
+    "internal": "for those it is granted to",
+    "public": "for everybody",
+}
 
 
 def detail_pairs(view: "SkillDetail") -> Pairs:

@@ -1,7 +1,7 @@
 """`understudy skills`: what agents can be told to do, kept in versions."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -32,26 +32,23 @@ class ListsByDefault(TyperGroup):
         return super().parse_args(ctx, args if is_named or is_help else ["list", *args])
 
 
+TRASH_COLUMNS: Final[screen.Layout] = {
+    "trash name": "trash_name",
+    "skill": "slug",
+    "version": "version",
+    "owner": "owner_id",
+    "deleted by": "deleted_by",
+    "deleted": "deleted_at_ms",
+    "name": lambda item: screen.visible(item.name),
+}
+
+
 @trash("list")
 def list_trash(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List deleted skills: yours, or as an admin everybody's."""
     with connect(ctx) as daemon:
         page = daemon.client.skill_trash.page(limit=limit, cursor=cursor)
-        rows = [
-            (
-                item.trash_name,
-                item.slug,
-                item.version,
-                item.owner_id,
-                item.deleted_by,
-                screen.ago(item.deleted_at_ms),
-                screen.visible(item.name),
-            )
-            for item in page.items
-        ]
-        columns = ("trash name", "skill", "version", "owner", "deleted by", "deleted", "name")
-        daemon.show(lambda: screen.table(columns, rows, empty="The trash is empty."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, TRASH_COLUMNS, empty="The trash is empty.")
 
 
 @trash("restore")
@@ -282,22 +279,16 @@ def _toggle(ctx: typer.Context, skill: str, *, enabled: bool, key: str | None) -
 
 def _list(daemon: Connection, which: dict[str, Any], limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.page(limit=limit, cursor=cursor, **which)
-    rows = skill_records.rows(page.items)
     hint = f"No skills. `{understudy()} skills create FILE` keeps one."
     empty = "No skill fits." if which else hint
-    daemon.show(lambda: screen.table(skill_records.COLUMNS, rows, empty=empty))
-    daemon.more(page.next_cursor)
+    daemon.show_page(page, skill_records.COLUMNS, empty=empty)
 
 
 def _list_of_agent(daemon: Connection, agent: str, limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.of_agent_page(agent, limit=limit, cursor=cursor)
-    rows = skill_records.agent_rows(page.items)
-    daemon.show(lambda: screen.table(skill_records.OF_AGENT, rows, empty="No skills."))
-    daemon.more(page.next_cursor)
+    daemon.show_page(page, skill_records.OF_AGENT, empty="No skills.")
 
 
 def _list_of_session(daemon: Connection, session: str, limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.of_session_page(session, limit=limit, cursor=cursor)
-    rows = skill_records.offered_rows(page.items)
-    daemon.show(lambda: screen.table(skill_records.OFFERED, rows, empty="No skill is offered."))
-    daemon.more(page.next_cursor)
+    daemon.show_page(page, skill_records.OFFERED, empty="No skill is offered.")

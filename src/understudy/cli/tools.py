@@ -1,6 +1,6 @@
 """`understudy tools` and `mcp`: what agents can do, and the servers whose tools they can use."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,6 +17,15 @@ commands = Commands("Tools: what agents can do.")
 ToolName = Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")]
 
 
+TOOLS_COLUMNS: Final[screen.Layout] = {
+    "tool": "name",
+    "enabled": "enabled",
+    "effect": "effect",
+    "approval": "approval",
+    "what it does": "description",
+}
+
+
 @commands("list")
 def list_tools(
     ctx: typer.Context,
@@ -30,12 +39,7 @@ def list_tools(
             _list_of_session(daemon, session)
             return
         page = daemon.client.tools.page(limit=200)
-        rows = [
-            (item.name, item.enabled, item.effect, item.approval, item.description)
-            for item in page.items
-        ]
-        columns = ("tool", "enabled", "effect", "approval", "what it does")
-        daemon.show(lambda: screen.table(columns, rows, empty="This daemon has no tools."))
+        daemon.show_page(page, TOOLS_COLUMNS, empty="This daemon has no tools.")
 
 
 @commands("check")
@@ -73,20 +77,18 @@ def _set(ctx: typer.Context, name: str, *, enabled: bool) -> None:
         daemon.show(lambda: note(f"{view.name} is {'enabled' if view.enabled else 'disabled'}"))
 
 
+LIST_OF_SESSION_COLUMNS: Final[screen.Layout] = {
+    "tool": "name",
+    "enabled": "enabled",
+    "decision": lambda item: item.decision + (" *" if item.depends_on_arguments else ""),
+    "by": "level",
+    "why": "reason",
+}
+
+
 def _list_of_session(daemon: Connection, session_id: str) -> None:
     page = daemon.client.tools.in_session_page(session_id, limit=200)
-    rows = [
-        (
-            item.name,
-            item.enabled,
-            item.decision + (" *" if item.depends_on_arguments else ""),
-            item.level,
-            item.reason,
-        )
-        for item in page.items
-    ]
-    columns = ("tool", "enabled", "decision", "by", "why")
-    daemon.show(lambda: screen.table(columns, rows, empty="This session has no tools."))
+    daemon.show_page(page, LIST_OF_SESSION_COLUMNS, empty="This session has no tools.")
     if any(item.depends_on_arguments for item in page.items) and not daemon.as_json:
         note(f"* depends on what it is called with: try `{understudy()} tools check`")
 
@@ -112,18 +114,22 @@ def _explain(verdict: "VerdictView") -> None:
 mcp = Commands("MCP: servers whose tools agents can use.")
 
 
+SERVERS_COLUMNS: Final[screen.Layout] = {
+    "server": "name",
+    "transport": "transport",
+    "state": "state",
+    "tools": "tools",
+    "why": lambda item: item.reason or "",
+}
+
+
 @mcp("list")
 def list_servers(ctx: typer.Context) -> None:
     """List the servers of the config file, and how they stand."""
     with connect(ctx) as daemon:
         page = daemon.client.mcp_servers.page(limit=200)
-        rows = [
-            (item.name, item.transport, item.state, item.tools, item.reason or "")
-            for item in page.items
-        ]
-        columns = ("server", "transport", "state", "tools", "why")
         empty = "No MCP servers. Write [mcp.servers.NAME] into the config file."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
+        daemon.show_page(page, SERVERS_COLUMNS, empty=empty)
 
 
 @mcp("tools")

@@ -2,6 +2,8 @@
 
 import io
 import re
+from dataclasses import dataclass
+from typing import Final
 
 import pytest
 
@@ -153,3 +155,50 @@ def test_a_summary_names_what_happened_and_not_where() -> None:
 
     assert screen.summary(event) == "queued position=2"
     assert len(screen.summary({"text": "x" * 500})) == 160
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    at_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Whole:
+    whole_id: str
+    created_at_ms: int
+    part: Part
+    metadata: dict[str, object]
+
+
+LAYOUT: Final[screen.Layout] = {
+    "id": "whole_id",
+    "made": "created_at_ms",
+    "part": "part.name",
+    "seen": "part.at_ms",
+    "metadata": "metadata",
+    "both": lambda whole: f"{whole.whole_id} {whole.part.name}",
+}
+
+
+def test_a_layout_takes_fields_by_their_path_and_moments_as_how_long_ago_they_were() -> None:
+    whole = Whole("w1", 0, Part("p"), {"a": [1, "ü"]})
+
+    assert screen.rows_of([whole], LAYOUT) == [("w1", "–", "p", "–", '{"a": [1, "ü"]}', "w1 p")]
+
+
+def test_a_record_leaves_out_what_is_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.record(
+        Whole("w1", 0, Part(""), {}), {"id": "whole_id", "x": "part.name", "m": "metadata"}
+    )
+
+    assert capsys.readouterr().out == "id  w1\n"
+
+
+def test_records_are_a_table_under_the_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    layout: screen.Layout = {"id": "whole_id", "part": "part.name"}
+
+    screen.records([Whole("w1", 0, Part("p"), {})], layout, empty="None.")
+    screen.records([], layout, empty="None.")
+
+    assert capsys.readouterr().out == "ID  PART\nw1  p\nNone.\n"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from understudy.cli import skill_records
-from understudy.cli.screen import field_lines
+from understudy.cli.screen import field_lines, rows_of
 from understudy.wire.skills import AgentSkill, OfferedSkill, SkillDetail, SkillKept, SkillView
 
 SKILL: dict[str, Any] = {
@@ -88,7 +88,7 @@ def test_where_and_how_it_runs_is_in_words() -> None:
 def test_a_skill_in_a_folder_has_no_version() -> None:
     local = SkillView.model_validate({**SKILL, "version": 0, "origin": "local"})
 
-    ((_, version, *_),) = skill_records.rows([local])
+    ((_, version, *_),) = rows_of([local], skill_records.COLUMNS)
 
     assert version is None
     assert "none kept" in shown(version=0, origin="local")
@@ -102,8 +102,8 @@ def test_a_session_is_told_why_and_an_agent_what_is_pinned() -> None:
         {**SKILL, "granted": True, "allowed": False, "pinned_version": 1}
     )
 
-    ((*_, because, _),) = skill_records.offered_rows([offered])
-    ((_, version, *_),) = skill_records.agent_rows([agent])
+    ((*_, because, _),) = rows_of([offered], skill_records.OFFERED)
+    ((_, version, *_),) = rows_of([agent], skill_records.OF_AGENT)
 
     assert because == "it is granted to the agent, runs apart"
     assert version == "1 (pinned)"
