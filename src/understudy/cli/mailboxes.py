@@ -1,6 +1,6 @@
 """`understudy mailboxes`: messages for sessions and agents."""
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -8,10 +8,6 @@ from understudy.cli import inputs, screen
 from understudy.cli.connection import connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, Text, TextFile
 from understudy.cli.output import note
-
-if TYPE_CHECKING:
-    from understudy.wire.base import Items
-    from understudy.wire.mailboxes import MessageView
 
 commands = Commands("Mailboxes: messages for sessions and agents, each read in a run.")
 
@@ -22,6 +18,16 @@ Agent: TypeAlias = Annotated[
     str | None, typer.Option("--agent", metavar="AGENT", help="The mailbox of an agent.")
 ]
 MessageId: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.")]
+
+
+COLUMNS: Final[screen.Layout] = {
+    "message": "message_id",
+    "status": "status",
+    "tries": "attempts",
+    "sent": "created_at_ms",
+    "from": lambda message: message.sender.session_id or message.sender.user_id,
+    "about": lambda message: message.reason or message.subject or message.content[:200],
+}
 
 
 @commands("send", "post")
@@ -71,8 +77,7 @@ def list_messages(
         calls = daemon.client.mailboxes
         list_page = calls.of_agent_page if in_agent else calls.page
         page = list_page(owner, status=status, limit=limit, cursor=cursor)
-        daemon.show(lambda: _table(page, empty="The mailbox is empty."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, COLUMNS, empty="The mailbox is empty.")
 
 
 @commands("dead")
@@ -89,8 +94,7 @@ def dead(
         calls = daemon.client.mailboxes
         dead_page = calls.dead_letters_of_agent_page if in_agent else calls.dead_letters_page
         page = dead_page(owner, limit=limit, cursor=cursor)
-        daemon.show(lambda: _table(page, empty="No dead letters."))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, COLUMNS, empty="No dead letters.")
 
 
 @commands("ack")
@@ -124,18 +128,3 @@ def _box(session: str | None, agent: str | None) -> tuple[bool, str]:
     if agent is not None and session is None:
         return True, agent
     raise typer.BadParameter("give either --session or --agent")
-
-
-def _table(page: "Items[MessageView]", *, empty: str) -> None:
-    rows = [
-        (
-            message.message_id,
-            message.status,
-            message.attempts,
-            screen.ago(message.created_at_ms),
-            message.sender.session_id or message.sender.user_id,
-            message.reason or message.subject or message.content[:200],
-        )
-        for message in page.items
-    ]
-    screen.table(("message", "status", "tries", "sent", "from", "about"), rows, empty=empty)

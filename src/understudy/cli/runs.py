@@ -30,6 +30,41 @@ if TYPE_CHECKING:
 commands = Commands("Runs: execution requests in sessions, one at a time in each.")
 
 
+def _state(run: "RunView") -> str:
+    words = run.status.replace("_", " ")
+    return f"{words} (position {run.queued_position})" if run.queued_position else words
+
+
+RUNS_COLUMNS: Final[screen.Layout] = {
+    "run": "run_id",
+    "status": _state,
+    "submitted": "submitted_at_ms",
+    "took": lambda run: screen.lasted(run.started_at_ms, run.finished_at_ms),
+    "session": "session_id",
+    "input": lambda run: run.request.text_preview or "",
+}
+RECORD: Final[screen.Layout] = {
+    "run": "run_id",
+    "session": "session_id",
+    "agent": "agent_id",
+    "status": _state,
+    "waits for": lambda run: "\n".join(
+        line for each in requests_of(run) for line in need_lines(each)
+    ),
+    "error": "error",
+    "route": "request.provider",
+    "model": "request.model",
+    "locale": "locale",
+    "submitted": "submitted_at_ms",
+    "took": lambda run: screen.lasted(run.started_at_ms, run.finished_at_ms),
+    "calls": lambda run: f"{run.usage.model_calls} model, {run.usage.tool_calls} tool",
+    "tokens": lambda run: f"{run.usage.input_tokens} in, {run.usage.output_tokens} out",
+    "deliveries": lambda run: [f"{to.plugin}:{to.address} {to.status}" for to in run.deliveries],
+    "input": "request.text_preview",
+    "output": lambda run: "\n".join(output.text for output in run.outputs),
+}
+
+
 @commands("list")
 def list_runs(
     ctx: typer.Context,
@@ -44,20 +79,20 @@ def list_runs(
             session_id=session, status=status, limit=limit, cursor=cursor
         )
         # Whoever asked for one session knows which it is.
-        rows = [_row(run, with_session=session is None) for run in page.items]
-        between = () if session else ("session",)
-        columns = ("run", "status", "submitted", "took", *between, "input")
+        columns = {
+            label: source
+            for label, source in RUNS_COLUMNS.items()
+            if not session or label != "session"
+        }
         empty = f"No runs yet. `{understudy()} runs submit SESSION TEXT` makes one."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
+        daemon.show_page(page, columns, empty=empty)
 
 
 @commands("show", "get")
 def show(ctx: typer.Context, run_id: RunId) -> None:
     """Show a run and what it answered."""
     with connect(ctx) as daemon:
-        run = daemon.client.runs.get(run_id)
-        daemon.show(lambda: screen.fields(_fields(run)))
+        daemon.show_record(daemon.client.runs.get(run_id), RECORD)
 
 
 @commands("submit")
@@ -218,44 +253,6 @@ def _tell_needs(daemon: Connection, run_id: str) -> None:
 def _print_outputs(run: "RunView") -> None:
     for output in run.outputs:
         print(screen.printable(output.text))
-
-
-def _row(run: "RunView", *, with_session: bool) -> tuple[str, ...]:
-    return (
-        run.run_id,
-        _state(run),
-        screen.ago(run.submitted_at_ms),
-        screen.lasted(run.started_at_ms, run.finished_at_ms),
-        *((run.session_id,) if with_session else ()),
-        run.request.text_preview or "",
-    )
-
-
-def _state(run: "RunView") -> str:
-    words = run.status.replace("_", " ")
-    return f"{words} (position {run.queued_position})" if run.queued_position else words
-
-
-def _fields(run: "RunView") -> list[tuple[str, object]]:
-    usage = run.usage
-    return [
-        ("run", run.run_id),
-        ("session", run.session_id),
-        ("agent", run.agent_id),
-        ("status", _state(run)),
-        ("waits for", "\n".join(line for each in requests_of(run) for line in need_lines(each))),
-        ("error", run.error),
-        ("route", run.request.provider),
-        ("model", run.request.model),
-        ("locale", run.locale),
-        ("submitted", screen.ago(run.submitted_at_ms)),
-        ("took", screen.lasted(run.started_at_ms, run.finished_at_ms)),
-        ("calls", f"{usage.model_calls} model, {usage.tool_calls} tool"),
-        ("tokens", f"{usage.input_tokens} in, {usage.output_tokens} out"),
-        ("deliveries", [f"{to.plugin}:{to.address} {to.status}" for to in run.deliveries]),
-        ("input", run.request.text_preview),
-        ("output", "\n".join(output.text for output in run.outputs)),
-    ]
 
 
 def _targets(texts: list[str] | None) -> list[dict[str, str]] | None:

@@ -190,7 +190,7 @@ def _shown(record: object, source: str | Callable[[Any], object]) -> object:
         return source(record)
     value: Any = record
     for name in source.split("."):
-        value = getattr(value, name)
+        value = None if value is None else getattr(value, name)
     if f".{source}".endswith((".at_ms", "_at_ms")):
         return ago(value)
     return compact(value) if isinstance(value, Mapping) else value

@@ -24,11 +24,34 @@ def _state(view: "SessionView") -> str:
     return now.status
 
 
+def _persona(view: "SessionView") -> str | None:
+    persona = view.persona
+    return f"{persona.persona_id} v{persona.persona_version}" if persona else None
+
+
+RECORD: Final[screen.Layout] = {
+    "session": "session_id",
+    "agent": "agent_id",
+    "state": _state,
+    "ended because": "ended_reason",
+    "persona": _persona,
+    "route": "route_policy.provider",
+    "generation": "route_policy.generation",
+    "parent": "parent_session_id",
+    "thread": "thread_id",
+    "capability scope": "capability_scope",
+    "effective": "effective_capability_scope",
+    "credential scope": "credential_scope",
+    "reply targets": lambda view: [f"{to.plugin}:{to.address}" for to in view.reply_targets or []],
+    "journal": lambda view: screen.count(view.snapshot.journal_length, "event"),
+    "created": "created_at_ms",
+    "changed": "updated_at_ms",
+}
 SESSIONS_COLUMNS: Final[screen.Layout] = {
     "session": "session_id",
     "agent": "agent_id",
     "state": _state,
-    "persona": lambda view: view.persona.persona_id if view.persona else None,
+    "persona": "persona.persona_id",
     "changed": "updated_at_ms",
 }
 
@@ -178,29 +201,7 @@ def stream(
 
 def show_session(daemon: Connection, view: "SessionView") -> None:
     """Print a session."""
-    daemon.show(lambda: screen.fields(_fields(view)))
-
-
-def _fields(view: "SessionView") -> list[tuple[str, object]]:
-    persona, policy = view.persona, view.route_policy
-    return [
-        ("session", view.session_id),
-        ("agent", view.agent_id),
-        ("state", _state(view)),
-        ("ended because", view.ended_reason),
-        ("persona", f"{persona.persona_id} v{persona.persona_version}" if persona else None),
-        ("route", policy.provider if policy else None),
-        ("generation", screen.compact(policy.generation) if policy else None),
-        ("parent", view.parent_session_id),
-        ("thread", view.thread_id),
-        ("capability scope", screen.compact(view.capability_scope)),
-        ("effective", screen.compact(view.effective_capability_scope)),
-        ("credential scope", screen.compact(view.credential_scope)),
-        ("reply targets", [f"{to.plugin}:{to.address}" for to in view.reply_targets or []]),
-        ("journal", screen.count(view.snapshot.journal_length, "event")),
-        ("created", screen.ago(view.created_at_ms)),
-        ("changed", screen.ago(view.updated_at_ms)),
-    ]
+    daemon.show_record(view, RECORD)
 
 
 def _print_reply(view: "SessionView") -> None:
