@@ -17,7 +17,6 @@ from understudy.cli import (
     assets,
     candidates,
     chat,
-    config,
     doctor,
     lab,
     learnings,
@@ -31,7 +30,6 @@ from understudy.cli import (
     questions,
     review,
     rollout_steps,
-    rollout_trials,
     rollouts,
     runs,
     runtime,
@@ -43,14 +41,13 @@ from understudy.cli import (
     skill_grants,
     skill_versions,
     skills,
-    status,
     tools,
 )
 from understudy.cli.options import Command, Commands, shared_options
 
 COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "chat": chat.chat,
-    "status": status.status,
+    "status": doctor.status,
     "doctor": doctor.doctor,
     "audit": access.audit,
     "redact": local.redact,
@@ -81,13 +78,13 @@ GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
         skill_grants.commands,
         skill_checks.commands,
     ),
-    "rollouts": (rollouts.commands, rollout_steps.commands, rollout_trials.commands),
+    "rollouts": (rollouts.commands, rollout_steps.commands),
     "policy": (policy.commands,),
     "permissions": (permissions.commands,),
     "tokens": (access.tokens,),
     "runtime": (runtime.commands,),
     "webhooks": (access.webhooks,),
-    "config": (config.commands,),
+    "config": (local.commands,),
     "lab": (lab.commands,),
 }
 

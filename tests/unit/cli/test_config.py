@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.cli.config import route_rows, setting_rows, without_password
+from understudy.cli.local import route_rows, setting_rows, without_password
 from understudy.settings import Flags, client_settings, load_settings
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.cli.config import setting_rows
+from understudy.cli.local import setting_rows
 from understudy.settings import Flags, Settings, SettingsError, load_settings
 
 
