@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final
 
@@ -10,49 +10,14 @@ from understudy.evolution.reading import plain, word_line
 from understudy.evolution.requests.grammar import SMILES
 from understudy.i18n.catalogue import phrases
 from understudy.learnings.quoting import pasted
+from understudy.patterns.word_lists import WordLists
 
 MAX_CHARS: Final = 200
 Words = tuple[str, ...]
 # By their first words.
 Choices = Mapping[str, tuple[Words, ...]]
 
-# Words around an answer that change nothing about it.
-POLITE: Final = (
-    *("please", "pls", "thanks", "thank you", "thx", "ok", "okay", "yes", "just", "then", "now"),
-    *("for now", "this time", "well", "alright"),
-    *("vâng", "dạ", "ừ", "được", "làm ơn", "xin", "hãy", "nhé", "nha", "đi", "ạ", "cảm ơn"),
-    *("cám ơn", "cảm ơn bạn"),
-    *("请", "請", "好", "好的", "行", "吧", "谢谢", "謝謝", "谢谢你", "麻烦", "是的", "就", "那"),
-)  # fmt: skip
-# Around a yes.
-AGREEING: Final = (
-    *("yeah", "yep", "sure", "great", "perfect", "nice", "go ahead", "go ahead and", "of course"),
-    *("yup", "sounds good", "sounds great", "i approve", "approved", "i agree", "agreed", "i accept"),
-    *("absolutely", "definitely"),
-    *("đồng ý", "có", "tốt", "giúp tôi", "giúp mình"),
-    *("可以", "同意", "帮我", "幫我", "当然", "很好", "嗯", "没问题", "沒問題"),
-    *SMILES,
-)  # fmt: skip
-# Around a no. Those with a comma would turn it round without one: `no, skip`.
-REFUSING: Final = (
-    *("no ,", "no thanks", "nope", "nah"),
-    *("không ,", "không cần ,", "thôi"),
-    *("不 ,", "不用 ,", "不要 ,", "不了", "不用了", "算了"),
-)  # fmt: skip
-
-# Each says no to a question that was asked; alone it does not say to which.
-BARE: Final = (
-    *("no", "nope", "nah", "not now", "not today", "not this time", "rather not", "id rather not"),
-    *("no need",),
-    *("không", "khong", "không cần", "không cần đâu", "thôi", "khỏi", "để sau"),
-    *("不", "不用", "不用了", "不了", "不要", "不必", "不必了", "不需要", "算了"),
-)  # fmt: skip
-# Around it; no `ok` and no `yes`, which would say the opposite.
-THANKING: Final = (
-    *("please", "thanks", "thank you", "thx", "sorry", "well", "for now"),
-    *("dạ", "ạ", "nhé", "cảm ơn", "cám ơn", "cảm ơn bạn", "xin lỗi"),
-    *("谢谢", "謝謝", "谢谢你", "吧", "先", "暂时", "暫時", "抱歉"),
-)  # fmt: skip
+_WORDS: Final = WordLists("understudy.evolution")
 
 
 def words_to_answer(locale: str) -> dict[str, str]:
@@ -60,19 +25,26 @@ def words_to_answer(locale: str) -> dict[str, str]:
     return {means: phrases(f"consent.{means}")[locale][0] for means in ("save", "skip")}
 
 
+@cache
+def words_around(*lists: str) -> tuple[str, ...]:
+    """The words of some lists that may stand around an answer; around a yes, smiles too."""
+    smiles = SMILES if "agreeing" in lists else ()
+    return (*chain(*(_WORDS(f"answers.{each}") for each in lists)), *smiles)
+
+
 def is_accepting(text: str) -> bool:
     """Whether the whole message accepts an offer."""
-    return _answers(text, _phrases("consent.save"), (*POLITE, *AGREEING))
+    return _answers(text, _phrases("consent.save"), words_around("polite", "agreeing"))
 
 
 def is_declining(text: str) -> bool:
     """Whether the whole message declines an offer."""
-    return _answers(text, _phrases("consent.skip"), (*POLITE, *REFUSING))
+    return _answers(text, _phrases("consent.skip"), words_around("polite", "refusing"))
 
 
 def is_bare_no(text: str) -> bool:
     """Whether the whole message is a no, to whatever was asked."""
-    return _answers(text, _choices(BARE), (*THANKING, *BARE))
+    return _answers(text, _choices(_WORDS("answers.bare")), words_around("thanking", "bare"))
 
 
 def _answers(text: str, said: Choices, around: tuple[str, ...]) -> bool:

@@ -18,9 +18,9 @@ DELETING = named_requests._grammars("delete", ("short-lived",))
 PUBLISHING = named_requests._grammars("publish", ("drafts/report",))
 GRAMMARS = (*skill_requests.grammars(), *DELETING, *PUBLISHING)
 ANSWERS = {
-    "accepting": (*answers.POLITE, *answers.AGREEING),
-    "declining": (*answers.POLITE, *answers.REFUSING),
-    "refusing": (*answers.THANKING, *answers.BARE),
+    "accepting": answers.words_around("polite", "agreeing"),
+    "declining": answers.words_around("polite", "refusing"),
+    "refusing": answers.words_around("thanking", "bare"),
 }
 READERS: dict[str, Callable[[str], bool]] = {
     "accepting": answers.is_accepting,

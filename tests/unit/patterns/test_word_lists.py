@@ -6,7 +6,15 @@ import pytest
 
 from understudy.patterns.word_lists import WordLists, read_toml
 
-PACKAGES = ("evolution.identity", "guard", "learnings", "redaction", "retrieval", "review")
+PACKAGES = (
+    "evolution",
+    "evolution.identity",
+    "guard",
+    "learnings",
+    "redaction",
+    "retrieval",
+    "review",
+)
 
 
 def test_a_list_keeps_the_order_of_its_file() -> None:

@@ -2,17 +2,44 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import Final
 
-from understudy.evolution.doubts import leaves_doubt
 from understudy.evolution.own_prose import Sentence, sentences_of
 from understudy.evolution.reading import plain, word_line
-from understudy.evolution.requests.grammar import JOINT, LANGUAGES, Grammar, grammar_of
+from understudy.evolution.requests.grammar import (
+    JOINT,
+    LANGUAGES,
+    Grammar,
+    grammar_of,
+    signs,
+    words,
+)
 from understudy.learnings.wording import HAN_AND_KANA
+from understudy.patterns.word_lists import WordLists
+
+_WORDS: Final = WordLists("understudy.evolution")
 
 MAX_SENTENCE_CHARS: Final = 400
+# How a question begins that has no mark; `what a day` and `how nice` are none.
+_QUESTION: Final = re.compile(
+    r"^\W*(?:(?:and|but|so|ok|okay|also|hi|hey|hello|well)\W+)*"
+    r"(?:what(?! an? )|whats|why|who|whom|whose|where"
+    r"|how(?! (?:nice|great|cool|lovely|neat|wonderful|awesome))"
+    r"|(?:can|could|would|will|should|shall|may|does|did|is|are|was|were)(?:n['\u2019]?t)?"
+    r" (?:i|you|we|they|he|she|it|this|that|these|those|there|the|any\w*|some\w*)"
+    r"|(?:do|have|had)(?:n['\u2019]?t)? (?:i|you|we|they)"
+    r"|tại sao|vì sao|làm sao|làm thế nào|khi nào)\b"
+)
+# How a question ends in Vietnamese.
+_QUESTION_VI: Final = re.compile(
+    r"\b(?:gì|(?<!không )sao|thế nào|bao giờ|khi nào|ở đâu|bao nhiêu|không|chưa|hả|nhỉ)\W*$"
+)
+# Alone on a line: the head of a mail, its first words, or its last.
+_OF_MAILS: Final = re.compile(
+    r"^\W*(?:from|to|subject|re|fw|cc|date|best|cheers|love|(?:hi|hello|hey) \w+)\W*$"
+)
 # Nobody says more of them before a wish, or behind it.
 MAX_WORDS: Final = 6
 
@@ -54,10 +81,28 @@ def _is_beyond_doubt(
     grammar: Grammar, before: Sequence[Sentence], after: Sequence[Sentence]
 ) -> bool:
     """Whether what else a message says leaves its wish as it is."""
-    if any(leaves_doubt(sentence.text) for sentence in (*before, *after)):
+    if any(_leaves_doubt(sentence.text) for sentence in (*before, *after)):
         return False
     own = (later.text for later in after if later.is_own)
     return not any(grammar.cancels.match(_line(grammar, later)) for later in own)
+
+
+def _leaves_doubt(sentence: str) -> bool:
+    """Whether a plain sentence asks something, or speaks of a text that a wish may belong to.
+
+    Beside such a sentence a wish may be what somebody else wrote: a mail that is to be answered, a
+    line to be mended. Nothing tells where such a text begins, so all of the message is in doubt.
+    """
+    return any(doubtful.search(sentence) for doubtful in _doubtful())
+
+
+@cache
+def _doubtful() -> tuple[re.Pattern[str], ...]:
+    return (
+        *(re.compile(r"\?"), _QUESTION, _QUESTION_VI, signs(*_WORDS("doubts.question_signs"))),
+        *(words(*_WORDS("doubts.text_words")), signs(*_WORDS("doubts.text_signs"))),
+        *(words(*_WORDS("doubts.shown_words")), signs(*_WORDS("doubts.shown_signs")), _OF_MAILS),
+    )
 
 
 def _asks(grammar: Grammar, sentence: str) -> bool:
@@ -102,7 +147,7 @@ def _first_in(grammar: Grammar, line: str, end: int, *, is_question: bool) -> re
 def _is_vetoed(grammar: Grammar, found: re.Match[str]) -> bool:
     task, tail = (found["task"] or "").replace(JOINT, " "), found["tail"] or ""
     # What is done first is no text either: who knows whose wish would stand in it.
-    if leaves_doubt(task) or grammar.vetoes.search(task):
+    if _leaves_doubt(task) or grammar.vetoes.search(task):
         return True
     ask, rest = (grammar.describes.sub(" ", part) for part in (found["ask"], tail))
     return grammar.vetoes.search(ask + rest.replace(JOINT, " ")) is not None
