@@ -30,7 +30,7 @@ def idle_daemon(home: Path, database: Path, **environment: str) -> Daemon:
     settings = settings_at(home, **environment)
     shutil.copy(database, settings.home / "understudy.db")
     daemon = Daemon(settings)
-    daemon.state = "ready"
+    daemon.ground.state = "ready"
     return daemon
 
 
@@ -45,7 +45,7 @@ def daemon(tmp_path: Path, fresh_database: Path) -> Iterator[Daemon]:
 @pytest.fixture
 def api(daemon: Daemon) -> Iterator[TestClient]:
     """A client of its API, on the machine itself and without a token."""
-    with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
+    with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield client
 
 
@@ -53,7 +53,7 @@ def api(daemon: Daemon) -> Iterator[TestClient]:
 def guarded(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     """A client of a daemon that wants tokens; it sends none by itself."""
     daemon = idle_daemon(tmp_path / "guarded", fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
-    with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
+    with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield client
     daemon.ground.database.dispose()
 
@@ -63,7 +63,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory, fresh_database: Path) ->
     """People with tokens, at a daemon that the tests of a module share."""
     home = tmp_path_factory.mktemp("desk") / "home"
     daemon = idle_daemon(home, fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
-    with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
+    with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield desk_over(client, daemon, ADMIN)
     daemon.ground.database.dispose()
 

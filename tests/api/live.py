@@ -168,8 +168,8 @@ async def _serve(
     daemon: Daemon, listener: socket.socket, ready: threading.Event, stop: asyncio.Event
 ) -> None:
     await daemon.start()
-    app = create_app(daemon.parts())
-    mount(app, daemon.ws_parts())
+    app = create_app(daemon.services)
+    mount(app, daemon.services)
     server = uvicorn.Server(server_config(app))
     serving = asyncio.create_task(server._serve([listener]))
     while not server.started:  # noqa: ASYNC110 - uvicorn has a flag, no event

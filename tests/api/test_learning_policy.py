@@ -239,7 +239,7 @@ def test_a_policy_is_tried_on_what_waits_and_on_what_was_decided(api: TestClient
 
 def test_one_policy_is_tried_at_a_time(daemon: Daemon, api: TestClient) -> None:
     path, tried = f"{PATH}/dry-run", {"policy": {"mode": "enabled"}}
-    with daemon.parts().learning_policy.trying:
+    with daemon.services.learning.policy.trying:
         assert refused(api, "POST", path, tried) == (503, "runtime/dry_run_busy")
 
     assert ok(api, "POST", path, tried)["changes"] == []

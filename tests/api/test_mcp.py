@@ -39,9 +39,9 @@ def api(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     settings = settings_at(tmp_path / "home", config=CONFIG, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
     shutil.copy(fresh_database, settings.home / "understudy.db")
     daemon = Daemon(settings)
-    daemon.state = "ready"
+    daemon.ground.state = "ready"
     with TestClient(
-        create_app(daemon.parts()),
+        create_app(daemon.services),
         base_url="http://127.0.0.1:4600",
         headers={"Authorization": f"Bearer {ADMIN}"},
     ) as client:

@@ -127,7 +127,7 @@ def test_every_operation_keeps_to_the_document_and_a_viewer_changes_nothing(
 
 def _viewer(desk: Desk, path: str) -> Caller:
     """A viewer, at a daemon that does nothing of its own accord and whose streams end at once."""
-    desk.daemon.shutting_down.set()
+    desk.daemon.ground.shutting_down.set()
     known = furniture(desk.root, path, without={"run_id"})
     return Caller(Role.VIEWER, desk.vera.headers, {"app": desk.app}, known)
 

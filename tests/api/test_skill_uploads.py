@@ -260,7 +260,7 @@ def lenient(tmp_path: Path, fresh_database: Path) -> Iterator[Desk]:
         UNDERSTUDY_ADMIN_TOKEN=ADMIN,
         config="[guard]\nallow_acknowledged = true\n",
     )
-    with TestClient(create_app(daemon.parts()), base_url="http://127.0.0.1:4600") as client:
+    with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield desk_over(client, daemon, ADMIN)
     daemon.ground.database.dispose()
 

@@ -9,6 +9,7 @@ import pytest
 from tests.contract.conftest import empty
 from tests.support.skill_store import make_skill
 from tests.support.ws_house import WsHouse, ws_house
+from understudy import __version__
 from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.audit import Outcome
 from understudy.core.principal import Role
@@ -62,7 +63,7 @@ def test_who_connects_learns_who_they_are(home: WsHouse) -> None:
         "user_id": "ann",
         "tenant_id": None,
         "cross_tenant": False,
-        "server": {"name": "understudy", "version": "1.2.3"},
+        "server": {"name": "understudy", "version": __version__},
     }
 
 
@@ -89,7 +90,7 @@ def test_a_wrong_token_opens_nothing(home: WsHouse, params: dict[str, str]) -> N
 def test_a_connection_speaks_the_language_of_its_token_where_nothing_else_is_said(
     home: WsHouse, params: dict[str, str], header: dict[str, str], spoken: str
 ) -> None:
-    _, secret = home.parts.tokens.create(TOKEN_ADMIN, "van", Role.VIEWER, locale="vi")
+    _, secret = home.services.tokens.create(TOKEN_ADMIN, "van", Role.VIEWER, locale="vi")
 
     with home.rpc(None, additional_headers=header) as client:
         client.ok("connect", {"token": secret, **params})

@@ -31,9 +31,9 @@ def heard(home: WsHouse, *events: tuple[EventName, Mapping[str, object]]) -> dic
     with ExitStack() as stack:
         clients = {who: stack.enter_context(home.rpc(who)) for who in home.tokens}
         for name, payload in events:
-            home.parts.events.tell(name, payload)
+            home.services.skills.events.tell(name, payload)
         # An event that everybody hears comes last, because they come in their order.
-        home.parts.events.tell(EventName.DEPS_CHECKED, {"slug": "everybodys"})
+        home.services.skills.events.tell(EventName.DEPS_CHECKED, {"slug": "everybodys"})
         return {who: names_until_last(client) for who, client in clients.items()}
 
 
@@ -56,7 +56,7 @@ def test_an_event_has_a_name_a_payload_and_a_number(home: WsHouse, everybodys: S
     payload = {"slug": everybodys.slug, "status": "archived", "missing": ["pip:x"]}
     with home.rpc("vic") as client:
         for number in (1, 2):
-            home.parts.events.tell(EventName.DEPS_CHECKED, payload)
+            home.services.skills.events.tell(EventName.DEPS_CHECKED, payload)
             assert client.event() == {
                 "type": "event",
                 "event": "skill.deps.checked",
@@ -96,9 +96,11 @@ def test_what_only_the_daemon_needs_stays_there(home: WsHouse) -> None:
 
 def test_somebody_who_is_not_known_hears_nothing(home: WsHouse, everybodys: Skill) -> None:
     with home.rpc(None) as client:
-        home.parts.events.tell(EventName.DEPS_CHECKED, {"slug": everybodys.slug})
+        home.services.skills.events.tell(EventName.DEPS_CHECKED, {"slug": everybodys.slug})
         client.ok("connect", {"token": home.tokens["vic"]})
-        home.parts.events.tell(EventName.DEPS_CHECKED, {"slug": everybodys.slug, "status": "ok"})
+        home.services.skills.events.tell(
+            EventName.DEPS_CHECKED, {"slug": everybodys.slug, "status": "ok"}
+        )
         assert client.event()["payload"]["status"] == "ok"
 
 

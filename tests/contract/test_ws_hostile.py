@@ -178,7 +178,7 @@ def test_somebody_who_is_not_known_may_not_try_for_ever(home: WsHouse) -> None:
 def test_a_token_that_was_deleted_ends_the_connection(build: Built) -> None:
     home = build()
     with home.rpc("ann") as client, home.rpc("bob") as other:
-        home.parts.tokens.delete(TOKEN_ADMIN, home.token_ids["ann"])
+        home.services.tokens.delete(TOKEN_ADMIN, home.token_ids["ann"])
         assert client.code("skills.list") == "UNAUTHORIZED"
         assert closed(client) == 1008
         assert other.ok("skills.list")
@@ -188,9 +188,9 @@ def test_no_event_reaches_a_token_that_was_deleted(build: Built) -> None:
     home = build()
     skill = home.skill("watched")
     with home.rpc("ann") as client:
-        home.parts.tokens.delete(TOKEN_ADMIN, home.token_ids["ann"])
+        home.services.tokens.delete(TOKEN_ADMIN, home.token_ids["ann"])
         payload = {"slug": skill.slug, "status": "active", "missing": []}
-        home.parts.events.tell(EventName.DEPS_CHECKED, payload)
+        home.services.skills.events.tell(EventName.DEPS_CHECKED, payload)
         assert closed(client) == 1008
 
 
@@ -233,7 +233,7 @@ def test_without_tokens_the_machine_itself_is_let_in(build: Built) -> None:
     with home.rpc(None) as client:
         said = client.ok("connect")
         assert (said["user_id"], said["role"]) == ("local", "admin")
-        home.parts.tokens.create(TOKEN_ADMIN, "ann", Role.ADMIN)
+        home.services.tokens.create(TOKEN_ADMIN, "ann", Role.ADMIN)
         assert client.code("skills.list") == "UNAUTHORIZED"
 
 
@@ -303,10 +303,12 @@ def test_a_client_that_reads_nothing_is_let_go(build: Built) -> None:
     home = build(limits=Limits(queue=4, write_s=0.2), set_up=hasty)
     with home.rpc("root", max_queue=1, max_size=None, close_timeout=0.1):
         for _ in range(80):
-            home.parts.events.tell(EventName.DEPS_INSTALLED, {"result": "x" * 400_000})
+            home.services.skills.events.tell(EventName.DEPS_INSTALLED, {"result": "x" * 400_000})
         # It goes though nothing of what was sent is taken.
         wait_for(lambda: not home.served.server.server_state.connections, what="it to be let go")
-    wait_for(lambda: not home.parts.events._subscribers, what="nobody to be told any more")
+    wait_for(
+        lambda: not home.services.skills.events._subscribers, what="nobody to be told any more"
+    )
 
 
 def test_more_events_than_can_be_looked_at_end_a_connection(build: Built) -> None:
@@ -315,7 +317,7 @@ def test_more_events_than_can_be_looked_at_end_a_connection(build: Built) -> Non
 
         def burst() -> None:
             for number in range(5):
-                home.parts.events.tell(EventName.DEPS_INSTALLING, {"count": number})
+                home.services.skills.events.tell(EventName.DEPS_INSTALLING, {"count": number})
 
         home.served.loop.call_soon_threadsafe(burst)
         assert closed(client) == 1013
@@ -328,7 +330,9 @@ def test_a_client_that_answers_no_ping_is_let_go(build: Built) -> None:
     home = build(set_up=impatient)
     with raw(home) as peer:
         wait_for(lambda: not home.served.server.server_state.connections, what="it to end")
-        wait_for(lambda: not home.parts.events._subscribers, what="nobody to be told any more")
+        wait_for(
+            lambda: not home.services.skills.events._subscribers, what="nobody to be told any more"
+        )
         assert ended(peer)
 
 
@@ -359,18 +363,20 @@ def test_text_that_is_none_ends_the_connection(home: WsHouse) -> None:
 
 
 def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(home: WsHouse) -> None:
-    before = len(home.parts.events._subscribers)
+    before = len(home.services.skills.events._subscribers)
     for _ in range(5):
         with raw(home) as peer:
             peer.sendall(masked(1, frame().encode())[:-3])
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    wait_for(lambda: len(home.parts.events._subscribers) <= before, what="them to be gone")
+    wait_for(
+        lambda: len(home.services.skills.events._subscribers) <= before, what="them to be gone"
+    )
 
 
 def test_a_daemon_that_stops_says_so(build: Built) -> None:
     home = build()
     with home.rpc("vic") as client:
-        home.served.loop.call_soon_threadsafe(home.parts.shutting_down.set)
+        home.served.loop.call_soon_threadsafe(home.services.ground.shutting_down.set)
         assert closed(client) == 1012
 
 
@@ -383,7 +389,7 @@ def test_a_change_under_way_is_answered_before_a_daemon_stops(build: Built) -> N
             client.socket.send(frame(method="skills.update", params=update))
             # Nothing is to be seen of it from here: it waits for the database.
             time.sleep(0.1)
-            home.served.loop.call_soon_threadsafe(home.parts.shutting_down.set)
+            home.served.loop.call_soon_threadsafe(home.services.ground.shutting_down.set)
             time.sleep(0.1)
         assert client.answer()["ok"]
         assert closed(client) == 1012

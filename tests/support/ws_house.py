@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import sqlalchemy as sa
 import uvicorn
@@ -32,7 +33,6 @@ from understudy.skills.service import SkillService
 from understudy.storage.unit import Units
 from understudy.ws.endpoint import mount
 from understudy.ws.limits import Limits
-from understudy.ws.parts import WsParts
 
 ADMIN_TOKEN = "root" + "-secret"
 PEOPLE = {"ann": Role.OPERATOR, "bob": Role.OPERATOR, "vic": Role.VIEWER}
@@ -51,7 +51,8 @@ class WsHouse:
 
     served: Served
     units: Units
-    parts: WsParts
+    # As a daemon has them, as far as the WebSocket asks for them.
+    services: Any
     switch: Switch
     tokens: dict[str, str] = field(default_factory=dict)
     token_ids: dict[str, str] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class WsHouse:
         """A skill of one of the people."""
         content = f"---\nname: {slug}\ndescription: About {slug}\nauthor: Ann\n---\n{body}\n"
         author = Author(principal=Principal(user_id=owner, role=PEOPLE[owner]))
-        return self.parts.skills.create(author, content, slug=slug).skill
+        return self.services.skills.service.create(author, content, slug=slug).skill
 
     def stored(self, slug: str) -> Skill:
         """A skill as it stands."""
@@ -95,32 +96,36 @@ def ws_house(
     units, clock, switch = skill_units(engine, home), SystemClock(), Switch()
     tokens = TokenService(units, clock, None if is_open else ADMIN_TOKEN, is_loopback=True)
     events = SkillEvents()
-    parts = WsParts(
+    services = SimpleNamespace(
         tokens=tokens,
-        agents=AgentService(units, clock, check_content=FileChecks().by_person),
-        skills=SkillService(
-            units,
-            clock,
-            guard=ContentGuard(allow_acknowledged=False),
-            machine_for=lambda _: LocalMachine(),
-            listener=events,
+        agents=SimpleNamespace(
+            service=AgentService(units, clock, check_content=FileChecks().by_person)
         ),
-        library=SkillLibrary(
-            units, LocalSkills(roots=(), guard=lambda _: (), clock=clock), BundleChecks()
+        skills=SimpleNamespace(
+            service=SkillService(
+                units,
+                clock,
+                guard=ContentGuard(allow_acknowledged=False),
+                machine_for=lambda _: LocalMachine(),
+                listener=events,
+            ),
+            library=SkillLibrary(
+                units, LocalSkills(roots=(), guard=lambda _: (), clock=clock), BundleChecks()
+            ),
+            events=events,
         ),
-        events=events,
-        units=units,
-        clock=clock,
-        version="1.2.3",
-        is_loopback=True,
-        readiness=lambda: switch.state,
-        shutting_down=asyncio.Event(),
-        limits=limits or Limits(),
+        ground=SimpleNamespace(
+            units=units,
+            clock=clock,
+            settings=SimpleNamespace(is_loopback=True),
+            readiness=lambda: switch.state,
+            shutting_down=asyncio.Event(),
+        ),
     )
     app = FastAPI()
-    mount(app, parts)
+    mount(app, cast("Any", services), limits or Limits())
     with served(app, set_up=set_up) as running:
-        found = WsHouse(running, units, parts, switch, {"root": ADMIN_TOKEN})
+        found = WsHouse(running, units, services, switch, {"root": ADMIN_TOKEN})
         for user_id, role in [] if is_open else PEOPLE.items():
             token, found.tokens[user_id] = tokens.create(TOKEN_ADMIN, user_id, role)
             found.token_ids[user_id] = token.token_id

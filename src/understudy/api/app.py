@@ -9,7 +9,6 @@ from understudy.api.envelope import Envelope
 from understudy.api.limits import BodyLimit
 from understudy.api.methods import Methods
 from understudy.api.openapi import TITLE, VERSION, ServedDocument, document_of
-from understudy.api.parts import AppParts
 from understudy.api.refusals import answer_error
 from understudy.api.routes import (
     access,
@@ -48,6 +47,7 @@ from understudy.api.routes import (
     user_files,
     waiting,
 )
+from understudy.api.services import Services
 from understudy.core.errors import UnderstudyError
 
 ROUTERS = (
@@ -90,12 +90,12 @@ ROUTERS = (
 )
 
 
-def create_app(parts: AppParts) -> FastAPI:
-    """The app over some parts."""
+def create_app(services: Services) -> FastAPI:
+    """The app over the services of a daemon."""
     app = _bare_app()
-    app.state.parts = parts
+    app.state.services = services
     app.user_middleware += [
-        Middleware(Envelope, metrics=parts.metrics),
+        Middleware(Envelope, metrics=services.metrics),
         Middleware(BodyLimit),
         Middleware(Methods, router=app.router),
     ]

@@ -9,11 +9,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from understudy.api.ports import Metrics
 from understudy.api.problems import INTERNAL, refusal_of
 from understudy.core.errors import UnderstudyError
 from understudy.core.ids import new_id
 from understudy.core.request import current_request_id
+from understudy.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 

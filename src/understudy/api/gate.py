@@ -15,7 +15,7 @@ from understudy.api.limits import bounded
 from understudy.api.methods import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
-from understudy.api.parts import AppParts, parts_of
+from understudy.api.services import Services, services_of
 from understudy.api.strict import StrictRequest, check_text
 from understudy.core.errors import Invalid, Unavailable
 
@@ -46,8 +46,8 @@ class GatedRoute(APIRoute):
         single = _single_parameters(self)
 
         async def handle(request: Request) -> Response:
-            parts = parts_of(request)
-            await _admit(request, parts, operation)
+            services = services_of(request)
+            await _admit(request, services, operation)
             receive = bounded(request.scope, request.receive, operation.max_body_bytes)
             strict = StrictRequest(request.scope, receive)
             _check_address(strict, single)
@@ -55,25 +55,25 @@ class GatedRoute(APIRoute):
             claim = claim_of(strict, operation, name)
             if claim is None:
                 return without_stream(request.scope, await inner(strict))
-            return await answer_once(parts, claim, lambda: inner(strict))
+            return await answer_once(services, claim, lambda: inner(strict))
 
         return handle
 
 
-async def _admit(request: Request, parts: AppParts, operation: Operation) -> None:
+async def _admit(request: Request, services: Services, operation: Operation) -> None:
     """Know the caller, check the role, and take no new work while stopping."""
     if operation.role is None:
         return
-    principal = await run_in_threadpool(identify, request, parts)
+    principal = await run_in_threadpool(identify, request, services)
     request.state.principal = principal
     principal.require(operation.role)
     if request.method not in SAFE_METHODS:
-        require_ready(parts)
+        require_ready(services)
 
 
-def require_ready(parts: AppParts) -> None:
+def require_ready(services: Services) -> None:
     """Raise unless the daemon takes work."""
-    reason = parts.readiness()
+    reason = services.ground.readiness()
     if reason is not None:
         raise Unavailable(
             f"daemon_{reason}", domain=DOMAIN_READINESS, detail=f"the daemon is {reason}"

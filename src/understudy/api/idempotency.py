@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from understudy.api.operations import Operation
-from understudy.api.parts import AppParts, principal_of
+from understudy.api.services import Services, principal_of
 from understudy.core.errors import Conflict
 from understudy.core.principal import Principal
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
@@ -60,27 +60,27 @@ def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
 
 
 async def answer_once(
-    parts: AppParts, claim: Claim, act: Callable[[], Awaitable[Response]]
+    services: Services, claim: Claim, act: Callable[[], Awaitable[Response]]
 ) -> Response:
     """The stored answer to this claim, or the answer of acting on it now."""
-    known = await _take(parts, claim)
+    known = await _take(services, claim)
     if known is not None:
         return JSONResponse(known.body, status_code=known.status or 200, headers={REPLAYED: "true"})
     try:
         response = await act()
         body = _storable(response, claim.secret)
     except BaseException:
-        await run_in_threadpool(_abandon, parts, claim)
+        await run_in_threadpool(_abandon, services, claim)
         raise
-    await run_in_threadpool(_finish, parts, claim, response.status_code, body)
+    await run_in_threadpool(_finish, services, claim, response.status_code, body)
     return response
 
 
-async def _take(parts: AppParts, claim: Claim) -> "StoredResponse | None":
+async def _take(services: Services, claim: Claim) -> "StoredResponse | None":
     """None when the claim is ours; else the finished answer of whoever had the key first."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
     while True:
-        known = await run_in_threadpool(_claim, parts, claim)
+        known = await run_in_threadpool(_claim, services, claim)
         if known is None:
             return None
         if known.fingerprint != claim.fingerprint:
@@ -92,9 +92,9 @@ async def _take(parts: AppParts, claim: Claim) -> "StoredResponse | None":
         await asyncio.sleep(POLL_S)
 
 
-def _claim(parts: AppParts, claim: Claim) -> "StoredResponse | None":
-    now = parts.clock.now_ms()
-    with parts.units.write() as unit:
+def _claim(services: Services, claim: Claim) -> "StoredResponse | None":
+    now = services.ground.clock.now_ms()
+    with services.ground.units.write() as unit:
         if unit.receipts.get(claim.key_hash) is not None:
             raise _used()
         known = unit.responses.claim(claim.key_hash, claim.fingerprint, now)
@@ -105,16 +105,16 @@ def _claim(parts: AppParts, claim: Claim) -> "StoredResponse | None":
 
 
 def key_for_receipt(
-    parts: AppParts, principal: Principal, header: str | None, body: str | None
+    services: Services, principal: Principal, header: str | None, body: str | None
 ) -> str | None:
     """The key of a request whose service keeps receipts; refused when it stands for another act."""
     key = header if header is not None else body
     if key is None:
         return None
     key_hash = hash_key(principal.user_id, check_idempotency_key(key))
-    with parts.units.read() as unit:
+    with services.ground.units.read() as unit:
         known = unit.responses.get(key_hash)
-    if known is not None and not _is_over(known, parts.clock.now_ms()):
+    if known is not None and not _is_over(known, services.ground.clock.now_ms()):
         raise _used()
     return key
 
@@ -124,13 +124,13 @@ def _is_over(known: "StoredResponse", now: int) -> bool:
     return known.status is None and age > CUT_OFF_MS
 
 
-def _finish(parts: AppParts, claim: Claim, status: int, body: Any) -> None:
-    with parts.units.write() as unit:
+def _finish(services: Services, claim: Claim, status: int, body: Any) -> None:
+    with services.ground.units.write() as unit:
         unit.responses.finish(claim.key_hash, status, body)
 
 
-def _abandon(parts: AppParts, claim: Claim) -> None:
-    with parts.units.write() as unit:
+def _abandon(services: Services, claim: Claim) -> None:
+    with services.ground.units.write() as unit:
         unit.responses.abandon(claim.key_hash)
 
 

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from understudy.api.gate import GatedRoute
 from understudy.api.methods import allow_header
 from understudy.api.operations import SAFE_METHODS, Operation
-from understudy.api.parts import AppParts, parts_of
 from understudy.api.problems import Refusal, refusal_of
+from understudy.api.services import Services, services_of
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal
@@ -44,7 +44,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
     if entry is not None:
         principal = getattr(request.state, "principal", None)
-        await run_in_threadpool(_record, parts_of(request), entry, principal)
+        await run_in_threadpool(_record, services_of(request), entry, principal)
     return refusal.spoken(request.scope).response()
 
 
@@ -57,7 +57,7 @@ def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:
     principal = getattr(request.state, "principal", None)
     action = route.operation.action or route.name_of_operation
     return AuditEntry(
-        at_ms=parts_of(request).clock.now_ms(),
+        at_ms=services_of(request).ground.clock.now_ms(),
         actor=principal.actor if principal else NOBODY,
         action=action,
         resource=action.partition(".")[0],
@@ -85,9 +85,9 @@ def _resource_id(request: Request, operation: Operation) -> str:
     return printable(named)[:MAX_ID_CHARS]
 
 
-def _record(parts: AppParts, entry: AuditEntry, principal: Principal | None) -> None:
+def _record(services: Services, entry: AuditEntry, principal: Principal | None) -> None:
     try:
-        with parts.units.write() as unit:
+        with services.ground.units.write() as unit:
             if principal is not None and entry.resource == SKILLS:
                 ref, *rest = entry.resource_id.split("/")
                 skill = known_id(unit, Author(principal=principal), ref)

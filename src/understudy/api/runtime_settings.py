@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from understudy.api.parts import AppParts
+from understudy.api.services import Services
 from understudy.core.errors import Invalid
 from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.review.policy import LEARNING_POLICY
@@ -10,12 +10,12 @@ from understudy.runtime.model import Revision
 from understudy.wire.runtime import ChangeRuntime, RevisionView, RuntimeView
 
 
-def default_route(parts: AppParts, revision: Revision) -> str:
+def default_route(services: Services, revision: Revision) -> str:
     """The route of runs that nobody chose one for."""
-    return str(revision.document.get("default_route") or parts.settings.default_route)
+    return str(revision.document.get("default_route") or services.ground.settings.default_route)
 
 
-def changes_of(parts: AppParts, body: ChangeRuntime) -> dict[str, Any]:
+def changes_of(services: Services, body: ChangeRuntime) -> dict[str, Any]:
     """The settings a caller changes, checked."""
     given = body.model_dump(exclude={"expected_revision"}, exclude_none=True)
     pointer = "/route_id" if "route_id" in given else "/default_route"
@@ -32,7 +32,7 @@ def changes_of(parts: AppParts, body: ChangeRuntime) -> dict[str, Any]:
             "runtime_change_empty", domain="runtime", detail="name at least one setting to change"
         )
     route = given.get("default_route")
-    if route is not None and parts.routes.find(route) is None:
+    if route is not None and services.ground.routes.find(route) is None:
         raise Invalid(
             "route_not_found",
             domain="routes",
@@ -42,11 +42,11 @@ def changes_of(parts: AppParts, body: ChangeRuntime) -> dict[str, Any]:
     return given
 
 
-def runtime_view(parts: AppParts, revision: Revision) -> RuntimeView:
+def runtime_view(services: Services, revision: Revision) -> RuntimeView:
     """The settings in force."""
-    route_id = default_route(parts, revision)
-    route = parts.routes.find(route_id)
-    level = revision.document.get("debug_level") or parts.settings.debug_level
+    route_id = default_route(services, revision)
+    route = services.ground.routes.find(route_id)
+    level = revision.document.get("debug_level") or services.ground.settings.debug_level
     return RuntimeView(
         revision=revision.revision,
         updated_at_ms=revision.updated_at_ms,

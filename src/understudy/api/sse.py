@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 
 from understudy.agent.stream import Spoken, delta_topic
 from understudy.api.frames import Frame, Position, frame_of
-from understudy.api.parts import AppParts
+from understudy.api.services import Services
 from understudy.api.telling import RunTelling
 from understudy.api.views.runs import step_of
 from understudy.runs.lifecycle import TERMINAL
@@ -45,18 +45,18 @@ def wanted_position(request: Request, cursor: str | None) -> Position | None:
 class Pulse:
     """Waits for news, and says when the reader should hear that we are still here."""
 
-    parts: AppParts
+    services: Services
     topics: tuple[str, ...]
     last_sent: float = 0.0
 
     def counts(self) -> dict[str, int]:
         """How often each topic has rung; to be taken before looking for news."""
-        return {topic: self.parts.bell.count(topic) for topic in self.topics}
+        return {topic: self.services.ground.bell.count(topic) for topic in self.topics}
 
     @property
     def is_open(self) -> bool:
         """Whether the daemon goes on."""
-        return not self.parts.shutting_down.is_set()
+        return not self.services.ground.shutting_down.is_set()
 
     def sent(self) -> None:
         """Something was sent just now."""
@@ -64,7 +64,7 @@ class Pulse:
 
     async def wait(self, seen: dict[str, int]) -> bool:
         """Wait for news since `seen`; True when a heartbeat is due."""
-        await self.parts.bell.wait(seen, timeout_s=POLL_S)
+        await self.services.ground.bell.wait(seen, timeout_s=POLL_S)
         return asyncio.get_running_loop().time() - self.last_sent >= HEARTBEAT_S
 
 
@@ -75,7 +75,7 @@ class RunJournal:
     Every delta wakes every reader of a run, and a hundred of them must not ask the database.
     """
 
-    parts: AppParts
+    services: Services
     run_id: str
     topic: str
     # How often the session had rung, which step was being said, and when, at the last look.
@@ -104,23 +104,23 @@ class RunJournal:
 
     def _read(self, after_offset: int) -> tuple[bool, Sequence[JournalEvent]]:
         # In this order: of a run that has ended, the last event is there too.
-        with self.parts.units.read() as unit:
+        with self.services.ground.units.read() as unit:
             has_ended = require_run(unit, self.run_id).status in TERMINAL
             events = unit.journal.read(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
         return has_ended, events
 
 
 async def tell_run(
-    parts: AppParts, run_id: str, session_id: str, telling: RunTelling
+    services: Services, run_id: str, session_id: str, telling: RunTelling
 ) -> AsyncIterator[bytes]:
     """A run from where the reader stands to its end."""
     topic = f"session:{session_id}"
-    journal = RunJournal(parts, run_id, topic)
-    pulse = Pulse(parts, (topic, delta_topic(run_id)))
+    journal = RunJournal(services, run_id, topic)
+    pulse = Pulse(services, (topic, delta_topic(run_id)))
     pulse.sent()
     while pulse.is_open:
         seen = pulse.counts()
-        spoken = parts.deltas.current(run_id)
+        spoken = services.ground.deltas.current(run_id)
         has_ended, events = await journal.news(spoken, seen, telling.position.offset)
         has_spoken = False
         for frame in _told(telling, events, spoken):
@@ -132,7 +132,7 @@ async def tell_run(
         if journal.is_behind:
             continue
         if has_spoken:
-            await parts.bell.wait({topic: seen[topic]}, timeout_s=BREATH_S)
+            await services.ground.bell.wait({topic: seen[topic]}, timeout_s=BREATH_S)
         elif await pulse.wait(seen):
             pulse.sent()
             yield HEARTBEAT
@@ -151,12 +151,12 @@ def _told(
 
 
 def start_telling(
-    parts: AppParts, run_id: str, session_id: str, position: Position | None
+    services: Services, run_id: str, session_id: str, position: Position | None
 ) -> RunTelling:
     """A telling that takes up where the reader stands, or starts at the beginning."""
     if position is None:
         return RunTelling(position=Position())
-    with parts.units.read() as unit:
+    with services.ground.units.read() as unit:
         newest = unit.journal.read_back(
             session_id, before_offset=position.offset + 1, kinds=(EventKind.MESSAGE,), limit=1
         )
@@ -164,26 +164,26 @@ def start_telling(
     return RunTelling(position=position, finished_step=max((s for s in own if s), default=0))
 
 
-async def follow_session(parts: AppParts, session_id: str, after: int) -> AsyncIterator[bytes]:
+async def follow_session(services: Services, session_id: str, after: int) -> AsyncIterator[bytes]:
     """The events of a session after an offset, as they come."""
 
     def read(after: int) -> Sequence[JournalEvent]:
-        with parts.units.read() as unit:
+        with services.ground.units.read() as unit:
             return unit.journal.read(session_id=session_id, after_offset=after, limit=BATCH)
 
-    pulse = Pulse(parts, (f"session:{session_id}",))
+    pulse = Pulse(services, (f"session:{session_id}",))
     async for chunk in _follow(pulse, read, after, lambda event: event.offset):
         yield chunk
 
 
-async def follow_all(parts: AppParts, after: int) -> AsyncIterator[bytes]:
+async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
     """The events of all sessions after a sequence number, as they come."""
 
     def read(after: int) -> Sequence[JournalEvent]:
-        with parts.units.read() as unit:
+        with services.ground.units.read() as unit:
             return unit.journal.read(after_sequence=after, limit=BATCH)
 
-    async for chunk in _follow(Pulse(parts, ("events",)), read, after, lambda e: e.sequence):
+    async for chunk in _follow(Pulse(services, ("events",)), read, after, lambda e: e.sequence):
         yield chunk
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, assert_never
 from fastapi import Header
 from starlette.requests import Request
 
-from understudy.api.parts import AppParts
+from understudy.api.services import Services
 from understudy.api.views.sessions import session_view
 from understudy.assets.drafts import draft_of
 from understudy.assets.model import AssetDraft
@@ -96,33 +96,33 @@ def _reply_targets(body: SubmitInput) -> tuple[ReplyTarget, ...] | None:
     return (ReplyTarget(plugin=body.reply_plugin, address=body.reply_address),)
 
 
-async def settled(parts: AppParts, request: Request, submitted: RunDetail) -> RunDetail:
+async def settled(services: Services, request: Request, submitted: RunDetail) -> RunDetail:
     """The run once it has ended or waits for a person, or when nobody listens any more."""
     run_id, topic = submitted.run.run_id, f"session:{submitted.run.session_id}"
     while True:
-        seen = {topic: parts.bell.count(topic)}
-        detail = await asyncio.to_thread(parts.runs.get, run_id)
+        seen = {topic: services.ground.bell.count(topic)}
+        detail = await asyncio.to_thread(services.runs.service.get, run_id)
         if detail.run.status in SETTLED or await request.is_disconnected():
             return detail
-        if parts.shutting_down.is_set():
+        if services.ground.shutting_down.is_set():
             raise Unavailable(
                 "daemon_draining",
                 domain="readiness",
                 detail="the daemon is stopping; the run goes on when it is back",
                 params={"run_id": run_id},
             )
-        await parts.bell.wait(seen, timeout_s=POLL_S)
+        await services.ground.bell.wait(seen, timeout_s=POLL_S)
 
 
 async def answer_inline(
-    parts: AppParts, request: Request, act: Callable[[], RunDetail]
+    services: Services, request: Request, act: Callable[[], RunDetail]
 ) -> SessionView:
     """Let a run go on, and answer its session once it has ended or waits for a person."""
-    detail = await settled(parts, request, await asyncio.to_thread(act))
-    return await asyncio.to_thread(_inline_view, parts, detail)
+    detail = await settled(services, request, await asyncio.to_thread(act))
+    return await asyncio.to_thread(_inline_view, services, detail)
 
 
-def _inline_view(parts: AppParts, detail: RunDetail) -> SessionView:
-    with parts.units.read() as unit:
+def _inline_view(services: Services, detail: RunDetail) -> SessionView:
+    with services.ground.units.read() as unit:
         session = require_session(unit, detail.run.session_id)
         return session_view(unit, session, inline=detail)

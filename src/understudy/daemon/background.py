@@ -11,7 +11,6 @@ import structlog
 
 from understudy.core.bell import Bell
 from understudy.core.clock import DAY_MS
-from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
 from understudy.deliveries.sending import Sender
 from understudy.deliveries.worker import DeliveryWorker
@@ -71,10 +70,9 @@ class Look:
 class Background:
     """Starts the chores of a daemon and ends them; one that fails is begun again."""
 
-    def __init__(self, ground: Ground, services: Services, is_draining: Callable[[], bool]) -> None:
-        self._ground = ground
+    def __init__(self, services: Services) -> None:
+        self._ground = services.ground
         self._services = services
-        self._is_draining = is_draining
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -176,7 +174,7 @@ class Background:
 
     def _put_back(self) -> None:
         # What nobody holds while draining is left for the next start.
-        if not self._is_draining():
+        if self._ground.state != "draining":
             self._services.runs.upkeep.put_back_stranded()
             self._services.runs.upkeep.requeue_given_up()
             self._services.runs.upkeep.wake_left()

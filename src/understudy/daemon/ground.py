@@ -1,5 +1,6 @@
 """What every other part of a daemon stands on: settings, time, database, engine, routes."""
 
+import asyncio
 import os
 import socket
 from functools import partial
@@ -30,6 +31,9 @@ class Ground:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        # `starting`, `ready`, `draining` or `stopped`.
+        self.state = "starting"
+        self.shutting_down = asyncio.Event()
         self.clock = SystemClock()
         self.bell = Bell()
         self.signals = StopSignals()
@@ -61,6 +65,10 @@ class Ground:
             EventListener(url, lambda session_id: self.units.ring({session_id})),
             Heartbeat(url, self.engine.executor_id),
         )
+
+    def readiness(self) -> str | None:
+        """None when ready, else why not: `starting` or `draining`."""
+        return None if self.state == "ready" else self.state
 
     def route_exists(self, route_id: str) -> bool:
         """Whether there is such a route."""

@@ -61,8 +61,8 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     try:
         daemon.ground.children.adopt()
         await _start(daemon)
-        app = create_app(daemon.parts())
-        mount(app, daemon.ws_parts())
+        app = create_app(daemon.services)
+        mount(app, daemon.services)
         server = _Server(server_config(app))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()

@@ -21,6 +21,7 @@ from understudy.daemon.rollout import RolloutPlane
 from understudy.daemon.runs import RunPlane
 from understudy.daemon.skill_sources import SkillSources
 from understudy.daemon.skills import SkillPlane
+from understudy.daemon.status import StatusReport
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
@@ -60,7 +61,7 @@ class Services:
     """One of each; the API, the loop and the background work share them."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self.ground = ground
         settings, units, clock = ground.settings, ground.units, ground.clock
         self.keeper = Keeper(clock, Counters())
         maintenance = Maintenance(clock, self.keeper.counters)
@@ -108,10 +109,11 @@ class Services:
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
         self.metrics = self._metrics()
+        self.status = StatusReport(self)
 
     def _add_rollouts(self) -> None:
         """What is done with rollouts, now that there are those who hear of it."""
-        ground, guard, listeners = self._ground, self.learning.guard, self.learning.listeners
+        ground, guard, listeners = self.ground, self.learning.guard, self.learning.listeners
         self.rollouts = self.rollout.service(
             guard,
             listeners,
@@ -152,7 +154,7 @@ class Services:
 
     def _tools(self) -> ToolRegistry:
         """Our own tools, each with the services that it calls."""
-        ground, settings = self._ground, self._ground.settings
+        ground, settings = self.ground, self.ground.settings
         return ToolRegistry(
             toolkit(
                 units=ground.units,
@@ -182,12 +184,12 @@ class Services:
     @property
     def offers(self) -> ToolOffers:
         """What of them a session may use."""
-        ground = self._ground
+        ground = self.ground
         return ToolOffers(ground.units, ground.clock, Gatekeeper(), self.known_tools)
 
     def defaults(self, unit: Unit) -> RuntimeDefaults:
         """The route and debug level for runs that name none."""
-        settings = self._ground.settings
+        settings = self.ground.settings
         document = current_revision(unit).document
         return RuntimeDefaults(
             route_id=document.get("default_route") or settings.default_route,
@@ -196,7 +198,7 @@ class Services:
 
     def default_route(self) -> str:
         """The route of whatever names none."""
-        with self._ground.units.read() as unit:
+        with self.ground.units.read() as unit:
             return self.defaults(unit).route_id
 
     def _own_tool_names(self) -> Sequence[str]:

@@ -1,5 +1,7 @@
 """What can be asked about the context files of agents: the same service as over HTTP."""
 
+from typing import TYPE_CHECKING
+
 from understudy.agents.keeping import check_file_name
 from understudy.agents.model import CONTEXT_FILES, ContextFile
 from understudy.core.errors import Invalid
@@ -14,12 +16,14 @@ from understudy.wire.ws_agents import (
     SetFileParams,
 )
 from understudy.ws.errors import within
-from understudy.ws.parts import WsParts
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 
-def list_files(parts: WsParts, principal: Principal, params: ListFilesParams) -> ListedFiles:
+def list_files(services: "Services", principal: Principal, params: ListFilesParams) -> ListedFiles:
     """Every file that an agent may have, in the order of the prompt."""
-    held = {file.name: file for file in parts.agents.files(params.agentId)}
+    held = {file.name: file for file in services.agents.service.files(params.agentId)}
     return ListedFiles(
         agentId=params.agentId,
         files=[
@@ -29,25 +33,25 @@ def list_files(parts: WsParts, principal: Principal, params: ListFilesParams) ->
     )
 
 
-def get_file(parts: WsParts, principal: Principal, params: GetFileParams) -> AgentFile:
+def get_file(services: "Services", principal: Principal, params: GetFileParams) -> AgentFile:
     """One file with its content; one that is not there is missing, which is no mistake."""
     try:
         name = check_file_name(params.name)
     except Invalid as error:
         raise within(error, "/params") from None
-    held = {file.name: file for file in parts.agents.files(params.agentId)}
+    held = {file.name: file for file in services.agents.service.files(params.agentId)}
     return AgentFile(agentId=params.agentId, file=_state(name, held.get(name)))
 
 
-def set_file(parts: WsParts, principal: Principal, params: SetFileParams) -> AgentFileSet:
+def set_file(services: "Services", principal: Principal, params: SetFileParams) -> AgentFileSet:
     """Keep new content as the next version, and give it to users with copies where that is wanted."""
     given = (principal, params.agentId, params.name, params.content)
     propagated = 0
     try:
         if params.propagate:
-            file, propagated = parts.agents.write_file_for_all(*given)
+            file, propagated = services.agents.service.write_file_for_all(*given)
         else:
-            file = parts.agents.write_file(*given)
+            file = services.agents.service.write_file(*given)
     except Invalid as error:
         raise within(error, "/params") from None
     return AgentFileSet(

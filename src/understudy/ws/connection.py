@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from starlette.concurrency import run_in_threadpool
@@ -18,8 +18,11 @@ from understudy.ws.errors import error_of
 from understudy.ws.events import Inbox, audible
 from understudy.ws.frames import BadFrame, answer_frame, error_frame, event_frame, fits, request_of
 from understudy.ws.handshake import Caller
+from understudy.ws.limits import Limits
 from understudy.ws.methods import answer
-from understudy.ws.parts import WsParts
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 log = structlog.get_logger()
 
@@ -49,15 +52,18 @@ class TooSlow(Exception):
 class Connection:
     """Somebody at the other end of an open socket."""
 
-    def __init__(self, socket: WebSocket, parts: WsParts, visitor: Visitor) -> None:
+    def __init__(
+        self, socket: WebSocket, services: "Services", visitor: Visitor, limits: Limits
+    ) -> None:
         self._socket = socket
-        self._parts = parts
-        self._caller = Caller(parts, socket.headers, visitor)
+        self._services = services
+        self._limits = limits
+        self._caller = Caller(services, socket.headers, visitor)
         self._attempts = 0
         self._answering = asyncio.Lock()
-        self._outbox: asyncio.Queue[str | Close] = asyncio.Queue(parts.limits.queue)
-        self._inbox = Inbox(parts.limits.backlog)
-        self._unsubscribe = parts.events.subscribe(self._inbox.note)
+        self._outbox: asyncio.Queue[str | Close] = asyncio.Queue(limits.queue)
+        self._inbox = Inbox(limits.backlog)
+        self._unsubscribe = services.skills.events.subscribe(self._inbox.note)
 
     async def serve(self) -> None:
         """Go on until one of the two ends it; what was promised is sent before."""
@@ -79,7 +85,7 @@ class Connection:
 
     async def _read(self) -> Close | None:
         """Answer one request after another; None when the client left."""
-        by = asyncio.get_running_loop().time() + self._parts.limits.read_s
+        by = asyncio.get_running_loop().time() + self._limits.read_s
         while True:
             try:
                 async with asyncio.timeout_at(None if self._caller.is_known else by):
@@ -99,9 +105,9 @@ class Connection:
         """Answer one frame; what ends the connection, if it does."""
         if not self._caller.is_known:
             self._attempts += 1
-            if self._attempts > self._parts.limits.attempts:
+            if self._attempts > self._limits.attempts:
                 return TOO_MANY_ATTEMPTS
-            if len(text) > self._parts.limits.first_frame_chars:
+            if len(text) > self._limits.first_frame_chars:
                 return TOO_LARGE
         async with self._answering:
             was_known = self._caller.is_known
@@ -117,7 +123,7 @@ class Connection:
         except BadFrame as bad:
             return error_frame(bad.id, error_of(bad.cause, self._caller.locale)), bad.cause
         try:
-            payload = answer(self._parts, self._caller, frame).model_dump(mode="json")
+            payload = answer(self._services, self._caller, frame).model_dump(mode="json")
             return answer_frame(frame.id, payload), None
         except Exception as error:  # noqa: BLE001 - the edge: a caller gets an answer, the log the rest
             return error_frame(frame.id, error_of(error, self._caller.locale)), error
@@ -142,18 +148,18 @@ class Connection:
                     await self._put(frame)
 
     def _audible(self, events: list[SkillEvent]) -> list[SkillEvent]:
-        return audible(self._parts.library, self._caller.principal(), events)
+        return audible(self._services.skills.library, self._caller.principal(), events)
 
     async def _stop(self) -> Close:
         """Wait until the daemon stops; a request under way is answered first."""
-        await self._parts.shutting_down.wait()
+        await self._services.ground.shutting_down.wait()
         async with self._answering:
             return STOPPING
 
     async def _put(self, frame: str | Close) -> None:
         """Have something sent after all that waits already."""
         try:
-            async with asyncio.timeout(self._parts.limits.write_s):
+            async with asyncio.timeout(self._limits.write_s):
                 await self._outbox.put(frame)
         except TimeoutError:
             raise TooSlow from None
@@ -163,7 +169,7 @@ class Connection:
         try:
             while True:
                 frame = await self._outbox.get()
-                async with asyncio.timeout(self._parts.limits.write_s):
+                async with asyncio.timeout(self._limits.write_s):
                     if isinstance(frame, Close):
                         await self._socket.close(frame.code, frame.reason)
                         return

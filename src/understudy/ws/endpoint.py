@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
 from starlette.responses import Response
@@ -14,7 +14,10 @@ from understudy.core.errors import Rejected, Unavailable, UnderstudyError
 from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem
 from understudy.ws.connection import Connection
 from understudy.ws.crowd import Crowd
-from understudy.ws.parts import WsParts
+from understudy.ws.limits import LIMITS, Limits
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 PATH: Final = "/ws"
 STATUS: Final[Mapping[type[UnderstudyError], int]] = {Rejected: 403, Unavailable: 503}
@@ -23,9 +26,10 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {Rejected: 403, Unavailable
 class Endpoint:
     """Opens connections, and counts them."""
 
-    def __init__(self, parts: WsParts) -> None:
-        self._parts = parts
-        self._crowd = Crowd(parts.limits)
+    def __init__(self, services: "Services", limits: Limits) -> None:
+        self._services = services
+        self._limits = limits
+        self._crowd = Crowd(limits)
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one connection to its end, or refuse it before it is one."""
@@ -38,12 +42,12 @@ class Endpoint:
                 await socket.send_denial_response(_denial(error))
                 return
             await socket.accept()
-            await Connection(socket, self._parts, visitor).serve()
+            await Connection(socket, self._services, visitor, self._limits).serve()
 
 
-def mount(app: FastAPI, parts: WsParts) -> None:
+def mount(app: FastAPI, services: "Services", limits: Limits = LIMITS) -> None:
     """Have an app answer at `/ws`."""
-    app.router.routes.append(WebSocketRoute(PATH, Endpoint(parts).serve, name="ws"))
+    app.router.routes.append(WebSocketRoute(PATH, Endpoint(services, limits).serve, name="ws"))
 
 
 def _denial(error: UnderstudyError) -> Response:

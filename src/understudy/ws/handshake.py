@@ -1,7 +1,9 @@
 """Who speaks on a connection, and whether they still may."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from understudy import __version__
 from understudy.access.bearer import ACT_FOR, bearer_token
 from understudy.access.browsers import refuse_foreign_host
 from understudy.core.errors import Invalid, Unauthenticated
@@ -9,7 +11,9 @@ from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.wire.websocket import Connected, ConnectParams, Server
 from understudy.ws.crowd import Visitor
-from understudy.ws.parts import WsParts
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 SERVER_NAME = "understudy"
 
@@ -18,8 +22,8 @@ class Caller:
     """The one who connected. A token may be deleted meanwhile, so nothing of it is remembered but
     the token itself."""
 
-    def __init__(self, parts: WsParts, headers: Mapping[str, str], visitor: Visitor) -> None:
-        self._parts = parts
+    def __init__(self, services: "Services", headers: Mapping[str, str], visitor: Visitor) -> None:
+        self._services = services
         self._visitor = visitor
         self._headers = headers
         self._token: str | None = None
@@ -53,7 +57,7 @@ class Caller:
         return Connected(
             role=principal.role.value,
             user_id=principal.user_id,
-            server=Server(name=SERVER_NAME, version=self._parts.version),
+            server=Server(name=SERVER_NAME, version=__version__),
         )
 
     def principal(self) -> Principal:
@@ -70,6 +74,6 @@ class Caller:
         return user_id if user_id and self._authenticate().user_id != user_id else None
 
     def _authenticate(self) -> Principal:
-        if self._token is None and self._parts.is_loopback:
+        if self._token is None and self._services.ground.settings.is_loopback:
             refuse_foreign_host(self._headers)
-        return self._parts.tokens.authenticate(self._token, act_for=self._act_for)
+        return self._services.tokens.authenticate(self._token, act_for=self._act_for)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -29,8 +29,10 @@ from understudy.wire.ws_agents import GetFileParams, ListFilesParams, SetFilePar
 from understudy.ws import agents
 from understudy.ws.errors import wrong_values
 from understudy.ws.handshake import Caller
-from understudy.ws.parts import WsParts
 from understudy.ws.skills import get_skill, list_skills, update_skill
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 CONNECT: Final = "connect"
 OF_SKILLS: Final = "skills."
@@ -43,7 +45,7 @@ class Method:
     """One thing a client can ask for."""
 
     params: type[Request]
-    answer: Callable[[WsParts, Principal, Any], View]
+    answer: Callable[["Services", Principal, Any], View]
     # What nobody thought about, only an admin may.
     role: Role = Role.ADMIN
     # The name by which the audit knows a change; None where nothing changes.
@@ -70,37 +72,37 @@ METHODS: Final[Mapping[str, Method]] = {
 }
 
 
-def answer(parts: WsParts, caller: Caller, frame: RequestFrame) -> View:
+def answer(services: "Services", caller: Caller, frame: RequestFrame) -> View:
     """Do what a frame asks for; a change that is refused is in the audit."""
     if frame.method == CONNECT:
-        return _connect(parts, caller, frame)
+        return _connect(services, caller, frame)
     method = METHODS.get(frame.method)
     principal = NOBODY
     try:
         principal = caller.principal()
         if method is None:
             raise Invalid("unknown_method", domain="ws", pointer="/method", detail="no such method")
-        return _call(parts, principal, method, frame)
+        return _call(services, principal, method, frame)
     except UnderstudyError as error:
         if method is not None and method.action is not None:
-            _record(parts, principal, method.action, frame, error)
+            _record(services, principal, method.action, frame, error)
         raise
 
 
-def _connect(parts: WsParts, caller: Caller, frame: RequestFrame) -> View:
+def _connect(services: "Services", caller: Caller, frame: RequestFrame) -> View:
     try:
         return caller.connect(_params(ConnectParams, frame))
     except (Rejected, Unauthenticated) as error:
-        _record(parts, NOBODY, "ws.connect", frame, error)
+        _record(services, NOBODY, "ws.connect", frame, error)
         raise
 
 
-def _call(parts: WsParts, principal: Principal, method: Method, frame: RequestFrame) -> View:
+def _call(services: "Services", principal: Principal, method: Method, frame: RequestFrame) -> View:
     principal.require(method.role)
-    reason = parts.readiness() if method.action is not None else None
+    reason = services.ground.readiness() if method.action is not None else None
     if reason is not None:
         raise Unavailable(f"daemon_{reason}", domain="readiness", detail=f"the daemon is {reason}")
-    return method.answer(parts, principal, _params(method.params, frame))
+    return method.answer(services, principal, _params(method.params, frame))
 
 
 def _params(kind: type[Any], frame: RequestFrame) -> Any:
@@ -111,7 +113,7 @@ def _params(kind: type[Any], frame: RequestFrame) -> Any:
 
 
 def _record(
-    parts: WsParts,
+    services: "Services",
     principal: Principal,
     action: str,
     frame: RequestFrame,
@@ -124,7 +126,7 @@ def _record(
         change = RefusedChange(principal=principal, action=action, ref=ref, error=error)
         is_skill = action.startswith(OF_SKILLS)
         named = (lambda unit: known_id(unit, author, ref)) if is_skill else None
-        record_refusal(parts.units, parts.clock, change, named=named)
+        record_refusal(services.ground.units, services.ground.clock, change, named=named)
 
 
 def _named(params: JsonObject) -> str:

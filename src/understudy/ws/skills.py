@@ -1,7 +1,7 @@
 """What can be asked about skills: the same services as over HTTP, in other words."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import Invalid
 from understudy.core.page import MAX_LIMIT, PageRequest
@@ -23,17 +23,21 @@ from understudy.wire.websocket import (
 )
 from understudy.ws.errors import within
 from understudy.ws.limits import MAX_FRAME_BYTES
-from understudy.ws.parts import WsParts
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 # What a frame holds beside the list itself.
 ROOM: Final = MAX_FRAME_BYTES - 4096
 
 
-def list_skills(parts: WsParts, principal: Principal, params: ListSkillsParams) -> ListedSkills:
+def list_skills(
+    services: "Services", principal: Principal, params: ListSkillsParams
+) -> ListedSkills:
     """The skills that the caller may know of; fewer than asked for when they are long."""
     request = PageRequest.parse(limit=params.limit or MAX_LIMIT, cursor=params.cursor)
     while True:
-        page = parts.library.page(principal, request, EVERYTHING)
+        page = services.skills.library.page(principal, request, EVERYTHING)
         listed = ListedSkills(
             skills=[_named(skill) for skill in page.items], next_cursor=page.next_cursor
         )
@@ -42,13 +46,15 @@ def list_skills(parts: WsParts, principal: Principal, params: ListSkillsParams) 
         request = replace(request, limit=request.limit // 2)
 
 
-def get_skill(parts: WsParts, principal: Principal, params: GetSkillParams) -> SkillContent:
+def get_skill(services: "Services", principal: Principal, params: GetSkillParams) -> SkillContent:
     """One skill with its instructions."""
-    found = parts.library.get(principal, _name(params.name))
+    found = services.skills.library.get(principal, _name(params.name))
     return SkillContent(**_named(found.skill).model_dump(), content=found.instructions)
 
 
-def update_skill(parts: WsParts, principal: Principal, params: UpdateSkillParams) -> SkillUpdated:
+def update_skill(
+    services: "Services", principal: Principal, params: UpdateSkillParams
+) -> SkillUpdated:
     """Change what people may change of a skill."""
     given = params.updates
     if not any(value is not None for value in given.model_dump().values()):
@@ -66,7 +72,7 @@ def update_skill(parts: WsParts, principal: Principal, params: UpdateSkillParams
     )
     ref = _ref(params)
     try:
-        parts.skills.update(Author(principal=principal), ref, changes)
+        services.skills.service.update(Author(principal=principal), ref, changes)
     except Invalid as error:
         raise within(error, "/params/updates") from None
     return SkillUpdated()

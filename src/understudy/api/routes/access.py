@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.skill_audit import told_to
 from understudy.api.views.records import audit_view, token_created, token_view
 from understudy.core.principal import Role
@@ -19,31 +19,31 @@ router = APIRouter(tags=["access"], route_class=GatedRoute)
 
 @router.post("/v1/tokens", operation_id="tokens.create", status_code=201)
 @admin(body_id="user_id", secret=("token",))
-def create_token(body: CreateToken, parts: Parts, caller: Caller) -> TokenCreated:
+def create_token(body: CreateToken, services: Services, caller: Caller) -> TokenCreated:
     """Make a token; its secret is shown this once."""
-    made = parts.tokens.create(caller, body.user_id, Role(body.role), locale=body.locale)
+    made = services.tokens.create(caller, body.user_id, Role(body.role), locale=body.locale)
     return token_created(*made)
 
 
 @router.get("/v1/tokens", operation_id="tokens.list")
 @admin()
-def list_tokens(parts: Parts, page: Paging) -> Items[TokenView]:
+def list_tokens(services: Services, page: Paging) -> Items[TokenView]:
     """Tokens, newest first, without their secrets."""
-    return items(parts.tokens.page(page), token_view)
+    return items(services.tokens.page(page), token_view)
 
 
 @router.delete("/v1/tokens/{token_id}", operation_id="tokens.delete")
 @admin()
-def delete_token(token_id: str, parts: Parts, caller: Caller) -> Deleted:
+def delete_token(token_id: str, services: Services, caller: Caller) -> Deleted:
     """Delete a token; calls with it are refused from now on."""
-    parts.tokens.delete(caller, token_id)
+    services.tokens.delete(caller, token_id)
     return Deleted()
 
 
 @router.get("/v1/audit", operation_id="audit.list")
 @viewer()
 def list_audit(
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     resource: Annotated[str | None, Query(description="such as `sessions`")] = None,
@@ -51,6 +51,6 @@ def list_audit(
 ) -> Items[AuditEntryView]:
     """Who did what and who was told no, newest first; of skills only those that the caller may
     know of, so that a page can be short."""
-    with parts.units.read() as unit:
+    with services.ground.units.read() as unit:
         found = unit.audit.page(page, resource=resource, actor=actor)
-    return items(told_to(caller, found, parts.skill_library), audit_view)
+    return items(told_to(caller, found, services.skills.library), audit_view)

@@ -10,7 +10,7 @@ from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.records import (
     agent_view,
     file_summary,
@@ -42,98 +42,98 @@ FILE: Final = ONE + "/files/{name}"
 
 @router.post("/v1/agents", operation_id="agents.create", status_code=201)
 @admin(body_id="agent_id")
-def create(body: CreateAgent, parts: Parts, caller: Caller) -> AgentView:
+def create(body: CreateAgent, services: Services, caller: Caller) -> AgentView:
     """Create an agent."""
-    return agent_view(parts.agents.create(caller, body.agent_id, _fields(body)))
+    return agent_view(services.agents.service.create(caller, body.agent_id, _fields(body)))
 
 
 @router.get("/v1/agents", operation_id="agents.list")
 @viewer()
-def list_agents(parts: Parts, page: Paging) -> Items[AgentView]:
+def list_agents(services: Services, page: Paging) -> Items[AgentView]:
     """Agents by id."""
-    return items(parts.agents.page(page), agent_view)
+    return items(services.agents.service.page(page), agent_view)
 
 
 @router.get(ONE, operation_id="agents.get")
 @viewer()
-def get(agent_id: AgentId, parts: Parts) -> AgentView:
+def get(agent_id: AgentId, services: Services) -> AgentView:
     """One agent."""
-    return agent_view(parts.agents.get(agent_id))
+    return agent_view(services.agents.service.get(agent_id))
 
 
 @router.put(ONE, operation_id="agents.update")
 # Of an agent: its owner, and admins.
 @operator()
-def update(agent_id: AgentId, body: UpdateAgent, parts: Parts, caller: Caller) -> AgentView:
+def update(agent_id: AgentId, body: UpdateAgent, services: Services, caller: Caller) -> AgentView:
     """Merge the given fields into an agent."""
     check_same_id("agent_id", body.agent_id, agent_id)
-    return agent_view(parts.agents.update(caller, agent_id, _fields(body)))
+    return agent_view(services.agents.service.update(caller, agent_id, _fields(body)))
 
 
 @router.delete(ONE, operation_id="agents.delete")
 @admin()
-def delete(agent_id: AgentId, parts: Parts, caller: Caller) -> Deleted:
+def delete(agent_id: AgentId, services: Services, caller: Caller) -> Deleted:
     """Delete an agent that no session uses."""
-    parts.agents.delete(caller, agent_id)
+    services.agents.service.delete(caller, agent_id)
     return Deleted()
 
 
 @router.get(ONE + "/files", operation_id="agents.files")
 @viewer()
-def list_files(agent_id: AgentId, parts: Parts, page: Paging) -> Items[FileSummary]:
+def list_files(agent_id: AgentId, services: Services, page: Paging) -> Items[FileSummary]:
     """The context files that have content."""
-    return items(Page.cut(parts.agents.files(agent_id), page), file_summary)
+    return items(Page.cut(services.agents.service.files(agent_id), page), file_summary)
 
 
 @router.get(FILE, operation_id="agents.file")
 @viewer()
-def get_file(agent_id: AgentId, name: FileName, parts: Parts) -> FileView:
+def get_file(agent_id: AgentId, name: FileName, services: Services) -> FileView:
     """A context file as it is in force."""
-    return file_view(parts.agents.file(agent_id, name))
+    return file_view(services.agents.service.file(agent_id, name))
 
 
 @router.put(FILE, operation_id="agents.write_file")
 @operator()
 def write_file(
-    agent_id: AgentId, name: FileName, body: WriteFile, parts: Parts, caller: Caller
+    agent_id: AgentId, name: FileName, body: WriteFile, services: Services, caller: Caller
 ) -> FileView:
     """Keep new content as the next version."""
-    return file_view(parts.agents.write_file(caller, agent_id, name, body.content))
+    return file_view(services.agents.service.write_file(caller, agent_id, name, body.content))
 
 
 @router.delete(FILE, operation_id="agents.delete_file")
 @operator(action="agents.write_file")
-def delete_file(agent_id: AgentId, name: FileName, parts: Parts, caller: Caller) -> Deleted:
+def delete_file(agent_id: AgentId, name: FileName, services: Services, caller: Caller) -> Deleted:
     """Empty a context file; its versions stay."""
-    parts.agents.delete_file(caller, agent_id, name)
+    services.agents.service.delete_file(caller, agent_id, name)
     return Deleted()
 
 
 @router.get(FILE + "/versions", operation_id="agents.file_versions")
 @viewer()
 def file_versions(
-    agent_id: AgentId, name: FileName, parts: Parts, page: Paging
+    agent_id: AgentId, name: FileName, services: Services, page: Paging
 ) -> Items[FileVersionView]:
     """The versions of a context file, newest first."""
-    return items(parts.agents.file_versions(agent_id, name, page), file_version_view)
+    return items(services.agents.service.file_versions(agent_id, name, page), file_version_view)
 
 
 @router.get(FILE + "/versions/{version}", operation_id="agents.file_version")
 @viewer()
 def file_version(
-    agent_id: AgentId, name: FileName, version: FileVersion, parts: Parts
+    agent_id: AgentId, name: FileName, version: FileVersion, services: Services
 ) -> FileVersionDetail:
     """One version of a context file, with what it changed of the version before."""
-    return file_version_detail(parts.agents.file_version(agent_id, name, version))
+    return file_version_detail(services.agents.service.file_version(agent_id, name, version))
 
 
 @router.post(FILE + "/restore", operation_id="agents.restore_file")
 @operator(action="agents.write_file")
 def restore_file(
-    agent_id: AgentId, name: FileName, body: RestoreFile, parts: Parts, caller: Caller
+    agent_id: AgentId, name: FileName, body: RestoreFile, services: Services, caller: Caller
 ) -> FileView:
     """Bring the content of an earlier version back, as a new version."""
-    return file_view(parts.agents.restore_file(caller, agent_id, name, body.version))
+    return file_view(services.agents.service.restore_file(caller, agent_id, name, body.version))
 
 
 def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Response
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.assets import (
     SHOWN_TYPES,
     asset_view,
@@ -35,12 +35,12 @@ RAW: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.post("/v1/assets", operation_id="assets.upload", status_code=201)
 @operator()
-def upload(body: UploadAsset, parts: Parts, caller: Caller, response: Response) -> AssetView:
+def upload(body: UploadAsset, services: Services, caller: Caller, response: Response) -> AssetView:
     """Keep a file; one of the same type and content that is there already is answered with 200."""
     draft = draft_of(
         file_name=body.file_name, media_type=body.media_type, content_base64=body.content_base64
     )
-    asset, is_new = parts.assets.upload(caller, draft)
+    asset, is_new = services.assets.upload(caller, draft)
     if not is_new:
         response.status_code = 200
     return asset_view(asset)
@@ -48,17 +48,17 @@ def upload(body: UploadAsset, parts: Parts, caller: Caller, response: Response) 
 
 @router.get("/v1/assets", operation_id="assets.list")
 @viewer()
-def list_assets(parts: Parts, page: Paging) -> Items[AssetView]:
+def list_assets(services: Services, page: Paging) -> Items[AssetView]:
     """Assets, newest first."""
-    return items(parts.assets.page(page), asset_view)
+    return items(services.assets.page(page), asset_view)
 
 
 @router.post("/v1/assets/gc", operation_id="assets.gc")
 @admin()
-def collect(parts: Parts, caller: Caller, body: CollectAssets | None = None) -> CollectedView:
+def collect(services: Services, caller: Caller, body: CollectAssets | None = None) -> CollectedView:
     """Remove assets that nothing refers to; those of the last day are spared by default."""
     wanted = body or CollectAssets()
-    cleanup = parts.assets.collect(
+    cleanup = services.assets.collect(
         caller, older_than_ms=wanted.older_than_ms, dry_run=wanted.dry_run
     )
     return collected_view(cleanup, dry_run=wanted.dry_run)
@@ -66,28 +66,28 @@ def collect(parts: Parts, caller: Caller, body: CollectAssets | None = None) -> 
 
 @router.get(ONE, operation_id="assets.get")
 @viewer()
-def get(asset_id: AssetId, parts: Parts) -> AssetView:
+def get(asset_id: AssetId, services: Services) -> AssetView:
     """One asset, without its bytes."""
-    return asset_view(parts.assets.get(asset_id))
+    return asset_view(services.assets.get(asset_id))
 
 
 @router.get(ONE + "/references", operation_id="assets.references")
 @viewer()
-def references(asset_id: AssetId, parts: Parts, page: Paging) -> Items[AssetReferenceView]:
+def references(asset_id: AssetId, services: Services, page: Paging) -> Items[AssetReferenceView]:
     """What keeps an asset from being deleted."""
-    return items(parts.assets.references(asset_id, page), reference_view)
+    return items(services.assets.references(asset_id, page), reference_view)
 
 
 @router.get(ONE + "/raw", operation_id="assets.raw", response_class=Response, responses=RAW)
 @admin()
-def raw(asset_id: AssetId, parts: Parts) -> Response:
+def raw(asset_id: AssetId, services: Services) -> Response:
     """The bytes of an asset, checked against the hash they were uploaded with."""
-    return raw_response(parts.assets.read(asset_id))
+    return raw_response(services.assets.read(asset_id))
 
 
 @router.delete(ONE, operation_id="assets.delete")
 @operator()
-def delete(asset_id: AssetId, parts: Parts, caller: Caller) -> Deleted:
+def delete(asset_id: AssetId, services: Services, caller: Caller) -> Deleted:
     """Delete an asset that nothing refers to."""
-    parts.assets.delete(caller, asset_id)
+    services.assets.delete(caller, asset_id)
     return Deleted()

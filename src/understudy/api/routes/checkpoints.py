@@ -8,7 +8,7 @@ from understudy.agent.compaction import checkpoint_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging
-from understudy.api.parts import Parts
+from understudy.api.services import Services
 from understudy.api.views.runs import count
 from understudy.core.page import PageRequest, encode_cursor, not_ours
 from understudy.sessions.journal import JournalEvent
@@ -24,9 +24,11 @@ FROM_THE_END: Final = 2**31 - 1
 
 @router.get("/v1/sessions/{session_id}/checkpoints", operation_id="sessions.checkpoints")
 @viewer()
-def list_checkpoints(session_id: SessionId, parts: Parts, page: Paging) -> Items[CheckpointView]:
+def list_checkpoints(
+    session_id: SessionId, services: Services, page: Paging
+) -> Items[CheckpointView]:
     """The summaries that stand for older parts of a session, newest first."""
-    with parts.units.read() as unit:
+    with services.ground.units.read() as unit:
         require_session(unit, session_id)
         found = unit.journal.checkpoints(
             session_id, before_offset=_before(page), limit=page.limit + 1

@@ -5,7 +5,7 @@ from fastapi.responses import PlainTextResponse, Response
 
 from understudy.api.gate import GatedRoute, require_ready
 from understudy.api.operations import anyone, viewer
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.core.principal import Role
 from understudy.telemetry.metrics import CONTENT_TYPE
 from understudy.wire.runtime import StatusView
@@ -22,21 +22,21 @@ async def health() -> PlainTextResponse:
 
 @router.get("/readyz", operation_id="probes.readiness", response_class=PlainTextResponse)
 @anyone()
-async def readiness(parts: Parts) -> PlainTextResponse:
+async def readiness(services: Services) -> PlainTextResponse:
     """Whether the daemon takes work."""
-    require_ready(parts)
+    require_ready(services)
     return PlainTextResponse("ready\n")
 
 
 @router.get("/metrics", operation_id="metrics.read", response_class=PlainTextResponse)
 @viewer()
-def metrics(parts: Parts) -> Response:
+def metrics(services: Services) -> Response:
     """Counters in the text format of Prometheus."""
-    return Response(parts.metrics.render(), media_type=CONTENT_TYPE)
+    return Response(services.metrics.render(), media_type=CONTENT_TYPE)
 
 
 @router.get("/v1/status", operation_id="status.read")
 @viewer()
-def status(parts: Parts, caller: Caller) -> StatusView:
+def status(services: Services, caller: Caller) -> StatusView:
     """What the daemon is and does; an admin is also told which folders and skills need a look."""
-    return StatusView(**parts.status(in_full=caller.role.includes(Role.ADMIN)))
+    return StatusView(**services.status(in_full=caller.role.includes(Role.ADMIN)))

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.deliveries import delivery_log_view
 from understudy.core.page import Page
 from understudy.wire.base import Items
@@ -21,20 +21,22 @@ OF_RUN: Final = "/v1/runs/{run_id}/deliveries"
 
 @router.get(OF_RUN, operation_id="deliveries.list")
 @viewer()
-def list_deliveries(run_id: RunId, parts: Parts, page: Paging) -> Items[DeliveryLogView]:
+def list_deliveries(run_id: RunId, services: Services, page: Paging) -> Items[DeliveryLogView]:
     """How the output of a run fared at each of its reply targets, try by try."""
-    return items(Page.cut(parts.deliveries.of_run(run_id), page), delivery_log_view)
+    return items(Page.cut(services.deliveries.of_run(run_id), page), delivery_log_view)
 
 
 @router.post(OF_RUN + "/{delivery_id}/retry", operation_id="deliveries.retry")
 @operator()
-def retry(run_id: RunId, delivery_id: DeliveryId, parts: Parts, caller: Caller) -> DeliveryLogView:
+def retry(
+    run_id: RunId, delivery_id: DeliveryId, services: Services, caller: Caller
+) -> DeliveryLogView:
     """Have a dead delivery tried again, from now on."""
-    return delivery_log_view(parts.deliveries.retry(caller, run_id, delivery_id))
+    return delivery_log_view(services.deliveries.retry(caller, run_id, delivery_id))
 
 
 @router.post("/v1/webhook-secret", operation_id="webhooks.rotate_secret", status_code=201)
 @admin(secret=("secret",))
-def rotate_secret(parts: Parts, caller: Caller) -> WebhookSecretView:
+def rotate_secret(services: Services, caller: Caller) -> WebhookSecretView:
     """Make the secret that webhooks are signed with from now on; it is shown this once."""
-    return WebhookSecretView(secret=parts.webhook_secret.rotate(caller))
+    return WebhookSecretView(secret=services.webhook_secret.rotate(caller))

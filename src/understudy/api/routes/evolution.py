@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
 from understudy.api.routes.agents import AgentId
+from understudy.api.services import Caller, Services
 from understudy.api.views.evolution import entry_view
 from understudy.evolution import record
 from understudy.wire.base import Items
@@ -21,7 +21,7 @@ router = APIRouter(tags=["agents"], route_class=GatedRoute)
 @viewer()
 def list_entries(
     agent_id: AgentId,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     kind: Annotated[EntryKind | None, Query(description="only entries of this kind")] = None,
@@ -31,4 +31,4 @@ def list_entries(
     What the caller may not know of is left out, so a page may hold fewer items than the limit.
     """
     wanted = None if kind is None else record.EntryKind(kind)
-    return items(parts.evolution.page(caller, agent_id, page, kind=wanted), entry_view)
+    return items(services.agents.evolution.page(caller, agent_id, page, kind=wanted), entry_view)

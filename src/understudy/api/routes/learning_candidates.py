@@ -9,7 +9,7 @@ from understudy.api.learning_bodies import bulk_request, new_candidate, publicat
 from understudy.api.learning_filters import WhichCandidates
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.learning_review import bulk_view, item_view, next_view
 from understudy.api.views.learnings import candidate_view, published_view
 from understudy.review.trace import RuleTrace
@@ -37,49 +37,51 @@ ONE: Final = ALL + "/{candidate_id}"
 
 @router.get(ALL, operation_id="learning_candidates.list")
 @viewer()
-def list_candidates(parts: Parts, page: Paging, which: WhichCandidates) -> Items[CandidateView]:
+def list_candidates(
+    services: Services, page: Paging, which: WhichCandidates
+) -> Items[CandidateView]:
     """Candidates, oldest first; one that was not decided in its time is no longer there."""
-    return items(parts.candidates.page(page, narrowed=which), candidate_view)
+    return items(services.learning.candidates.page(page, narrowed=which), candidate_view)
 
 
 @router.post(ALL, operation_id="learning_candidates.create")
 @operator()
-def create(body: CreateCandidate, parts: Parts, caller: Caller) -> CandidateView:
+def create(body: CreateCandidate, services: Services, caller: Caller) -> CandidateView:
     """Propose something worth knowing; nothing takes effect before it is published."""
-    return candidate_view(parts.candidates.create(caller, new_candidate(body)))
+    return candidate_view(services.learning.candidates.create(caller, new_candidate(body)))
 
 
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
 @operator()
-def decide_many(body: BulkDecision, parts: Parts, caller: Caller) -> BulkDecisionView:
+def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkDecisionView:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
     wanted = bulk_request(body)
-    return bulk_view(wanted.action, parts.bulk_decisions.decide(caller, wanted))
+    return bulk_view(wanted.action, services.learning.bulk_decisions.decide(caller, wanted))
 
 
 @router.get(ALL + "/next", operation_id="learning_candidates.next")
 @viewer()
 def next_for_review(
-    parts: Parts,
+    services: Services,
     after: Annotated[str | None, Query(description="id of a candidate that is passed over")] = None,
 ) -> NextItemView:
     """The candidate that has waited longest for a person."""
-    return next_view(parts.candidates.next_for_review(after=after))
+    return next_view(services.learning.candidates.next_for_review(after=after))
 
 
 @router.get(ONE, operation_id="learning_candidates.get")
 @viewer()
-def get(candidate_id: CandidateId, parts: Parts) -> ReviewItemView:
+def get(candidate_id: CandidateId, services: Services) -> ReviewItemView:
     """One candidate, with what whoever decides should know."""
-    return item_view(parts.candidates.item(candidate_id))
+    return item_view(services.learning.candidates.item(candidate_id))
 
 
 @router.get(ONE + "/explain", operation_id="learning_candidates.explain")
 @viewer()
-def explain(candidate_id: CandidateId, parts: Parts) -> CandidateExplainView:
+def explain(candidate_id: CandidateId, services: Services) -> CandidateExplainView:
     """What the policy in force makes of it: every rule, whether it matched, and why."""
-    evaluation = parts.learning_policy.explain(candidate_id)
-    policy, revision = parts.learning_policy.policy()
+    evaluation = services.learning.policy.explain(candidate_id)
+    policy, revision = services.learning.policy.policy()
     trace = evaluation.trace
     return CandidateExplainView(
         candidate_id=candidate_id,
@@ -110,18 +112,24 @@ def _rule(trace: RuleTrace) -> RuleTraceView:
 @router.post(ONE + "/publish", operation_id="learning_candidates.publish")
 @operator()
 def publish(
-    candidate_id: CandidateId, parts: Parts, caller: Caller, body: PublishCandidate | None = None
+    candidate_id: CandidateId,
+    services: Services,
+    caller: Caller,
+    body: PublishCandidate | None = None,
 ) -> PublishedView:
     """Make a learning of it; one that says the same already is answered instead."""
     wanted = publication(body or PublishCandidate())
-    return published_view(parts.candidates.publish(caller, candidate_id, wanted))
+    return published_view(services.learning.candidates.publish(caller, candidate_id, wanted))
 
 
 @router.post(ONE + "/reject", operation_id="learning_candidates.reject")
 @operator()
 def reject(
-    candidate_id: CandidateId, parts: Parts, caller: Caller, body: RejectCandidate | None = None
+    candidate_id: CandidateId,
+    services: Services,
+    caller: Caller,
+    body: RejectCandidate | None = None,
 ) -> CandidateView:
     """Say no to it; the daemon does not propose the same again without new evidence."""
     reason = body.reason if body else None
-    return candidate_view(parts.candidates.reject(caller, candidate_id, reason=reason))
+    return candidate_view(services.learning.candidates.reject(caller, candidate_id, reason=reason))

@@ -9,7 +9,7 @@ from understudy.api.learning_bodies import replacement
 from understudy.api.learning_filters import WhichLearnings, learning_filter
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.learnings import learning_view, published_view
 from understudy.api.views.lineage import lineage_view, revoked_view
 from understudy.core.principal import Role
@@ -34,22 +34,22 @@ ONE: Final = ALL + "/{learning_id}"
 
 @router.get(ALL, operation_id="learnings.list")
 @viewer()
-def list_learnings(parts: Parts, page: Paging, which: WhichLearnings) -> Items[LearningView]:
+def list_learnings(services: Services, page: Paging, which: WhichLearnings) -> Items[LearningView]:
     """Learnings of every status, oldest first."""
-    return items(parts.learnings.page(page, narrowed=which), learning_view)
+    return items(services.learning.learnings.page(page, narrowed=which), learning_view)
 
 
 @router.post(ALL + "/revoke-matching", operation_id="learnings.revoke_matching")
 # With `all` only an admin may.
 @operator(action="learnings.revoke")
 def revoke_matching(
-    parts: Parts, caller: Caller, body: RevokeMatching | None = None
+    services: Services, caller: Caller, body: RevokeMatching | None = None
 ) -> RevokedMatchingView:
     """Take back all that a filter finds; never without a filter, unless an admin says `all`."""
     wanted = body or RevokeMatching()
     if wanted.all:
         caller.require(Role.ADMIN)
-    revoked = parts.learnings.revoke_matching(
+    revoked = services.learning.learnings.revoke_matching(
         caller,
         learning_filter(wanted),
         reason=wanted.reason,
@@ -61,32 +61,34 @@ def revoke_matching(
 
 @router.get(ONE, operation_id="learnings.get")
 @viewer()
-def get(learning_id: LearningId, parts: Parts) -> LearningView:
+def get(learning_id: LearningId, services: Services) -> LearningView:
     """One learning."""
-    return learning_view(parts.learnings.get(learning_id))
+    return learning_view(services.learning.learnings.get(learning_id))
 
 
 @router.get(ONE + "/lineage", operation_id="learnings.lineage")
 @viewer()
-def lineage(learning_id: LearningId, parts: Parts, page: Paging) -> LineageView:
+def lineage(learning_id: LearningId, services: Services, page: Paging) -> LineageView:
     """Where it came from, and which runs were told of it; `limit` and `cursor` are of the uses."""
-    return lineage_view(parts.learnings.lineage(learning_id, page))
+    return lineage_view(services.learning.learnings.lineage(learning_id, page))
 
 
 @router.post(ONE + "/revoke", operation_id="learnings.revoke")
 @operator()
 def revoke(
-    learning_id: LearningId, parts: Parts, caller: Caller, body: RevokeLearning | None = None
+    learning_id: LearningId, services: Services, caller: Caller, body: RevokeLearning | None = None
 ) -> LearningView:
     """Take it back: no prompt tells of it again."""
     reason = body.reason if body else None
-    return learning_view(parts.learnings.revoke(caller, learning_id, reason=reason))
+    return learning_view(services.learning.learnings.revoke(caller, learning_id, reason=reason))
 
 
 @router.post(ONE + "/supersede", operation_id="learnings.supersede")
 @operator()
 def supersede(
-    learning_id: LearningId, body: SupersedeLearning, parts: Parts, caller: Caller
+    learning_id: LearningId, body: SupersedeLearning, services: Services, caller: Caller
 ) -> PublishedView:
     """Put another in its place; answers the replacement, also when it was made before."""
-    return published_view(parts.learnings.supersede(caller, learning_id, replacement(body)))
+    return published_view(
+        services.learning.learnings.supersede(caller, learning_id, replacement(body))
+    )

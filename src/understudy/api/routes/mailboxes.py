@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.routes.agents import AgentId
+from understudy.api.services import Caller, Services
 from understudy.api.views.mailboxes import message_view
 from understudy.core.page import PageRequest
 from understudy.mailboxes.model import MessageStatus as DomainStatus
@@ -29,79 +29,85 @@ DEAD: Final[tuple[MessageStatus, ...]] = ("dead",)
 
 @router.post("/v1/mailboxes", operation_id="mailboxes.post", status_code=202)
 @operator(body_id="session_id")
-def post(body: PostMessage, parts: Parts, caller: Caller) -> MessageView:
+def post(body: PostMessage, services: Services, caller: Caller) -> MessageView:
     """Send a message to a session or an agent; a run of the receiver reads it."""
-    return message_view(parts.mailboxes.post(caller, NewMessage(**body.model_dump())))
+    return message_view(services.mailboxes.post(caller, NewMessage(**body.model_dump())))
 
 
 @router.get(OF_SESSION, operation_id="mailboxes.list")
 @viewer()
 def list_messages(
-    session_id: SessionId, parts: Parts, page: Paging, status: Statuses = None
+    session_id: SessionId, services: Services, page: Paging, status: Statuses = None
 ) -> Items[MessageView]:
     """The messages for a session, newest first; looking changes nothing."""
-    return _listed(parts, Mailbox(session_id=session_id), page, status or ())
+    return _listed(services, Mailbox(session_id=session_id), page, status or ())
 
 
 @router.get(OF_SESSION + "/dead-letter", operation_id="mailboxes.dead_letters")
 @viewer()
-def dead_letters(session_id: SessionId, parts: Parts, page: Paging) -> Items[MessageView]:
+def dead_letters(session_id: SessionId, services: Services, page: Paging) -> Items[MessageView]:
     """The messages for a session that were given up."""
-    return _listed(parts, Mailbox(session_id=session_id), page, DEAD)
+    return _listed(services, Mailbox(session_id=session_id), page, DEAD)
 
 
 @router.post(OF_SESSION + "/messages/{message_id}/ack", operation_id="mailboxes.ack")
 @operator()
-def ack(session_id: SessionId, message_id: MessageId, parts: Parts, caller: Caller) -> MessageView:
+def ack(
+    session_id: SessionId, message_id: MessageId, services: Services, caller: Caller
+) -> MessageView:
     """Take a message out that waits or was given up."""
-    return message_view(parts.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id))
+    return message_view(services.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id))
 
 
 @router.post(OF_SESSION + "/messages/{message_id}/retry", operation_id="mailboxes.retry")
 @operator()
 def retry(
-    session_id: SessionId, message_id: MessageId, parts: Parts, caller: Caller
+    session_id: SessionId, message_id: MessageId, services: Services, caller: Caller
 ) -> MessageView:
     """Have a message that was given up delivered again."""
-    return message_view(parts.mailboxes.retry(caller, Mailbox(session_id=session_id), message_id))
+    return message_view(
+        services.mailboxes.retry(caller, Mailbox(session_id=session_id), message_id)
+    )
 
 
 @router.get(OF_AGENT, operation_id="mailboxes.list_of_agent")
 @viewer()
 def list_of_agent(
-    agent_id: AgentId, parts: Parts, page: Paging, status: Statuses = None
+    agent_id: AgentId, services: Services, page: Paging, status: Statuses = None
 ) -> Items[MessageView]:
     """The messages for an agent, newest first; looking changes nothing."""
-    return _listed(parts, Mailbox(agent_id=agent_id), page, status or ())
+    return _listed(services, Mailbox(agent_id=agent_id), page, status or ())
 
 
 @router.get(OF_AGENT + "/dead-letter", operation_id="mailboxes.dead_letters_of_agent")
 @viewer()
-def dead_letters_of_agent(agent_id: AgentId, parts: Parts, page: Paging) -> Items[MessageView]:
+def dead_letters_of_agent(
+    agent_id: AgentId, services: Services, page: Paging
+) -> Items[MessageView]:
     """The messages for an agent that were given up."""
-    return _listed(parts, Mailbox(agent_id=agent_id), page, DEAD)
+    return _listed(services, Mailbox(agent_id=agent_id), page, DEAD)
 
 
 @router.post(OF_AGENT + "/{message_id}/ack", operation_id="mailboxes.ack_of_agent")
 @operator(action="mailboxes.ack")
 def ack_of_agent(
-    agent_id: AgentId, message_id: MessageId, parts: Parts, caller: Caller
+    agent_id: AgentId, message_id: MessageId, services: Services, caller: Caller
 ) -> MessageView:
     """Take a message out that waits or was given up."""
-    return message_view(parts.mailboxes.ack(caller, Mailbox(agent_id=agent_id), message_id))
+    return message_view(services.mailboxes.ack(caller, Mailbox(agent_id=agent_id), message_id))
 
 
 @router.post(OF_AGENT + "/{message_id}/retry", operation_id="mailboxes.retry_of_agent")
 @operator(action="mailboxes.retry")
 def retry_of_agent(
-    agent_id: AgentId, message_id: MessageId, parts: Parts, caller: Caller
+    agent_id: AgentId, message_id: MessageId, services: Services, caller: Caller
 ) -> MessageView:
     """Have a message that was given up delivered again."""
-    return message_view(parts.mailboxes.retry(caller, Mailbox(agent_id=agent_id), message_id))
+    return message_view(services.mailboxes.retry(caller, Mailbox(agent_id=agent_id), message_id))
 
 
 def _listed(
-    parts: AppParts, box: Mailbox, page: PageRequest, statuses: Sequence[MessageStatus]
+    services: Services, box: Mailbox, page: PageRequest, statuses: Sequence[MessageStatus]
 ) -> Items[MessageView]:
     wanted = tuple(DomainStatus(name) for name in statuses)
-    return items(parts.mailboxes.page(box, page, statuses=wanted), message_view)
+    return items(services.mailboxes.page(box, page, statuses=wanted), message_view)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.mcp import server_view, session_servers_view
 from understudy.core import audit
 from understudy.core.page import Page
@@ -29,45 +29,47 @@ OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 
 @router.get("/v1/mcp-servers", operation_id="mcp_servers.list")
 @viewer()
-def list_servers(parts: Parts, page: Paging) -> Items[McpServerView]:
+def list_servers(services: Services, page: Paging) -> Items[McpServerView]:
     """The servers of the config file, and how they stand."""
-    return items(Page.cut(parts.mcp.statuses(), page), server_view)
+    return items(Page.cut(services.mcp.statuses(), page), server_view)
 
 
 @router.post("/v1/mcp-servers/{name}/restart", operation_id="mcp_servers.restart")
 @admin()
 async def restart(
-    name: Annotated[str, Path(description="name of the server")], parts: Parts, caller: Caller
+    name: Annotated[str, Path(description="name of the server")], services: Services, caller: Caller
 ) -> McpServerView:
     """Start a server anew, whether it runs or not; the answer tells what came of it."""
-    status = await parts.mcp.restart(name)
-    await asyncio.to_thread(_note_restart, parts, caller, name)
+    status = await services.mcp.restart(name)
+    await asyncio.to_thread(_note_restart, services, caller, name)
     return server_view(status)
 
 
 @router.get(OWN, operation_id="sessions.mcp_servers")
 @viewer()
-def get_own(session_id: SessionId, parts: Parts) -> SessionMcpServersView:
+def get_own(session_id: SessionId, services: Services) -> SessionMcpServersView:
     """The servers that the session has for itself."""
-    return _view(parts, session_id, parts.session_mcp.get(session_id))
+    return _view(services, session_id, services.session_mcp.get(session_id))
 
 
 @router.post(OWN, operation_id="sessions.set_mcp_servers" + POST_TWIN)
 @router.put(OWN, operation_id="sessions.set_mcp_servers")
 @operator()
 async def set_own(
-    session_id: SessionId, body: SetSessionMcpServers, parts: Parts, caller: Caller
+    session_id: SessionId, body: SetSessionMcpServers, services: Services, caller: Caller
 ) -> SessionMcpServersView:
     """Give future runs of the session these servers and no others."""
     wanted = [_server(name, each) for name, each in body.mcp_servers.items()]
-    return _view(parts, session_id, await parts.session_mcp.set(caller, session_id, wanted))
+    return _view(services, session_id, await services.session_mcp.set(caller, session_id, wanted))
 
 
 @router.delete(OWN, operation_id="sessions.clear_mcp_servers")
 @operator(action="sessions.set_mcp_servers")
-async def clear_own(session_id: SessionId, parts: Parts, caller: Caller) -> SessionMcpServersView:
+async def clear_own(
+    session_id: SessionId, services: Services, caller: Caller
+) -> SessionMcpServersView:
     """Leave the session with the servers of the config file alone."""
-    return _view(parts, session_id, await parts.session_mcp.set(caller, session_id, ()))
+    return _view(services, session_id, await services.session_mcp.set(caller, session_id, ()))
 
 
 def _server(name: str, wanted: SessionMcpServer) -> SessionServer:
@@ -76,12 +78,12 @@ def _server(name: str, wanted: SessionMcpServer) -> SessionServer:
 
 
 def _view(
-    parts: AppParts, session_id: str, servers: tuple[SessionServer, ...]
+    services: Services, session_id: str, servers: tuple[SessionServer, ...]
 ) -> SessionMcpServersView:
-    return session_servers_view(session_id, servers, parts.session_mcp, parts.mcp)
+    return session_servers_view(session_id, servers, services.session_mcp, services.mcp)
 
 
-def _note_restart(parts: AppParts, principal: Principal, name: str) -> None:
-    with parts.units.write() as unit:
-        now = parts.clock.now_ms()
+def _note_restart(services: Services, principal: Principal, name: str) -> None:
+    with services.ground.units.write() as unit:
+        now = services.ground.clock.now_ms()
         unit.audit.add(audit.done(principal, "mcp_servers.restart", name, at_ms=now))

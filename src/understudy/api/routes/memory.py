@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.memory import context_view, search_view
 from understudy.api.views.memory_explain import explain_view
 from understudy.api.views.memory_report import report_view
@@ -25,17 +25,17 @@ Asked = Annotated[str | None, Query(description="what the next input might say, 
 @router.get("/v1/sessions/{session_id}/memory-context", operation_id="sessions.memory_context")
 @viewer()
 def memory_context(
-    session_id: SessionId, parts: Parts, caller: Caller, query: Asked = None
+    session_id: SessionId, services: Services, caller: Caller, query: Asked = None
 ) -> MemoryContextView:
     """What the caller's next run would be given to remember; looking changes nothing."""
-    return context_view(parts.inspection.context(session_id, query, user_id=caller.user_id))
+    return context_view(services.inspection.context(session_id, query, user_id=caller.user_id))
 
 
 @router.get("/v1/sessions/{session_id}/memory-search", operation_id="sessions.memory_search")
 @viewer()
 def memory_search(
     session_id: SessionId,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     query: Asked = None,
     limit: Annotated[
@@ -43,21 +43,23 @@ def memory_search(
     ] = None,
 ) -> MemorySearchView:
     """What the session can find, best first; newest first without a query."""
-    found = parts.inspection.search(session_id, query, limit, user_id=caller.user_id)
+    found = services.inspection.search(session_id, query, limit, user_id=caller.user_id)
     return search_view(found)
 
 
 @router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")
 @viewer()
-def memory_explain(session_id: SessionId, parts: Parts, query: Asked = None) -> MemoryExplainView:
+def memory_explain(
+    session_id: SessionId, services: Services, query: Asked = None
+) -> MemoryExplainView:
     """Every learning and run in sight, with why it would or would not reach the prompt."""
-    return explain_view(parts.inspection.explain(session_id, query))
+    return explain_view(services.inspection.explain(session_id, query))
 
 
 @router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")
 @viewer()
 def memory_report(
-    run_id: Annotated[str, Path(description="id of the run")], parts: Parts
+    run_id: Annotated[str, Path(description="id of the run")], services: Services
 ) -> MemoryReportView:
     """What a run was given to remember, what was left out, and why."""
-    return report_view(parts.inspection.report(run_id))
+    return report_view(services.inspection.report(run_id))

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.permissions import permissions_view, rules_of, session_permissions_view
 from understudy.wire.permissions import (
     PermissionsView,
@@ -22,16 +22,16 @@ OF_SESSION: Final = "/v1/sessions/{session_id}/permissions"
 
 @router.get("/v1/permissions", operation_id="permissions.get")
 @viewer()
-def get_permissions(parts: Parts) -> PermissionsView:
+def get_permissions(services: Services) -> PermissionsView:
     """The rules that hold for every agent."""
-    return permissions_view(*parts.daemon_rules.current())
+    return permissions_view(*services.daemon_rules.current())
 
 
 @router.put("/v1/permissions", operation_id="permissions.set")
 @admin(action="runtime.change")
-def set_permissions(body: SetPermissions, parts: Parts, caller: Caller) -> PermissionsView:
+def set_permissions(body: SetPermissions, services: Services, caller: Caller) -> PermissionsView:
     """Replace the rules that hold for every agent; the next tool call sees them."""
-    changed = parts.daemon_rules.replace(
+    changed = services.daemon_rules.replace(
         caller, rules_of(body.rules), expected_revision=body.expected_revision
     )
     return permissions_view(*changed)
@@ -39,26 +39,26 @@ def set_permissions(body: SetPermissions, parts: Parts, caller: Caller) -> Permi
 
 @router.get(OF_SESSION, operation_id="sessions.permissions")
 @viewer()
-def get_session_permissions(session_id: SessionId, parts: Parts) -> SessionPermissionsView:
+def get_session_permissions(session_id: SessionId, services: Services) -> SessionPermissionsView:
     """The rules of a session, and those it took from its parent."""
-    return session_permissions_view(parts.sessions.get(session_id))
+    return session_permissions_view(services.sessions.get(session_id))
 
 
 @router.post(OF_SESSION, operation_id="sessions.set_permissions" + POST_TWIN)
 @router.put(OF_SESSION, operation_id="sessions.set_permissions")
 @operator()
 def set_session_permissions(
-    session_id: SessionId, body: SetSessionPermissions, parts: Parts, caller: Caller
+    session_id: SessionId, body: SetSessionPermissions, services: Services, caller: Caller
 ) -> SessionPermissionsView:
     """Replace the rules of a session, also while it is busy; the next tool call sees them."""
     rules = rules_of(body.rules)
-    return session_permissions_view(parts.sessions.set_permissions(caller, session_id, rules))
+    return session_permissions_view(services.sessions.set_permissions(caller, session_id, rules))
 
 
 @router.delete(OF_SESSION, operation_id="sessions.clear_permissions")
 @operator(action="sessions.set_permissions")
 def clear_session_permissions(
-    session_id: SessionId, parts: Parts, caller: Caller
+    session_id: SessionId, services: Services, caller: Caller
 ) -> SessionPermissionsView:
     """Drop the session's own rules; those a sidechain took from its parent stay."""
-    return session_permissions_view(parts.sessions.set_permissions(caller, session_id, ()))
+    return session_permissions_view(services.sessions.set_permissions(caller, session_id, ()))

@@ -9,7 +9,7 @@ from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.core.page import Page
 from understudy.sessions.model import Persona
 from understudy.sessions.persona import PersonaFields
@@ -23,41 +23,43 @@ ONE: Final = "/v1/personas/{persona_id}"
 
 @router.post("/v1/personas", operation_id="personas.create", status_code=201)
 @operator(body_id="persona_id")
-def create(parts: Parts, caller: Caller, body: CreatePersona | None = None) -> Persona:
+def create(services: Services, caller: Caller, body: CreatePersona | None = None) -> Persona:
     """Create a persona."""
     wanted = body or CreatePersona()
-    return parts.personas.create(caller, wanted.persona_id, record_of(PersonaFields, wanted))
+    return services.personas.create(caller, wanted.persona_id, record_of(PersonaFields, wanted))
 
 
 @router.get("/v1/personas", operation_id="personas.list")
 @viewer()
 def list_personas(
-    parts: Parts,
+    services: Services,
     page: Paging,
     query: Annotated[str | None, Query(description="part of the id or name")] = None,
 ) -> Page[Persona]:
     """Personas by id."""
-    return parts.personas.page(page, query=query)
+    return services.personas.page(page, query=query)
 
 
 @router.get(ONE, operation_id="personas.get")
 @viewer()
-def get(persona_id: PersonaId, parts: Parts) -> Persona:
+def get(persona_id: PersonaId, services: Services) -> Persona:
     """One persona."""
-    return parts.personas.get(persona_id)
+    return services.personas.get(persona_id)
 
 
 @router.put(ONE, operation_id="personas.update")
 @operator()
-def update(persona_id: PersonaId, body: UpdatePersona, parts: Parts, caller: Caller) -> Persona:
+def update(
+    persona_id: PersonaId, body: UpdatePersona, services: Services, caller: Caller
+) -> Persona:
     """Change a persona; the version rises only when something changed."""
     check_same_id("persona_id", body.persona_id, persona_id)
-    return parts.personas.update(caller, persona_id, record_of(PersonaFields, body))
+    return services.personas.update(caller, persona_id, record_of(PersonaFields, body))
 
 
 @router.delete(ONE, operation_id="personas.delete")
 @operator()
-def delete(persona_id: PersonaId, parts: Parts, caller: Caller) -> Deleted:
+def delete(persona_id: PersonaId, services: Services, caller: Caller) -> Deleted:
     """Delete a persona; sessions keep the snapshots they bound."""
-    parts.personas.delete(caller, persona_id)
+    services.personas.delete(caller, persona_id)
     return Deleted()

@@ -12,7 +12,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.located import located
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.core.errors import Invalid
 from understudy.core.page import Page, PageRequest
 from understudy.core.pointer import pointer
@@ -148,75 +148,77 @@ def _roll_back(
 
 @router.get(RUN_MEMORY, operation_id="run_memory_policy.get")
 @viewer()
-def get_run_memory_policy(parts: Parts) -> PolicyView[RunMemoryPolicy]:
+def get_run_memory_policy(services: Services) -> PolicyView[RunMemoryPolicy]:
     """How much is remembered of runs, for how long, and who may find it."""
-    return _shown(parts.run_memories.policy())
+    return _shown(services.run_memories.policy())
 
 
 @router.post(RUN_MEMORY, operation_id="run_memory_policy.set")
 @admin(action="runtime.change")
 def set_run_memory_policy(
-    parts: Parts, caller: Caller, body: SetRunMemoryPolicy = None
+    services: Services, caller: Caller, body: SetRunMemoryPolicy = None
 ) -> PolicyView[RunMemoryPolicy]:
     """Replace the policy; what it no longer allows is removed before the answer comes."""
-    return _set(parts.run_memories, caller, body)
+    return _set(services.run_memories, caller, body)
 
 
 @router.get(RUN_MEMORY + "/revisions", operation_id="run_memory_policy.revisions")
 @viewer()
 def list_run_memory_policies(
-    parts: Parts, page: Paging
+    services: Services, page: Paging
 ) -> Page[PolicyRevisionView[RunMemoryPolicy]]:
     """The policy as it stood after each kept change of it, newest first."""
-    return _revisions(parts.run_memories, page)
+    return _revisions(services.run_memories, page)
 
 
 @router.post(RUN_MEMORY + "/rollback", operation_id="run_memory_policy.rollback")
 @admin(action="runtime.rollback")
 def roll_back_run_memory_policy(
-    parts: Parts, caller: Caller, body: RollBackRuntime | None = None
+    services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> PolicyView[RunMemoryPolicy]:
     """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
-    return _roll_back(parts.run_memories, caller, body)
+    return _roll_back(services.run_memories, caller, body)
 
 
 @router.get(LEARNING, operation_id="learning_policy.get")
 @viewer()
-def get_learning_policy(parts: Parts) -> PolicyView[LearningPolicy]:
+def get_learning_policy(services: Services) -> PolicyView[LearningPolicy]:
     """What is captured from runs, what automation may do with it, and who is asked first."""
-    return _shown(parts.learning_policy.policy())
+    return _shown(services.learning.policy.policy())
 
 
 @router.post(LEARNING, operation_id="learning_policy.set")
 @admin(action="runtime.change")
 def set_learning_policy(
-    parts: Parts, caller: Caller, body: SetLearningPolicy = None
+    services: Services, caller: Caller, body: SetLearningPolicy = None
 ) -> PolicyView[LearningPolicy]:
     """Replace the policy; what is left out takes its default, and what waits is reviewed anew."""
-    return _set(parts.learning_policy, caller, body)
+    return _set(services.learning.policy, caller, body)
 
 
 @router.get(LEARNING + "/revisions", operation_id="learning_policy.revisions")
 @viewer()
-def list_learning_policies(parts: Parts, page: Paging) -> Page[PolicyRevisionView[LearningPolicy]]:
+def list_learning_policies(
+    services: Services, page: Paging
+) -> Page[PolicyRevisionView[LearningPolicy]]:
     """The policy as it stood after each kept change of it, newest first."""
-    return _revisions(parts.learning_policy, page)
+    return _revisions(services.learning.policy, page)
 
 
 @router.post(LEARNING + "/rollback", operation_id="learning_policy.rollback")
 @admin(action="runtime.rollback")
 def roll_back_learning_policy(
-    parts: Parts, caller: Caller, body: RollBackRuntime | None = None
+    services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> PolicyView[LearningPolicy]:
     """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
-    return _roll_back(parts.learning_policy, caller, body)
+    return _roll_back(services.learning.policy, caller, body)
 
 
 @router.post(LEARNING + "/dry-run", operation_id="learning_policy.dry_run")
 # Nothing changes, but it keeps a processor busy.
 @operator()
-def dry_run_learning_policy(body: DryRunLearningPolicy, parts: Parts) -> DryRun:
+def dry_run_learning_policy(body: DryRunLearningPolicy, services: Services) -> DryRun:
     """What a policy would make of what waits, and of what was decided lately; nothing changes."""
     proposal = PolicyBodies(LEARNING_POLICY).proposal(body.policy)
     with proposal.located():
-        return parts.learning_policy.dry_run(proposal.given, days=body.days)
+        return services.learning.policy.dry_run(proposal.given, days=body.days)

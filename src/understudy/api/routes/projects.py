@@ -9,7 +9,7 @@ from understudy.api.echo import check_same_id
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.core.page import Page
 from understudy.sessions.model import Project, ProjectMember
 from understudy.wire.base import Deleted
@@ -27,31 +27,33 @@ ONE: Final = "/v1/projects/{project_id}"
 
 @router.post("/v1/projects", operation_id="projects.create", status_code=201)
 @operator(body_id="project_id")
-def create(body: CreateProject, parts: Parts, caller: Caller) -> Project:
+def create(body: CreateProject, services: Services, caller: Caller) -> Project:
     """Create a project, with members if some are given."""
     members = tuple(_member(member) for member in body.members)
-    return parts.projects.create(
+    return services.projects.create(
         caller, body.project_id, body.display_name, members=members, **_fields(body)
     )
 
 
 @router.get("/v1/projects", operation_id="projects.list")
 @viewer()
-def list_projects(parts: Parts, page: Paging) -> Page[Project]:
+def list_projects(services: Services, page: Paging) -> Page[Project]:
     """Projects by id."""
-    return parts.projects.page(page)
+    return services.projects.page(page)
 
 
 @router.get(ONE, operation_id="projects.get")
 @viewer()
-def get(project_id: ProjectId, parts: Parts) -> Project:
+def get(project_id: ProjectId, services: Services) -> Project:
     """One project."""
-    return parts.projects.get(project_id)
+    return services.projects.get(project_id)
 
 
 @router.put(ONE, operation_id="projects.update")
 @operator()
-def update(project_id: ProjectId, body: UpdateProject, parts: Parts, caller: Caller) -> Project:
+def update(
+    project_id: ProjectId, body: UpdateProject, services: Services, caller: Caller
+) -> Project:
     """Change a project; members, if given, replace those there are."""
     check_same_id("project_id", body.project_id, project_id)
     fields = _fields(body)
@@ -59,36 +61,40 @@ def update(project_id: ProjectId, body: UpdateProject, parts: Parts, caller: Cal
         fields["members"] = tuple(_member(member) for member in body.members)
     if body.display_name is not None:
         fields["display_name"] = body.display_name
-    return parts.projects.update(caller, project_id, **fields)
+    return services.projects.update(caller, project_id, **fields)
 
 
 @router.delete(ONE, operation_id="projects.delete")
 @operator()
-def delete(project_id: ProjectId, parts: Parts, caller: Caller) -> Deleted:
+def delete(project_id: ProjectId, services: Services, caller: Caller) -> Deleted:
     """Delete a project; its sessions stay."""
-    parts.projects.delete(caller, project_id)
+    services.projects.delete(caller, project_id)
     return Deleted()
 
 
 @router.get(ONE + "/members", operation_id="projects.members")
 @viewer()
-def members(project_id: ProjectId, parts: Parts, page: Paging) -> Page[ProjectMember]:
+def members(project_id: ProjectId, services: Services, page: Paging) -> Page[ProjectMember]:
     """The members of a project."""
-    return Page.cut(parts.projects.get(project_id).members, page)
+    return Page.cut(services.projects.get(project_id).members, page)
 
 
 @router.post(ONE + "/members", operation_id="projects.add_member")
 @operator()
-def add_member(project_id: ProjectId, body: AddMember, parts: Parts, caller: Caller) -> Project:
+def add_member(
+    project_id: ProjectId, body: AddMember, services: Services, caller: Caller
+) -> Project:
     """Let a session or a person join."""
-    return parts.projects.add_member(caller, project_id, _member(body))
+    return services.projects.add_member(caller, project_id, _member(body))
 
 
 @router.delete(ONE + "/members/{member_id}", operation_id="projects.remove_member")
 @operator()
-def remove_member(project_id: ProjectId, member_id: str, parts: Parts, caller: Caller) -> Project:
+def remove_member(
+    project_id: ProjectId, member_id: str, services: Services, caller: Caller
+) -> Project:
     """Let a member go."""
-    return parts.projects.remove_member(caller, project_id, member_id)
+    return services.projects.remove_member(caller, project_id, member_id)
 
 
 def _member(body: AddMember) -> ProjectMember:

@@ -10,9 +10,9 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import CUT_OFF_MS, HEADER
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import AppParts, Caller, Parts
 from understudy.api.rollout_bodies import trial_wish
 from understudy.api.routes.rollouts import ONE, SkillName
+from understudy.api.services import Caller, Services
 from understudy.api.views.rollout_trials import trial_in_list, trial_view
 from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.wire.base import Items
@@ -39,7 +39,7 @@ WaitMs = Annotated[
 @operator()
 async def begin(
     skill_name: SkillName,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     request: Request,
     response: Response,
@@ -51,40 +51,40 @@ async def begin(
     Answers at once with the trial as it is then, or within `wait_ms` as soon as it is over; until
     then the status is 202.
     """
-    begun = await asyncio.to_thread(parts.trials.begin, caller, skill_name, trial_wish(body))
-    trial = await over_within(parts, request, begun, wait_ms)
+    begun = await asyncio.to_thread(services.trials.begin, caller, skill_name, trial_wish(body))
+    trial = await over_within(services, request, begun, wait_ms)
     if trial.state is not TrialState.PENDING:
         response.status_code = 200
-    return await asyncio.to_thread(_shown, parts, trial)
+    return await asyncio.to_thread(_shown, services, trial)
 
 
 @router.get(ONE + "/trials", operation_id="rollouts.trials")
 @viewer()
-def list_trials(skill_name: SkillName, parts: Parts, page: Paging) -> Items[TrialView]:
+def list_trials(skill_name: SkillName, services: Services, page: Paging) -> Items[TrialView]:
     """The trials of a promoted skill, newest first, without reports."""
-    return items(parts.trials.page(skill_name, page), trial_in_list)
+    return items(services.trials.page(skill_name, page), trial_in_list)
 
 
 @router.get(ONE + "/trials/{trial_id}", operation_id="rollouts.get_trial")
 @viewer()
-def get(skill_name: SkillName, trial_id: TrialId, parts: Parts) -> TrialView:
+def get(skill_name: SkillName, trial_id: TrialId, services: Services) -> TrialView:
     """One trial, and how it ended."""
-    return _shown(parts, parts.trials.get(skill_name, trial_id))
+    return _shown(services, services.trials.get(skill_name, trial_id))
 
 
-async def over_within(parts: AppParts, request: Request, trial: Trial, wait_ms: int) -> Trial:
+async def over_within(services: Services, request: Request, trial: Trial, wait_ms: int) -> Trial:
     """The trial once it is over, when the time is up, or when nobody listens any more."""
     # Before its idempotency key would be free again for a repeat, which would start another one.
     most = KEYED_WAIT_MS if HEADER in request.headers else MAX_WAIT_MS
     until = time.monotonic() + min(wait_ms, most) / 1000
     while trial.state is TrialState.PENDING and (left := until - time.monotonic()) > 0:
         # A stop of the daemon is no reason to fail: the trial goes on when it is back.
-        if parts.shutting_down.is_set() or await request.is_disconnected():
+        if services.ground.shutting_down.is_set() or await request.is_disconnected():
             break
         await asyncio.sleep(min(LOOK_S, left))
-        trial = await asyncio.to_thread(parts.trials.get, trial.skill_name, trial.trial_id)
+        trial = await asyncio.to_thread(services.trials.get, trial.skill_name, trial.trial_id)
     return trial
 
 
-def _shown(parts: AppParts, trial: Trial) -> TrialView:
-    return trial_view(trial, parts.trials.cases(trial))
+def _shown(services: Services, trial: Trial) -> TrialView:
+    return trial_view(trial, services.trials.cases(trial))

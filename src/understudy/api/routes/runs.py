@@ -10,7 +10,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
 from understudy.api.views.runs import debug_view, run_event_view, run_view
 from understudy.api.views.waiting import artifact_view
@@ -38,15 +38,15 @@ ONE: Final = "/v1/runs/{run_id}"
 def submit(
     session_id: SessionId,
     body: SubmitInput,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     idempotency_key: IdempotencyKey = None,
     accept_language: AcceptLanguage = None,
 ) -> RunView:
     """Queue a run; it starts when the runs before it in the session have ended."""
     submission = submission_of(body, accept_language=accept_language)
-    key = key_for_receipt(parts, caller, idempotency_key, body.idempotency_key)
-    submitted = parts.runs.submit(caller, session_id, submission, idempotency_key=key)
+    key = key_for_receipt(services, caller, idempotency_key, body.idempotency_key)
+    submitted = services.runs.service.submit(caller, session_id, submission, idempotency_key=key)
     return run_view(submitted, caller)
 
 
@@ -55,7 +55,7 @@ def submit(
 async def submit_inline(
     session_id: SessionId,
     body: SubmitInput,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     request: Request,
     idempotency_key: IdempotencyKey = None,
@@ -65,18 +65,18 @@ async def submit_inline(
 
     def act() -> RunDetail:
         submission = submission_of(body, accept_language=accept_language)
-        key = key_for_receipt(parts, caller, idempotency_key, body.idempotency_key)
-        return parts.runs.submit(
+        key = key_for_receipt(services, caller, idempotency_key, body.idempotency_key)
+        return services.runs.service.submit(
             caller, session_id, submission, idempotency_key=key, needs_idle=True
         )
 
-    return await answer_inline(parts, request, act)
+    return await answer_inline(services, request, act)
 
 
 @router.get("/v1/runs", operation_id="runs.list")
 @viewer()
 def list_runs(
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     session_id: Annotated[str | None, Query()] = None,
@@ -84,56 +84,56 @@ def list_runs(
 ) -> Items[RunView]:
     """Runs, newest first."""
     statuses = tuple(DomainStatus(name) for name in status or ())
-    found = parts.runs.page(page, session_id=session_id, statuses=statuses)
+    found = services.runs.service.page(page, session_id=session_id, statuses=statuses)
     return items(found, partial(run_view, reader=caller))
 
 
 @router.get(ONE, operation_id="runs.get")
 @viewer()
-def get(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
+def get(run_id: RunId, services: Services, caller: Caller) -> RunView:
     """One run."""
-    return run_view(parts.runs.get(run_id), caller)
+    return run_view(services.runs.service.get(run_id), caller)
 
 
 @router.get(ONE + "/events", operation_id="runs.events")
 @viewer()
-def events(run_id: RunId, parts: Parts, page: Paging) -> Items[RunEventView]:
+def events(run_id: RunId, services: Services, page: Paging) -> Items[RunEventView]:
     """Everything in the life of a run, in order."""
-    agent_id = parts.runs.get(run_id).run.agent_id
-    found = Page.cut(parts.runs.events(run_id), page)
+    agent_id = services.runs.service.get(run_id).run.agent_id
+    found = Page.cut(services.runs.service.events(run_id), page)
     return items(found, lambda event: run_event_view(event, agent_id=agent_id))
 
 
 @router.post(ONE + "/cancel", operation_id="runs.cancel")
 @operator()
-def cancel(run_id: RunId, parts: Parts, caller: Caller) -> RunView:
+def cancel(run_id: RunId, services: Services, caller: Caller) -> RunView:
     """Stop a run for good; a run that has ended is answered as it is."""
-    return run_view(parts.runs.cancel(caller, run_id), caller)
+    return run_view(services.runs.service.cancel(caller, run_id), caller)
 
 
 @router.get(ONE + "/debug", operation_id="runs.debug")
 @admin()
-def debug(run_id: RunId, parts: Parts, page: Paging) -> Items[DebugRequestView]:
+def debug(run_id: RunId, services: Services, page: Paging) -> Items[DebugRequestView]:
     """The provider requests of a run, redacted, where debug capture was on."""
-    return items(Page.cut(parts.runs.debug(run_id), page), debug_view)
+    return items(Page.cut(services.runs.service.debug(run_id), page), debug_view)
 
 
 @router.get(ONE + "/artifacts", operation_id="runs.artifacts")
 @viewer()
-def artifacts(run_id: RunId, parts: Parts, page: Paging) -> Items[ArtifactView]:
+def artifacts(run_id: RunId, services: Services, page: Paging) -> Items[ArtifactView]:
     """What the tools of a run answered in full, where the model was shown only a part."""
-    return items(Page.cut(parts.runs.artifacts(run_id), page), artifact_view)
+    return items(Page.cut(services.runs.service.artifacts(run_id), page), artifact_view)
 
 
 @router.get(ONE + "/artifacts/{artifact_id}", operation_id="runs.artifact")
 @viewer()
-def artifact(run_id: RunId, artifact_id: ArtifactId, parts: Parts) -> PlainTextResponse:
+def artifact(run_id: RunId, artifact_id: ArtifactId, services: Services) -> PlainTextResponse:
     """The text of an artifact."""
-    return PlainTextResponse(parts.runs.artifact(run_id, artifact_id).content)
+    return PlainTextResponse(services.runs.service.artifact(run_id, artifact_id).content)
 
 
 @router.get(ONE + "/debug/artifacts/{artifact_id}", operation_id="runs.debug_artifact")
 @admin()
-def debug_artifact(run_id: RunId, artifact_id: ArtifactId, parts: Parts) -> PlainTextResponse:
+def debug_artifact(run_id: RunId, artifact_id: ArtifactId, services: Services) -> PlainTextResponse:
     """The text of an artifact."""
-    return artifact(run_id, artifact_id, parts)
+    return artifact(run_id, artifact_id, services)

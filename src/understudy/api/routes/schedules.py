@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.submissions import AcceptLanguage, submission_of
 from understudy.api.views.schedules import execution_view, schedule_answer, schedule_view
 from understudy.core.errors import Invalid
@@ -36,7 +36,7 @@ ONE: Final = "/v1/schedules/{schedule_id}"
 @router.post("/v1/schedules", operation_id="schedules.create", status_code=201)
 @operator(body_id="name")
 def create(
-    body: CreateSchedule, parts: Parts, caller: Caller, accept_language: AcceptLanguage = None
+    body: CreateSchedule, services: Services, caller: Caller, accept_language: AcceptLanguage = None
 ) -> ScheduleView:
     """Create a schedule that submits runs for the caller."""
     wanted = model.NewSchedule(
@@ -48,63 +48,63 @@ def create(
         overlap_policy=model.OverlapPolicy(body.overlap_policy),
         misfire_policy=model.MisfirePolicy(body.misfire_policy.type),
     )
-    return schedule_view(parts.schedules.create(caller, wanted))
+    return schedule_view(services.schedules.create(caller, wanted))
 
 
 @router.get("/v1/schedules", operation_id="schedules.list")
 @viewer()
 def list_schedules(
-    parts: Parts,
+    services: Services,
     page: Paging,
     session_id: Annotated[str | None, Query(description="only those for this session")] = None,
     status: Annotated[list[ScheduleStatus] | None, Query(description="one or more")] = None,
 ) -> Items[ScheduleView]:
     """Schedules, newest first."""
     statuses = tuple(model.ScheduleStatus(name) for name in status or ())
-    found = parts.schedules.page(page, session_id=session_id, statuses=statuses)
+    found = services.schedules.page(page, session_id=session_id, statuses=statuses)
     return items(found, schedule_view)
 
 
 @router.get(ONE, operation_id="schedules.get")
 @viewer()
-def get(schedule_id: ScheduleId, parts: Parts) -> ScheduleView:
+def get(schedule_id: ScheduleId, services: Services) -> ScheduleView:
     """One schedule."""
-    return schedule_view(parts.schedules.get(schedule_id))
+    return schedule_view(services.schedules.get(schedule_id))
 
 
 @router.get(ONE + "/executions", operation_id="schedules.executions")
 @viewer()
-def executions(schedule_id: ScheduleId, parts: Parts, page: Paging) -> Items[ExecutionView]:
+def executions(schedule_id: ScheduleId, services: Services, page: Paging) -> Items[ExecutionView]:
     """The last fires of a schedule, newest first."""
-    return items(parts.schedules.executions(schedule_id, page), execution_view)
+    return items(services.schedules.executions(schedule_id, page), execution_view)
 
 
 @router.post(ONE + "/pause", operation_id="schedules.pause")
 @operator()
-def pause(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+def pause(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
     """Fire no more until it is resumed."""
-    return schedule_answer(parts.schedules.pause(caller, schedule_id))
+    return schedule_answer(services.schedules.pause(caller, schedule_id))
 
 
 @router.post(ONE + "/resume", operation_id="schedules.resume")
 @operator()
-def resume(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+def resume(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
     """Fire again, from the next time on."""
-    return schedule_answer(parts.schedules.resume(caller, schedule_id))
+    return schedule_answer(services.schedules.resume(caller, schedule_id))
 
 
 @router.post(ONE + "/trigger", operation_id="schedules.trigger")
 @operator()
-def trigger(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+def trigger(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
     """Fire now, beside the cadence; the overlap policy holds here too."""
-    return schedule_answer(*parts.schedules.trigger(caller, schedule_id))
+    return schedule_answer(*services.schedules.trigger(caller, schedule_id))
 
 
 @router.post(ONE + "/cancel", operation_id="schedules.cancel")
 @operator()
-def cancel(schedule_id: ScheduleId, parts: Parts, caller: Caller) -> ScheduleAnswer:
+def cancel(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
     """End a schedule for good; runs it has submitted go on."""
-    return schedule_answer(parts.schedules.cancel(caller, schedule_id))
+    return schedule_answer(services.schedules.cancel(caller, schedule_id))
 
 
 def _cadence(body: Cadence) -> model.Cadence:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.sessions import (
     newest_outputs,
     reply_targets_view,
@@ -40,156 +40,160 @@ SessionId = Annotated[str, Path(description="id of the session")]
 ONE: Final = "/v1/sessions/{session_id}"
 
 
-def _view(parts: AppParts, changed: Session) -> SessionView:
+def _view(services: Services, changed: Session) -> SessionView:
     """The session as it stands now: its journal grew with the change."""
-    with parts.units.read() as unit:
+    with services.ground.units.read() as unit:
         session = require_session(unit, changed.session_id)
         return session_view(unit, session, outputs=newest_outputs(unit, session))
 
 
 @router.post("/v1/sessions", operation_id="sessions.create", status_code=201)
 @operator(body_id="session_id")
-def create(parts: Parts, caller: Caller, body: CreateSession | None = None) -> SessionView:
+def create(services: Services, caller: Caller, body: CreateSession | None = None) -> SessionView:
     """Create a session, or reuse the one of that id when nothing asked for differs."""
     wanted = body or CreateSession()
-    return _view(parts, parts.sessions.create(caller, NewSession(**wanted.model_dump())))
+    return _view(services, services.sessions.create(caller, NewSession(**wanted.model_dump())))
 
 
 @router.get("/v1/sessions", operation_id="sessions.list")
 @viewer()
 def list_sessions(
-    parts: Parts,
+    services: Services,
     page: Paging,
     persona_id: Annotated[str | None, Query(description="only with this persona bound")] = None,
     status: Annotated[Literal["active", "ended"] | None, Query()] = None,
 ) -> Items[SessionView]:
     """Sessions, newest first."""
-    found = parts.sessions.page(page, persona_id=persona_id, status=status)
-    with parts.units.read() as unit:
+    found = services.sessions.page(page, persona_id=persona_id, status=status)
+    with services.ground.units.read() as unit:
         return items(found, lambda session: session_view(unit, session))
 
 
 @router.get(ONE, operation_id="sessions.get")
 @viewer()
-def get(session_id: SessionId, parts: Parts) -> SessionView:
+def get(session_id: SessionId, services: Services) -> SessionView:
     """One session."""
-    return _view(parts, parts.sessions.get(session_id))
+    return _view(services, services.sessions.get(session_id))
 
 
 @router.post(ONE + "/persona", operation_id="sessions.bind_persona" + POST_TWIN)
 @router.put(ONE + "/persona", operation_id="sessions.bind_persona")
 @operator()
 def bind_persona(
-    session_id: SessionId, body: BindPersona, parts: Parts, caller: Caller
+    session_id: SessionId, body: BindPersona, services: Services, caller: Caller
 ) -> SessionView:
     """Copy the persona as it is now into an idle session."""
-    return _view(parts, parts.sessions.bind_persona(caller, session_id, body.persona_id))
+    return _view(services, services.sessions.bind_persona(caller, session_id, body.persona_id))
 
 
 @router.delete(ONE + "/persona", operation_id="sessions.clear_persona")
 @operator()
-def clear_persona(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+def clear_persona(session_id: SessionId, services: Services, caller: Caller) -> SessionView:
     """Take the persona off an idle session."""
-    return _view(parts, parts.sessions.clear_persona(caller, session_id))
+    return _view(services, services.sessions.clear_persona(caller, session_id))
 
 
 @router.post(ONE + "/capability-scope", operation_id="sessions.set_capability_scope" + POST_TWIN)
 @router.put(ONE + "/capability-scope", operation_id="sessions.set_capability_scope")
 @operator()
 def set_capability_scope(
-    session_id: SessionId, body: SetCapabilityScope, parts: Parts, caller: Caller
+    session_id: SessionId, body: SetCapabilityScope, services: Services, caller: Caller
 ) -> SessionView:
     """Narrow what an idle session may see."""
     scope = body.capability_scope
-    return _view(parts, parts.sessions.set_capability_scope(caller, session_id, scope))
+    return _view(services, services.sessions.set_capability_scope(caller, session_id, scope))
 
 
 @router.delete(ONE + "/capability-scope", operation_id="sessions.clear_capability_scope")
 @operator(action="sessions.set_capability_scope")
-def clear_capability_scope(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+def clear_capability_scope(
+    session_id: SessionId, services: Services, caller: Caller
+) -> SessionView:
     """Leave an idle session with the persona's scope alone."""
-    return _view(parts, parts.sessions.set_capability_scope(caller, session_id, None))
+    return _view(services, services.sessions.set_capability_scope(caller, session_id, None))
 
 
 @router.post(ONE + "/credential-scope", operation_id="sessions.set_credential_scope" + POST_TWIN)
 @router.put(ONE + "/credential-scope", operation_id="sessions.set_credential_scope")
 @operator()
 def set_credential_scope(
-    session_id: SessionId, body: SetCredentialScope, parts: Parts, caller: Caller
+    session_id: SessionId, body: SetCredentialScope, services: Services, caller: Caller
 ) -> SessionView:
     """Narrow which credentials an idle session may use."""
     scope = body.credential_scope
-    return _view(parts, parts.sessions.set_credential_scope(caller, session_id, scope))
+    return _view(services, services.sessions.set_credential_scope(caller, session_id, scope))
 
 
 @router.delete(ONE + "/credential-scope", operation_id="sessions.clear_credential_scope")
 @operator(action="sessions.set_credential_scope")
-def clear_credential_scope(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+def clear_credential_scope(
+    session_id: SessionId, services: Services, caller: Caller
+) -> SessionView:
     """Lift the credential scope of an idle session."""
-    return _view(parts, parts.sessions.set_credential_scope(caller, session_id, None))
+    return _view(services, services.sessions.set_credential_scope(caller, session_id, None))
 
 
 @router.post(ONE + "/route-policy", operation_id="sessions.set_route_policy" + POST_TWIN)
 @router.put(ONE + "/route-policy", operation_id="sessions.set_route_policy")
 @operator()
 def set_route_policy(
-    session_id: SessionId, body: SetRoutePolicy, parts: Parts, caller: Caller
+    session_id: SessionId, body: SetRoutePolicy, services: Services, caller: Caller
 ) -> SessionView:
     """Choose the route of future runs; runs already submitted keep theirs."""
     wanted = body.route_policy
     settings = wanted.generation.settings() if wanted.generation else {}
     policy = RoutePolicy(provider=wanted.provider, generation=settings)
-    return _view(parts, parts.sessions.set_route_policy(caller, session_id, policy))
+    return _view(services, services.sessions.set_route_policy(caller, session_id, policy))
 
 
 @router.delete(ONE + "/route-policy", operation_id="sessions.clear_route_policy")
 @operator(action="sessions.set_route_policy")
-def clear_route_policy(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+def clear_route_policy(session_id: SessionId, services: Services, caller: Caller) -> SessionView:
     """Let future runs take the default route."""
-    return _view(parts, parts.sessions.set_route_policy(caller, session_id, None))
+    return _view(services, services.sessions.set_route_policy(caller, session_id, None))
 
 
 @router.get(ONE + "/reply-targets", operation_id="sessions.reply_targets")
 @viewer()
-def get_reply_targets(session_id: SessionId, parts: Parts) -> ReplyTargetsView:
+def get_reply_targets(session_id: SessionId, services: Services) -> ReplyTargetsView:
     """Where the outputs of future runs go."""
-    return reply_targets_view(parts.sessions.get(session_id))
+    return reply_targets_view(services.sessions.get(session_id))
 
 
 @router.post(ONE + "/reply-targets", operation_id="sessions.set_reply_targets" + POST_TWIN)
 @router.put(ONE + "/reply-targets", operation_id="sessions.set_reply_targets")
 @operator()
 def set_reply_targets(
-    session_id: SessionId, body: SetReplyTargets, parts: Parts, caller: Caller
+    session_id: SessionId, body: SetReplyTargets, services: Services, caller: Caller
 ) -> SessionView:
     """Choose where the outputs of future runs go; runs already submitted keep theirs."""
     targets = tuple(ReplyTarget(**target.model_dump()) for target in body.reply_targets)
-    session = parts.sessions.set_reply_targets(caller, session_id, check_reply_targets(targets))
-    return _view(parts, session)
+    session = services.sessions.set_reply_targets(caller, session_id, check_reply_targets(targets))
+    return _view(services, session)
 
 
 @router.delete(ONE + "/reply-targets", operation_id="sessions.clear_reply_targets")
 @operator(action="sessions.set_reply_targets")
-def clear_reply_targets(session_id: SessionId, parts: Parts, caller: Caller) -> SessionView:
+def clear_reply_targets(session_id: SessionId, services: Services, caller: Caller) -> SessionView:
     """Deliver the outputs of future runs nowhere."""
-    return _view(parts, parts.sessions.set_reply_targets(caller, session_id, ()))
+    return _view(services, services.sessions.set_reply_targets(caller, session_id, ()))
 
 
 @router.post(ONE + "/end", operation_id="sessions.end")
 @operator()
 def end(
-    session_id: SessionId, parts: Parts, caller: Caller, body: EndSession | None = None
+    session_id: SessionId, services: Services, caller: Caller, body: EndSession | None = None
 ) -> SessionView:
     """Close an idle session to new runs."""
-    return _view(parts, parts.sessions.end(caller, session_id, body.reason if body else None))
+    return _view(services, services.sessions.end(caller, session_id, body.reason if body else None))
 
 
 @router.post(ONE + "/interrupt", operation_id="runs.interrupt")
 @operator()
-def interrupt(session_id: SessionId, parts: Parts, caller: Caller) -> InterruptView:
+def interrupt(session_id: SessionId, services: Services, caller: Caller) -> InterruptView:
     """Stop what the session is doing now; its queued runs go on."""
-    stopped = parts.runs.interrupt(caller, session_id)
-    with parts.units.read() as unit:
+    stopped = services.runs.service.interrupt(caller, session_id)
+    with services.ground.units.read() as unit:
         session = require_session(unit, session_id)
         return InterruptView(interrupted=stopped is not None, snapshot=snapshot_view(unit, session))
 
@@ -198,13 +202,13 @@ def interrupt(session_id: SessionId, parts: Parts, caller: Caller) -> InterruptV
 @viewer()
 def events(
     session_id: SessionId,
-    parts: Parts,
+    services: Services,
     page: Paging,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="a journal offset")] = None,
 ) -> SessionEventsView:
     """The journal of a session, in order."""
     offset = max(after or 0, _offset(page))
-    with parts.units.read() as unit:
+    with services.ground.units.read() as unit:
         session = require_session(unit, session_id)
         found = unit.journal.read(session_id=session_id, after_offset=offset, limit=page.limit + 1)
         return session_events_view(unit, session, found[: page.limit], more=len(found) > page.limit)

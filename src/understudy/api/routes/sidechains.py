@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Parts
+from understudy.api.services import Services
 from understudy.api.views.sidechains import sidechain_view
 from understudy.wire.base import Items
 from understudy.wire.sidechains import SidechainView
@@ -18,6 +18,6 @@ SessionId = Annotated[str, Path(description="id of the session")]
 
 @router.get("/v1/sessions/{session_id}/sidechains", operation_id="sessions.sidechains")
 @viewer()
-def sidechains(session_id: SessionId, parts: Parts, page: Paging) -> Items[SidechainView]:
+def sidechains(session_id: SessionId, services: Services, page: Paging) -> Items[SidechainView]:
     """The child sessions of a session, oldest first, with their newest runs."""
-    return items(parts.sidechains.page(session_id, page), sidechain_view)
+    return items(services.runs.sidechains.page(session_id, page), sidechain_view)

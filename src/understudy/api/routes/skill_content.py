@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query, Response
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
+from understudy.api.services import Caller, Services
 from understudy.api.views.skills import (
     archive_response,
     diff_view,
@@ -32,10 +32,12 @@ ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.get(ONE + "/versions", operation_id="skills.versions")
 @viewer()
-def versions(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> wire.SkillVersions:
+def versions(
+    skill_id: SkillRef, services: Services, caller: Caller, page: Paging
+) -> wire.SkillVersions:
     """The versions of a skill, newest first, and which of them is current."""
-    found = items(parts.skill_library.versions(caller, skill_id, page), version_view)
-    current = parts.skill_library.current(caller, skill_id)
+    found = items(services.skills.library.versions(caller, skill_id, page), version_view)
+    current = services.skills.library.current(caller, skill_id)
     return wire.SkillVersions(
         items=found.items, next_cursor=found.next_cursor, current=number_of(current)
     )
@@ -45,22 +47,22 @@ def versions(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> 
 @viewer()
 def diff(
     skill_id: SkillRef,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     old: Annotated[VersionNumber, Query(alias="from", description="the version to start from")],
     new: Annotated[VersionNumber, Query(alias="to", description="the version to compare it with")],
 ) -> wire.SkillDiff:
     """What changed from one version to another, file by file."""
-    return diff_view(parts.skill_library.diff(caller, skill_id, old, new), old, new)
+    return diff_view(services.skills.library.diff(caller, skill_id, old, new), old, new)
 
 
 @router.get(ONE + "/files", operation_id="skills.files")
 @viewer()
 def files(
-    skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging, version: InVersion = None
+    skill_id: SkillRef, services: Services, caller: Caller, page: Paging, version: InVersion = None
 ) -> Items[wire.SkillFileEntry]:
     """The files of a version, by path."""
-    found = parts.skill_library.files(caller, skill_id, version)
+    found = services.skills.library.files(caller, skill_id, version)
     return items(Page.cut(found, page), entry_view)
 
 
@@ -69,18 +71,20 @@ def files(
 def read_file(
     skill_id: SkillRef,
     path: Annotated[str, Path(description="path of the file in the skill")],
-    parts: Parts,
+    services: Services,
     caller: Caller,
     version: InVersion = None,
 ) -> wire.SkillFile:
     """What is in a file of a version."""
-    return file_view(path, parts.skill_library.read_file(caller, skill_id, path, version))
+    return file_view(path, services.skills.library.read_file(caller, skill_id, path, version))
 
 
 @router.get(
     ONE + "/export", operation_id="skills.export", response_class=Response, responses=ARCHIVE
 )
 @viewer()
-def export(skill_id: SkillRef, parts: Parts, caller: Caller, version: InVersion = None) -> Response:
+def export(
+    skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
+) -> Response:
     """A version as a ZIP archive that any reader of Agent Skills takes."""
-    return archive_response(parts.skill_library.export(caller, skill_id, version))
+    return archive_response(services.skills.library.export(caller, skill_id, version))

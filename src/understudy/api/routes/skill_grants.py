@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
+from understudy.api.services import Caller, Services
 from understudy.api.skill_bodies import acknowledged, grantee
 from understudy.api.views.skills import (
     access_view,
@@ -35,32 +35,34 @@ ByUser = Annotated[str | None, Query(description="a user")]
 @viewer()
 def access(
     skill_id: SkillRef,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     agent_id: ByAgent = None,
     user_id: ByUser = None,
 ) -> wire.SkillAccess:
     """Whether an agent that works for a user may use a skill, in which version, and why."""
-    answer = parts.skill_library.access(caller, skill_id, agent_id=agent_id, user_id=user_id)
+    answer = services.skills.library.access(caller, skill_id, agent_id=agent_id, user_id=user_id)
     return access_view(answer, agent_id=agent_id, user_id=user_id)
 
 
 @router.get(ONE + "/grants", operation_id="skills.grants")
 @viewer()
-def grants(skill_id: SkillRef, parts: Parts, caller: Caller, page: Paging) -> Items[wire.GrantView]:
+def grants(
+    skill_id: SkillRef, services: Services, caller: Caller, page: Paging
+) -> Items[wire.GrantView]:
     """The agents and then the users that may use a skill; for its owner and admins."""
-    found = parts.skill_library.grants(caller, skill_id)
+    found = services.skills.library.grants(caller, skill_id)
     return items(Page.cut(every_grant(found), page), grant_view)
 
 
 @router.post(AGENTS, operation_id="skills.grant_agent", status_code=201)
 @operator(action="skills.grant")
 def grant_agent(
-    skill_id: SkillRef, body: GrantAgent, parts: Parts, caller: Caller
+    skill_id: SkillRef, body: GrantAgent, services: Services, caller: Caller
 ) -> wire.SkillChanged:
     """Let an agent use a skill, always its current version or only the one named, which the guard
     reads again if it is an earlier one."""
-    skill = parts.skills.grant_agent(
+    skill = services.skills.service.grant_agent(
         Author(principal=caller),
         skill_id,
         body.agent_id,
@@ -73,10 +75,10 @@ def grant_agent(
 @router.post(USERS, operation_id="skills.grant_user", status_code=201)
 @operator(action="skills.grant")
 def grant_user(
-    skill_id: SkillRef, body: GrantUser, parts: Parts, caller: Caller
+    skill_id: SkillRef, body: GrantUser, services: Services, caller: Caller
 ) -> wire.SkillChanged:
     """Let a user's runs use a skill, whichever agent does the work."""
-    skill = parts.skills.grant_user(Author(principal=caller), skill_id, body.user_id)
+    skill = services.skills.service.grant_user(Author(principal=caller), skill_id, body.user_id)
     return changed_view(skill, caller)
 
 
@@ -85,12 +87,12 @@ def grant_user(
 def revoke_agent(
     skill_id: SkillRef,
     agent_id: Annotated[str, Path(description="id of the agent")],
-    parts: Parts,
+    services: Services,
     caller: Caller,
 ) -> wire.SkillChanged:
     """Take a grant from an agent; the last grant makes an internal skill private again."""
     return changed_view(
-        parts.skills.revoke_agent(Author(principal=caller), skill_id, agent_id), caller
+        services.skills.service.revoke_agent(Author(principal=caller), skill_id, agent_id), caller
     )
 
 
@@ -99,12 +101,12 @@ def revoke_agent(
 def revoke_user(
     skill_id: SkillRef,
     user_id: Annotated[str, Path(description="id of the user")],
-    parts: Parts,
+    services: Services,
     caller: Caller,
 ) -> wire.SkillChanged:
     """Take a grant from a user; the last grant makes an internal skill private again."""
     return changed_view(
-        parts.skills.revoke_user(Author(principal=caller), skill_id, user_id), caller
+        services.skills.service.revoke_user(Author(principal=caller), skill_id, user_id), caller
     )
 
 
@@ -112,35 +114,35 @@ def revoke_user(
 @operator(action="skills.revoke")
 def revoke_named_agent(
     skill_id: SkillRef,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     agent_id: ByAgent = None,
     body: RevokeAgent | None = None,
 ) -> wire.SkillChanged:
     """The same for an agent named in the query or in the body."""
     named = grantee("agent_id", agent_id, None if body is None else body.agent_id)
-    return revoke_agent(skill_id, named, parts, caller)
+    return revoke_agent(skill_id, named, services, caller)
 
 
 @router.delete(USERS, operation_id="skills.revoke_named_user")
 @operator(action="skills.revoke")
 def revoke_named_user(
     skill_id: SkillRef,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     user_id: ByUser = None,
     body: RevokeUser | None = None,
 ) -> wire.SkillChanged:
     """The same for a user named in the query or in the body."""
     named = grantee("user_id", user_id, None if body is None else body.user_id)
-    return revoke_user(skill_id, named, parts, caller)
+    return revoke_user(skill_id, named, services, caller)
 
 
 @router.get("/v1/agents/{agent_id}/skills", operation_id="agents.skills")
 @viewer()
 def of_agent(
     agent_id: Annotated[str, Path(description="id of the agent")],
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
 ) -> Items[wire.AgentSkill]:
@@ -148,7 +150,7 @@ def of_agent(
 
     Of those that it was granted and may not use now, the caller sees their own; an admin all.
     """
-    held = parts.skill_library.of_agent(caller, agent_id)
+    held = services.skills.library.of_agent(caller, agent_id)
     return items(Page.cut(held, page), agent_skill_view)
 
 
@@ -156,16 +158,16 @@ def of_agent(
 @viewer()
 def of_session(
     session_id: Annotated[str, Path(description="id of the session")],
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     query: Annotated[str | None, Query(description="what it is to be good for")] = None,
 ) -> Items[wire.OfferedSkill]:
     """What a run that the caller submits now could use in a session: by name, or best first."""
-    session = parts.sessions.get(session_id)
-    offered = parts.skill_catalogue.list_for(
+    session = services.sessions.get(session_id)
+    offered = services.skills.catalogue.list_for(
         agent_id=session.agent_id, user_id=caller.user_id, session_id=session_id
     )
     if query is not None:
-        offered = parts.skill_catalogue.find(offered, query, len(offered))
+        offered = services.skills.catalogue.find(offered, query, len(offered))
     return items(Page.cut(offered, page), offered_view)

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging
-from understudy.api.parts import Caller, Parts
 from understudy.api.routes.skills import ONE, SkillRef
+from understudy.api.services import Caller, Services
 from understudy.api.views.skill_usage import usage_view
 from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
@@ -23,7 +23,7 @@ MAX_DAYS: Final = 3650
 @viewer()
 def usage(
     skill_id: SkillRef,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     days: Annotated[
@@ -36,6 +36,6 @@ def usage(
     ] = None,
 ) -> SkillUsage:
     """Per version, in how many runs it was on offer and used, and how those that used it ended."""
-    since = 0 if days is None else max(day_begin(parts.clock.now_ms() - days * DAY_MS), 0)
-    skill, found = parts.skill_library.usage(caller, skill_id, since_ms=since)
+    since = 0 if days is None else max(day_begin(services.ground.clock.now_ms() - days * DAY_MS), 0)
+    skill, found = services.skills.library.usage(caller, skill_id, since_ms=since)
     return usage_view(skill, found, Page.cut(found, page), since_ms=since)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.skill_bodies import acknowledged
 from understudy.api.skill_upload import UPLOAD_BODY, Uploaded
 from understudy.api.views.skills import (
@@ -65,17 +65,20 @@ def _filter(
 @router.get(ALL, operation_id="skills.list")
 @viewer()
 def list_skills(
-    parts: Parts, caller: Caller, page: Paging, narrowed: Annotated[SkillFilter, Depends(_filter)]
+    services: Services,
+    caller: Caller,
+    page: Paging,
+    narrowed: Annotated[SkillFilter, Depends(_filter)],
 ) -> Items[wire.SkillView]:
     """The skills that the caller may know of, by name."""
-    return items(parts.skill_library.page(caller, page, narrowed), viewed_by(caller))
+    return items(services.skills.library.page(caller, page, narrowed), viewed_by(caller))
 
 
 @router.post(ALL, operation_id="skills.create", status_code=201)
 @operator(body_id="slug")
-def create(body: CreateSkill, parts: Parts, caller: Caller) -> wire.SkillKept:
+def create(body: CreateSkill, services: Services, caller: Caller) -> wire.SkillKept:
     """Keep a SKILL.md as a new skill, or as the next version of the caller's own."""
-    kept = parts.skills.create(
+    kept = services.skills.service.create(
         Author(principal=caller),
         body.content,
         slug=body.slug,
@@ -91,9 +94,9 @@ def create(body: CreateSkill, parts: Parts, caller: Caller) -> wire.SkillKept:
     openapi_extra={"requestBody": UPLOAD_BODY},
 )
 @operator(form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES)
-def upload(uploaded: Uploaded, parts: Parts, caller: Caller) -> wire.SkillKept:
+def upload(uploaded: Uploaded, services: Services, caller: Caller) -> wire.SkillKept:
     """Keep a ZIP archive with a SKILL.md and what belongs to it."""
-    kept = parts.skills.keep(
+    kept = services.skills.service.keep(
         Author(principal=caller),
         read_archive(uploaded.archive),
         action="skills.upload",
@@ -105,37 +108,39 @@ def upload(uploaded: Uploaded, parts: Parts, caller: Caller) -> wire.SkillKept:
 
 @router.get(TRASH, operation_id="skills.trash")
 @viewer()
-def list_trash(parts: Parts, caller: Caller, page: Paging) -> Items[wire.TrashedSkillView]:
+def list_trash(services: Services, caller: Caller, page: Paging) -> Items[wire.TrashedSkillView]:
     """Deleted skills that can come back: the caller's own, for an admin all of them."""
-    return items(parts.skill_library.trash(caller, page), trashed_view)
+    return items(services.skills.library.trash(caller, page), trashed_view)
 
 
 @router.post(TRASH + "/{trash_name}/restore", operation_id="skills.undelete")
 @operator()
 def undelete(
     trash_name: Annotated[str, Path(description="what the deletion answered")],
-    parts: Parts,
+    services: Services,
     caller: Caller,
     body: UndeleteSkill | None = None,
 ) -> wire.SkillChanged:
     """Bring a deleted skill back, with its versions and without its grants; the guard reads it
     again."""
     taken = () if body is None else acknowledged(body.acknowledged)
-    skill = parts.skills.undelete(Author(principal=caller), trash_name, acknowledged=taken)
+    skill = services.skills.service.undelete(
+        Author(principal=caller), trash_name, acknowledged=taken
+    )
     return changed_view(skill, caller)
 
 
 @router.get(ONE, operation_id="skills.get")
 @viewer()
-def get(skill_id: SkillRef, parts: Parts, caller: Caller) -> wire.SkillDetail:
+def get(skill_id: SkillRef, services: Services, caller: Caller) -> wire.SkillDetail:
     """One skill, with what it tells an agent to do."""
-    return detail_view(parts.skill_library.get(caller, skill_id), caller)
+    return detail_view(services.skills.library.get(caller, skill_id), caller)
 
 
 @router.put(ONE, operation_id="skills.update")
 @operator()
 def update(
-    skill_id: SkillRef, body: UpdateSkill, parts: Parts, caller: Caller
+    skill_id: SkillRef, body: UpdateSkill, services: Services, caller: Caller
 ) -> wire.SkillChanged:
     """Change name, description, tags or visibility; only an admin makes a skill public."""
     changes = Changes.given(
@@ -144,24 +149,26 @@ def update(
         tags=body.tags,
         visibility=body.visibility,
     )
-    skill = parts.skills.update(Author(principal=caller), skill_id, changes)
+    skill = services.skills.service.update(Author(principal=caller), skill_id, changes)
     return changed_view(skill, caller)
 
 
 @router.delete(ONE, operation_id="skills.delete")
 @operator()
-def delete(skill_id: SkillRef, parts: Parts, caller: Caller) -> wire.SkillDeleted:
+def delete(skill_id: SkillRef, services: Services, caller: Caller) -> wire.SkillDeleted:
     """Move a skill to the trash; its grants are gone for good."""
-    trashed = parts.skills.delete(Author(principal=caller), skill_id)
+    trashed = services.skills.service.delete(Author(principal=caller), skill_id)
     return wire.SkillDeleted(trash_name=trashed.trash_name)
 
 
 @router.post(ONE + "/patch", operation_id="skills.patch")
 # Whose skill it is, the service knows.
 @operator()
-def patch(skill_id: SkillRef, body: PatchSkill, parts: Parts, caller: Caller) -> wire.SkillPatched:
+def patch(
+    skill_id: SkillRef, body: PatchSkill, services: Services, caller: Caller
+) -> wire.SkillPatched:
     """Replace a text in SKILL.md, as a new version with the same companions."""
-    kept = parts.skills.patch(
+    kept = services.skills.service.patch(
         Author(principal=caller),
         skill_id,
         find=body.find,
@@ -177,18 +184,20 @@ def patch(skill_id: SkillRef, body: PatchSkill, parts: Parts, caller: Caller) ->
 @router.post(ONE + "/toggle", operation_id="skills.toggle")
 @operator()
 def toggle(
-    skill_id: SkillRef, body: ToggleSkill, parts: Parts, caller: Caller
+    skill_id: SkillRef, body: ToggleSkill, services: Services, caller: Caller
 ) -> wire.SkillToggled:
     """Switch a skill on or off; switched on, what it needs is looked for again."""
-    skill = parts.skills.toggle(Author(principal=caller), skill_id, enabled=body.enabled)
+    skill = services.skills.service.toggle(Author(principal=caller), skill_id, enabled=body.enabled)
     return toggled_view(skill, caller)
 
 
 @router.post(ONE + "/restore", operation_id="skills.restore")
 @operator()
-def restore(skill_id: SkillRef, body: RestoreSkill, parts: Parts, caller: Caller) -> wire.SkillKept:
+def restore(
+    skill_id: SkillRef, body: RestoreSkill, services: Services, caller: Caller
+) -> wire.SkillKept:
     """Bring an earlier version back, as a new one."""
-    kept = parts.skills.restore(
+    kept = services.skills.service.restore(
         Author(principal=caller),
         skill_id,
         body.version,

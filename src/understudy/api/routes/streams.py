@@ -8,7 +8,7 @@ from starlette.responses import StreamingResponse
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
-from understudy.api.parts import AppParts, Parts
+from understudy.api.services import Services
 from understudy.api.sse import (
     follow_all,
     follow_session,
@@ -50,15 +50,15 @@ EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
 @viewer()
 async def stream_run(
     run_id: Annotated[str, Path(description="id of the run")],
-    parts: Parts,
+    services: Services,
     request: Request,
     cursor: Cursor = None,
 ) -> StreamingResponse:
     """A run as it happens, from its beginning to its end."""
     position = wanted_position(request, cursor)
-    run = (await asyncio.to_thread(parts.runs.get, run_id)).run
-    telling = await asyncio.to_thread(start_telling, parts, run_id, run.session_id, position)
-    return stream_response(tell_run(parts, run_id, run.session_id, telling))
+    run = (await asyncio.to_thread(services.runs.service.get, run_id)).run
+    telling = await asyncio.to_thread(start_telling, services, run_id, run.session_id, position)
+    return stream_response(tell_run(services, run_id, run.session_id, telling))
 
 
 @router.get(
@@ -70,15 +70,15 @@ async def stream_run(
 @viewer()
 async def stream_session(
     session_id: Annotated[str, Path(description="id of the session")],
-    parts: Parts,
+    services: Services,
     request: Request,
     cursor: Cursor = None,
 ) -> StreamingResponse:
     """What happens in a session from now on, or after the cursor."""
     position = wanted_position(request, cursor)
-    session = await asyncio.to_thread(parts.sessions.get, session_id)
+    session = await asyncio.to_thread(services.sessions.get, session_id)
     after = session.journal_length if position is None else position.offset
-    return stream_response(follow_session(parts, session_id, after))
+    return stream_response(follow_session(services, session_id, after))
 
 
 @router.get(
@@ -88,16 +88,18 @@ async def stream_session(
     responses=EVENT_STREAM,
 )
 @viewer()
-async def stream_events(parts: Parts, request: Request, cursor: Cursor = None) -> StreamingResponse:
+async def stream_events(
+    services: Services, request: Request, cursor: Cursor = None
+) -> StreamingResponse:
     """What happens in all sessions from now on, or after the cursor."""
     position = wanted_position(request, cursor)
     if position is None:
-        after = await asyncio.to_thread(_last_sequence, parts)
+        after = await asyncio.to_thread(_last_sequence, services)
     else:
         after = position.offset
-    return stream_response(follow_all(parts, after))
+    return stream_response(follow_all(services, after))
 
 
-def _last_sequence(parts: AppParts) -> int:
-    with parts.units.read() as unit:
+def _last_sequence(services: Services) -> int:
+    with services.ground.units.read() as unit:
         return unit.journal.last_sequence()

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.views.tasks import task_view
 from understudy.core.page import Page
 from understudy.sessions.task_service import NewTask, TaskChange
@@ -28,38 +28,38 @@ ONE: Final = ALL + "/{task_id}"
 @viewer()
 def list_tasks(
     session_id: SessionId,
-    parts: Parts,
+    services: Services,
     page: Paging,
     status: Annotated[wire.TaskStatus | None, Query(description="only of this status")] = None,
 ) -> Items[TaskView]:
     """The tasks of a session, by number."""
     statuses = () if status is None else (TaskStatus(status),)
-    return items(Page.cut(parts.tasks.list(session_id, statuses=statuses), page), task_view)
+    return items(Page.cut(services.tasks.list(session_id, statuses=statuses), page), task_view)
 
 
 @router.get(ONE, operation_id="tasks.get")
 @viewer()
-def get(session_id: SessionId, task_id: TaskId, parts: Parts) -> TaskView:
+def get(session_id: SessionId, task_id: TaskId, services: Services) -> TaskView:
     """One task."""
-    return task_view(parts.tasks.get(session_id, task_id))
+    return task_view(services.tasks.get(session_id, task_id))
 
 
 @router.post(ALL, operation_id="tasks.create", status_code=201)
 @operator()
-def create(session_id: SessionId, body: CreateTask, parts: Parts, caller: Caller) -> TaskView:
+def create(session_id: SessionId, body: CreateTask, services: Services, caller: Caller) -> TaskView:
     """Add a task to the list."""
     wanted = NewTask(
         title=body.title,
         description=body.description,
         depends_on=_references(body.depends_on),
     )
-    return task_view(parts.tasks.create(caller, session_id, wanted))
+    return task_view(services.tasks.create(caller, session_id, wanted))
 
 
 @router.patch(ONE, operation_id="tasks.update")
 @operator()
 def update(
-    session_id: SessionId, task_id: TaskId, body: UpdateTask, parts: Parts, caller: Caller
+    session_id: SessionId, task_id: TaskId, body: UpdateTask, services: Services, caller: Caller
 ) -> TaskView:
     """Change a task, if its state and its dependencies allow it."""
     change = TaskChange(
@@ -68,14 +68,14 @@ def update(
         status=None if body.status is None else TaskStatus(body.status),
         depends_on=None if body.depends_on is None else _references(body.depends_on),
     )
-    return task_view(parts.tasks.update(caller, session_id, task_id, change))
+    return task_view(services.tasks.update(caller, session_id, task_id, change))
 
 
 @router.post(ONE + "/stop", operation_id="tasks.stop")
 @operator()
-def stop(session_id: SessionId, task_id: TaskId, parts: Parts, caller: Caller) -> TaskView:
+def stop(session_id: SessionId, task_id: TaskId, services: Services, caller: Caller) -> TaskView:
     """Cancel a task; one that has ended is answered as it is."""
-    return task_view(parts.tasks.stop(caller, session_id, task_id))
+    return task_view(services.tasks.stop(caller, session_id, task_id))
 
 
 def _references(given: Sequence[int | str]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import Caller, Parts
 from understudy.api.routes.agents import ONE as AGENT
 from understudy.api.routes.agents import AgentId, FileName, FileVersion
+from understudy.api.services import Caller, Services
 from understudy.api.views.records import (
     file_summary,
     file_version_detail,
@@ -37,19 +37,21 @@ ONE: Final = ALL + "/{name}"
 # Whose copy it is, the service knows.
 @viewer()
 def list_files(
-    agent_id: AgentId, user_id: UserId, parts: Parts, caller: Caller, page: Paging
+    agent_id: AgentId, user_id: UserId, services: Services, caller: Caller, page: Paging
 ) -> Items[FileSummary]:
     """The copies that have content; they count over the agent's own files."""
-    return items(Page.cut(parts.user_files.files(caller, agent_id, user_id), page), file_summary)
+    return items(
+        Page.cut(services.agents.user_files.files(caller, agent_id, user_id), page), file_summary
+    )
 
 
 @router.get(ONE, operation_id="agents.user_file")
 @viewer()
 def get_file(
-    agent_id: AgentId, user_id: UserId, name: FileName, parts: Parts, caller: Caller
+    agent_id: AgentId, user_id: UserId, name: FileName, services: Services, caller: Caller
 ) -> FileView:
     """A copy as it is in force."""
-    return file_view(parts.user_files.file(caller, agent_id, user_id, name))
+    return file_view(services.agents.user_files.file(caller, agent_id, user_id, name))
 
 
 @router.put(ONE, operation_id="agents.write_user_file")
@@ -59,20 +61,22 @@ def write_file(
     user_id: UserId,
     name: FileName,
     body: WriteFile,
-    parts: Parts,
+    services: Services,
     caller: Caller,
 ) -> FileView:
     """Keep new content as the next version of a copy."""
-    return file_view(parts.user_files.write(caller, agent_id, user_id, name, body.content))
+    return file_view(
+        services.agents.user_files.write(caller, agent_id, user_id, name, body.content)
+    )
 
 
 @router.delete(ONE, operation_id="agents.delete_user_file")
 @operator(action="agents.write_file")
 def delete_file(
-    agent_id: AgentId, user_id: UserId, name: FileName, parts: Parts, caller: Caller
+    agent_id: AgentId, user_id: UserId, name: FileName, services: Services, caller: Caller
 ) -> Deleted:
     """Empty a copy, which also hides the agent's own file; its versions stay."""
-    parts.user_files.delete(caller, agent_id, user_id, name)
+    services.agents.user_files.delete(caller, agent_id, user_id, name)
     return Deleted()
 
 
@@ -82,12 +86,12 @@ def file_versions(
     agent_id: AgentId,
     user_id: UserId,
     name: FileName,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
 ) -> Items[FileVersionView]:
     """The versions of a copy, newest first."""
-    found = parts.user_files.versions(caller, agent_id, user_id, name, page)
+    found = services.agents.user_files.versions(caller, agent_id, user_id, name, page)
     return items(found, file_version_view)
 
 
@@ -98,11 +102,11 @@ def file_version(
     user_id: UserId,
     name: FileName,
     version: FileVersion,
-    parts: Parts,
+    services: Services,
     caller: Caller,
 ) -> FileVersionDetail:
     """One version of a copy, with what it changed of the version before."""
-    found = parts.user_files.version(caller, agent_id, user_id, name, version)
+    found = services.agents.user_files.version(caller, agent_id, user_id, name, version)
     return file_version_detail(found)
 
 
@@ -113,9 +117,9 @@ def restore_file(
     user_id: UserId,
     name: FileName,
     body: RestoreFile,
-    parts: Parts,
+    services: Services,
     caller: Caller,
 ) -> FileView:
     """Bring the content of an earlier version back, as a new version."""
-    found = parts.user_files.restore(caller, agent_id, user_id, name, body.version)
+    found = services.agents.user_files.restore(caller, agent_id, user_id, name, body.version)
     return file_view(found)

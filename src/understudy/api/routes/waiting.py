@@ -9,7 +9,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.parts import AppParts, Caller, Parts
+from understudy.api.services import Caller, Services
 from understudy.api.submissions import answer_inline
 from understudy.api.views.runs import run_view
 from understudy.api.views.waiting import approval_preview, approval_view, question_view
@@ -49,7 +49,7 @@ ONE_SESSION: Final = "/v1/sessions/{session_id}"
 @router.get("/v1/approvals", operation_id="approvals.list")
 @viewer()
 def list_approvals(
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     session_id: InSession = None,
@@ -58,7 +58,7 @@ def list_approvals(
     everything: Everything = False,
 ) -> Items[ApprovalView]:
     """Tool calls that wait for a person, and offers that are open, oldest first."""
-    found = parts.approvals.reader.page(
+    found = services.runs.approvals.reader.page(
         page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
     )
     return items(found, partial(approval_preview, reader=caller))
@@ -66,15 +66,15 @@ def list_approvals(
 
 @router.get("/v1/approvals/{request_id}", operation_id="approvals.get")
 @viewer()
-def get_approval(request_id: RequestId, parts: Parts, caller: Caller) -> ApprovalView:
+def get_approval(request_id: RequestId, services: Services, caller: Caller) -> ApprovalView:
     """One approval or offer."""
-    return approval_view(parts.approvals.reader.get(request_id), caller)
+    return approval_view(services.runs.approvals.reader.get(request_id), caller)
 
 
 @router.get("/v1/questions", operation_id="questions.list")
 @viewer()
 def list_questions(
-    parts: Parts,
+    services: Services,
     caller: Caller,
     page: Paging,
     session_id: InSession = None,
@@ -83,7 +83,7 @@ def list_questions(
     everything: Everything = False,
 ) -> Items[QuestionView]:
     """Questions that wait for an answer, oldest first."""
-    found = parts.questions.reader.page(
+    found = services.runs.questions.reader.page(
         page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
     )
     return items(found, partial(question_view, reader=caller))
@@ -91,28 +91,28 @@ def list_questions(
 
 @router.get("/v1/questions/{request_id}", operation_id="questions.get")
 @viewer()
-def get_question(request_id: RequestId, parts: Parts, caller: Caller) -> QuestionView:
+def get_question(request_id: RequestId, services: Services, caller: Caller) -> QuestionView:
     """One question."""
-    return question_view(parts.questions.reader.get(request_id), caller)
+    return question_view(services.runs.questions.reader.get(request_id), caller)
 
 
 @router.get(ONE_SESSION + "/questions", operation_id="questions.of_session")
 @viewer()
 def questions_of_session(
-    session_id: SessionId, parts: Parts, caller: Caller, page: Paging
+    session_id: SessionId, services: Services, caller: Caller, page: Paging
 ) -> Items[QuestionView]:
     """The questions of a session that wait for an answer."""
-    found = parts.questions.reader.page(page, session_id=session_id)
+    found = services.runs.questions.reader.page(page, session_id=session_id)
     return items(found, partial(question_view, reader=caller))
 
 
 @router.post(ONE_RUN + "/approvals", operation_id="approvals.resolve", status_code=202)
 @operator(own_receipts=True)
 def resolve_approvals(
-    run_id: RunId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
+    run_id: RunId, body: ResolveApprovals, services: Services, caller: Caller, key: Key = None
 ) -> RunView:
     """Allow or deny tool calls of a run, and answer its offers: all or none; with the last call it goes on."""
-    return run_view(_resolve(parts, caller, Place(run_id=run_id), body, key), caller)
+    return run_view(_resolve(services, caller, Place(run_id=run_id), body, key), caller)
 
 
 @router.post(
@@ -120,10 +120,14 @@ def resolve_approvals(
 )
 @operator(action="approvals.resolve", own_receipts=True)
 def resolve_session_approvals(
-    session_id: SessionId, body: ResolveApprovals, parts: Parts, caller: Caller, key: Key = None
+    session_id: SessionId,
+    body: ResolveApprovals,
+    services: Services,
+    caller: Caller,
+    key: Key = None,
 ) -> RunView:
     """The same for the run that a session is at."""
-    return run_view(_resolve(parts, caller, Place(session_id=session_id), body, key), caller)
+    return run_view(_resolve(services, caller, Place(session_id=session_id), body, key), caller)
 
 
 @router.post(ONE_SESSION + "/approvals", operation_id="approvals.resolve_inline")
@@ -131,7 +135,7 @@ def resolve_session_approvals(
 async def resolve_inline(
     session_id: SessionId,
     body: ResolveApprovals,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     request: Request,
     key: Key = None,
@@ -139,18 +143,18 @@ async def resolve_inline(
     """The same, answered when the run has ended or waits again."""
 
     def act() -> RunDetail:
-        return _resolve(parts, caller, Place(session_id=session_id), body, key)
+        return _resolve(services, caller, Place(session_id=session_id), body, key)
 
-    return await answer_inline(parts, request, act)
+    return await answer_inline(services, request, act)
 
 
 @router.post(ONE_RUN + "/questions", operation_id="questions.resolve", status_code=202)
 @operator(own_receipts=True)
 def resolve_question(
-    run_id: RunId, body: ResolveQuestion, parts: Parts, caller: Caller, key: Key = None
+    run_id: RunId, body: ResolveQuestion, services: Services, caller: Caller, key: Key = None
 ) -> RunView:
     """Answer or decline a question of a run; with the last one the run goes on."""
-    return run_view(_answer(parts, caller, Place(run_id=run_id), body, key), caller)
+    return run_view(_answer(services, caller, Place(run_id=run_id), body, key), caller)
 
 
 @router.post(ONE_SESSION + "/questions", operation_id="questions.resolve_inline")
@@ -158,7 +162,7 @@ def resolve_question(
 async def resolve_question_inline(
     session_id: SessionId,
     body: ResolveQuestion,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     request: Request,
     key: Key = None,
@@ -166,9 +170,9 @@ async def resolve_question_inline(
     """The same for the run that a session is at, answered when it has ended or waits again."""
 
     def act() -> RunDetail:
-        return _answer(parts, caller, Place(session_id=session_id), body, key)
+        return _answer(services, caller, Place(session_id=session_id), body, key)
 
-    return await answer_inline(parts, request, act)
+    return await answer_inline(services, request, act)
 
 
 @router.post(ONE_RUN + "/questions/{request_id}/cancel", operation_id="questions.cancel")
@@ -176,31 +180,31 @@ async def resolve_question_inline(
 def cancel_question(
     run_id: RunId,
     request_id: RequestId,
-    parts: Parts,
+    services: Services,
     caller: Caller,
     body: CancelQuestion | None = None,
     key: Key = None,
 ) -> RunView:
     """Withdraw a question, and with it the run that cannot go on without an answer."""
-    given = key_for_receipt(parts, caller, key, body.idempotency_key if body else None)
-    run = parts.questions.cancel(caller, run_id, request_id, idempotency_key=given)
+    given = key_for_receipt(services, caller, key, body.idempotency_key if body else None)
+    run = services.runs.questions.cancel(caller, run_id, request_id, idempotency_key=given)
     return run_view(run, caller)
 
 
 def _resolve(
-    parts: AppParts, caller: Principal, place: Place, body: ResolveApprovals, key: str | None
+    services: Services, caller: Principal, place: Place, body: ResolveApprovals, key: str | None
 ) -> RunDetail:
-    given = key_for_receipt(parts, caller, key, body.idempotency_key)
+    given = key_for_receipt(services, caller, key, body.idempotency_key)
     resolutions = [Resolution(**each.model_dump()) for each in body.resolutions]
-    return parts.approvals.resolve(caller, place, resolutions, idempotency_key=given)
+    return services.runs.approvals.resolve(caller, place, resolutions, idempotency_key=given)
 
 
 def _answer(
-    parts: AppParts, caller: Principal, place: Place, body: ResolveQuestion, key: str | None
+    services: Services, caller: Principal, place: Place, body: ResolveQuestion, key: str | None
 ) -> RunDetail:
-    given = key_for_receipt(parts, caller, key, body.idempotency_key)
+    given = key_for_receipt(services, caller, key, body.idempotency_key)
     resolution = read_resolution(body.resolution.model_dump())
-    return parts.questions.resolve(caller, place, resolution, idempotency_key=given)
+    return services.runs.questions.resolve(caller, place, resolution, idempotency_key=given)
 
 
 def _state(state: RequestState | None, *, everything: bool) -> DomainState | None:

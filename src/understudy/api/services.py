@@ -1,0 +1,24 @@
+"""What a request is served with: the daemon's services, and who is calling."""
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+from fastapi import Depends, Request
+
+from understudy.core.principal import Principal
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services as DaemonServices
+
+
+def services_of(request: Request) -> "DaemonServices":
+    """The services of the daemon that serves this request."""
+    return cast("DaemonServices", request.app.state.services)
+
+
+def principal_of(request: Request) -> Principal:
+    """Who is calling; the gate has found out before any route runs."""
+    return cast("Principal", request.state.principal)
+
+
+Services = Annotated["DaemonServices", Depends(services_of)]
+Caller = Annotated[Principal, Depends(principal_of)]
