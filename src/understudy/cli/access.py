@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, Locale
 from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
 
@@ -77,7 +77,7 @@ def delete(
         daemon.show(lambda: note(f"token {token_id} is deleted"))
 
 
-def _refuse_to_lock_out(daemon: Connection) -> None:
+def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
     """Stop before a token that ends the time without tokens and leaves nobody in charge."""
     # Whoever gets in with a token has one that goes on working.
     if daemon.has_token or daemon.client.tokens.page(limit=1).items:

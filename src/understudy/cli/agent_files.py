@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit, TextFile
 from understudy.cli.output import note, print_json, understudy
 
@@ -122,14 +122,14 @@ def restore(
         restore_version(daemon, agent_id, name, user, version)
 
 
-def files_of(daemon: Connection, user: str | None) -> tuple[Any, tuple[str, ...]]:
+def files_of(daemon: DaemonConnection, user: str | None) -> tuple[Any, tuple[str, ...]]:
     """The calls for an agent's own files, or those for a user's copies and whose these are."""
     agents = daemon.client.agents
     return (agents.files, ()) if user is None else (agents.user_files, (user,))
 
 
 def list_versions(
-    daemon: Connection,
+    daemon: DaemonConnection,
     agent_id: str,
     name: str,
     user: str | None,
@@ -152,7 +152,7 @@ def list_versions(
 
 
 def show_version(
-    daemon: Connection, agent_id: str, name: str, user: str | None, version: int
+    daemon: DaemonConnection, agent_id: str, name: str, user: str | None, version: int
 ) -> None:
     """Print a file as it was."""
     files, who = files_of(daemon, user)
@@ -168,7 +168,7 @@ def show_version(
 
 
 def restore_version(
-    daemon: Connection, agent_id: str, name: str, user: str | None, version: int
+    daemon: DaemonConnection, agent_id: str, name: str, user: str | None, version: int
 ) -> None:
     """Bring an earlier version of a file back."""
     files, who = files_of(daemon, user)
@@ -177,7 +177,7 @@ def restore_version(
 
 
 def _tell_changes(
-    daemon: Connection,
+    daemon: DaemonConnection,
     files: Any,
     file: tuple[str, ...],
     versions: Sequence[int],

@@ -7,7 +7,7 @@ import typer
 
 from understudy.cli import agent_files, inputs, screen
 from understudy.cli.agent_files import list_versions, restore_version
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit
 from understudy.cli.output import note, understudy
 
@@ -244,7 +244,7 @@ def _fields(
     )
 
 
-def _show(daemon: Connection, view: "AgentView") -> None:
+def _show(daemon: DaemonConnection, view: "AgentView") -> None:
     pairs = [
         ("agent", view.agent_id),
         ("name", view.display_name),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.decisions import ANSWERED, Review, is_offer, offer_line, offer_pairs
 from understudy.cli.options import Commands, Cursor, InSession, Key, Limit, OfRun, shared
 from understudy.cli.output import note, print_json
@@ -153,7 +153,7 @@ def _check_reason(views: "Sequence[ApprovalView]", fields: Mapping[str, Any]) ->
 
 
 def _send(
-    daemon: Connection,
+    daemon: DaemonConnection,
     batches: "Mapping[str, Sequence[ApprovalResolution]]",
     key: str | None,
     *,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy.cli import inputs, learning_records, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.learning_options import (
     PROPOSED_KINDS,
     AnotherKind,
@@ -135,7 +135,7 @@ def _decide(
             raise typer.Exit(ExitCode.REFUSED)
 
 
-def _confirmed(daemon: Connection, wanted: dict[str, Any]) -> dict[str, Any]:
+def _confirmed(daemon: DaemonConnection, wanted: dict[str, Any]) -> dict[str, Any]:
     """Show what would become of each and ask; what is agreed to are those that were shown."""
     from understudy.wire.learning_requests import BulkDecision
 
@@ -317,7 +317,7 @@ def explain(ctx: typer.Context, candidate_id: CandidateId) -> None:
         daemon.show(render)
 
 
-def _show(daemon: Connection, view: "CandidateView") -> None:
+def _show(daemon: DaemonConnection, view: "CandidateView") -> None:
     def render() -> None:
         screen.fields(learning_records.candidate_pairs(view))
         note(f"it waits; `{understudy()} candidates publish {view.candidate_id}` publishes it")

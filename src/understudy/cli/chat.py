@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.decisions import (
     IN_REPLY,
     offer,
@@ -41,14 +41,14 @@ OFFLINE = "scripted"
 
 
 @dataclass(slots=True, kw_only=True)
-class Place:
+class StreamPlace:
     """How far a run was followed."""
 
     last_event_id: str | None = None
     status: str = ""
 
 
-class Conversation:
+class ChatConversation:
     """Talks in one session; a break ends the run that is going on, not the session."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Conversation:
 
         What it waits for on the way is asked; if that is left open, the run is left waiting.
         """
-        place = Place(last_event_id=last)
+        place = StreamPlace(last_event_id=last)
         is_stopping = False
         with Transcript(run_id, on_wait=lambda: None) as transcript:
             while True:
@@ -177,7 +177,7 @@ class Conversation:
                 if has_ended or not (is_stopping or self._settle(run_id)):
                     return place.status
 
-    def _print(self, run_id: str, place: Place, transcript: Transcript) -> bool:
+    def _print(self, run_id: str, place: StreamPlace, transcript: Transcript) -> bool:
         """Print a run from a place on, until it has ended (True) or waits for a person."""
         from understudy.wire.events import RunUpdated
 
@@ -295,7 +295,7 @@ def _one_shot(message: str | None) -> str | None:
     return text
 
 
-def _say_once(daemon: Connection, conversation: Conversation, text: str) -> None:
+def _say_once(daemon: DaemonConnection, conversation: ChatConversation, text: str) -> None:
     if daemon.as_json:
         if (waiting := conversation.waiting_run()) is not None:
             finish(daemon, waiting)
@@ -308,7 +308,9 @@ def _say_once(daemon: Connection, conversation: Conversation, text: str) -> None
         raise typer.Exit(ExitCode.REFUSED if status in WAITING else ExitCode.FAILED)
 
 
-def _talk(daemon: Connection, wanted: "CreateSession", conversation: Conversation) -> None:
+def _talk(
+    daemon: DaemonConnection, wanted: "CreateSession", conversation: ChatConversation
+) -> None:
     conversation.introduce()
     note("/help lists what you can type beside messages")
     _attempt(daemon, conversation.take_up)
@@ -331,8 +333,8 @@ def _prompt() -> str | None:
 
 
 def _command(
-    daemon: Connection, conversation: Conversation, wanted: "CreateSession", line: str
-) -> Conversation:
+    daemon: DaemonConnection, conversation: ChatConversation, wanted: "CreateSession", line: str
+) -> ChatConversation:
     client, session_id = daemon.client, conversation.session.session_id
     word, _, rest = line.partition(" ")
     commands: Mapping[str, Callable[[], object]] = {
@@ -349,7 +351,7 @@ def _command(
     return conversation
 
 
-def _attach(conversation: Conversation, path: str) -> None:
+def _attach(conversation: ChatConversation, path: str) -> None:
     """Read and upload a file; what is wrong with it is said at once."""
     if not path:
         note("give the path of a file after /attach")
@@ -363,7 +365,7 @@ def _attach(conversation: Conversation, path: str) -> None:
     note(f"{file.name} ({screen.count(len(file.data), 'byte')}) goes with your next message")
 
 
-def _take_up(conversation: Conversation) -> None:
+def _take_up(conversation: ChatConversation) -> None:
     """Ask for what a run waits for; where none does, about what is offered."""
     if conversation.waiting_run() is not None:
         conversation.take_up()
@@ -372,19 +374,23 @@ def _take_up(conversation: Conversation) -> None:
 
 
 def _open(
-    daemon: Connection, wanted: "CreateSession", route: str | None, locale: str | None
-) -> Conversation:
+    daemon: DaemonConnection, wanted: "CreateSession", route: str | None, locale: str | None
+) -> ChatConversation:
     session = daemon.client.sessions.create(wanted)
-    return Conversation(daemon.client, session, route_id=route, locale=locale, person=somebody())
+    return ChatConversation(
+        daemon.client, session, route_id=route, locale=locale, person=somebody()
+    )
 
 
-def _begin(daemon: Connection, wanted: "CreateSession", like: Conversation) -> Conversation:
+def _begin(
+    daemon: DaemonConnection, wanted: "CreateSession", like: ChatConversation
+) -> ChatConversation:
     conversation = _open(daemon, wanted, like.route_id, like.locale)
     conversation.introduce()
     return conversation
 
 
-def _attempt(daemon: Connection, do: Callable[[], T]) -> T | None:
+def _attempt(daemon: DaemonConnection, do: Callable[[], T]) -> T | None:
     """Do it; what goes wrong is said, and the conversation goes on."""
     from understudy.client import ClientError
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from understudy.settings import ClientSettings, Flags, Settings
 
 
-class Connection:
+class DaemonConnection:
     """A client for the time of one command, and the last answer as it came."""
 
     def __init__(self, where: "ClientSettings", *, as_json: bool) -> None:
@@ -53,7 +53,7 @@ class Connection:
 
 
 @contextmanager
-def connect(ctx: typer.Context) -> Iterator[Connection]:
+def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
     """A connection; what goes wrong on it is said, and ends the command with its exit code."""
     from pydantic import ValidationError
 
@@ -64,7 +64,7 @@ def connect(ctx: typer.Context) -> Iterator[Connection]:
     where = destination(ctx)
     with for_daemon_at(options.url):
         try:
-            connection = Connection(where, as_json=as_json)
+            connection = DaemonConnection(where, as_json=as_json)
             with connection.client:
                 yield connection
         except ClientError as problem:

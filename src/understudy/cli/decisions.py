@@ -51,7 +51,7 @@ HELP: Final = (
 )
 
 
-class Decision:
+class CallDecision:
     """One conversation about one tool call."""
 
     def __init__(self, person: Person, view: "ApprovalView") -> None:
@@ -137,7 +137,7 @@ def settle(
         # Who decides must see all of it.
         view = client.approvals.get(view.id)
     person.say(["", *approval_lines(view, run)])
-    decision = Decision(person, view)
+    decision = CallDecision(person, view)
     while (resolution := decision.ask()) is not None:
         try:
             return resolution, client.approvals.resolve(view.run_id, [resolution])

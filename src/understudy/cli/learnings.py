@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from understudy.cli import inputs, learning_records, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.learning_options import (
     Actor,
     AnotherKind,
@@ -181,7 +181,7 @@ def _which(
     )
 
 
-def _confirm(daemon: Connection, wanted: dict[str, Any]) -> None:
+def _confirm(daemon: DaemonConnection, wanted: dict[str, Any]) -> None:
     """Show what would be taken back, and ask."""
     require_somebody(as_json=daemon.as_json)
     seen = _revoke_matching(daemon, wanted, dry_run=True)
@@ -192,7 +192,7 @@ def _confirm(daemon: Connection, wanted: dict[str, Any]) -> None:
 
 
 def _revoke_matching(
-    daemon: Connection, fields: dict[str, Any], *, dry_run: bool, key: str | None = None
+    daemon: DaemonConnection, fields: dict[str, Any], *, dry_run: bool, key: str | None = None
 ) -> "RevokedMatchingView":
     from understudy.wire.learning_requests import RevokeMatching
 
@@ -206,7 +206,7 @@ def _show_matching(view: "RevokedMatchingView") -> None:
     note(f"{count(view.count, 'learning')} {would} revoked")
 
 
-def _show(daemon: Connection, view: "LearningView") -> None:
+def _show(daemon: DaemonConnection, view: "LearningView") -> None:
     daemon.show(lambda: screen.fields(learning_records.learning_pairs(view)))
 
 

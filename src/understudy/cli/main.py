@@ -43,7 +43,7 @@ from understudy.cli import (
     skills,
     tools,
 )
-from understudy.cli.options import Command, Commands, shared_options
+from understudy.cli.options import Commands, ConnectedCommand, shared_options
 
 COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "chat": chat.chat,
@@ -89,7 +89,7 @@ GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
 }
 
 
-class Root(TyperGroup):
+class RootCommand(TyperGroup):
     """The options that every command takes may also stand before it."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -105,7 +105,7 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
     """
     app = typer.Typer(
         name="understudy",
-        cls=Root,
+        cls=RootCommand,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -113,7 +113,7 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
     app.callback()(understudy)
     app.command("serve")(local.serve)
     for name, function in COMMANDS.items():
-        app.command(name, cls=Command)(function)
+        app.command(name, cls=ConnectedCommand)(function)
     for name, parts in GROUPS.items():
         group = typer.Typer(help=parts[0].help, no_args_is_help=True)
         for part in parts if words is None or name in words else ():

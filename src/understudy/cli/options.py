@@ -36,7 +36,7 @@ def shared_options() -> list[TyperOption]:
     ]
 
 
-class Command(TyperCommand):
+class ConnectedCommand(TyperCommand):
     """A command that also takes the shared options."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -67,9 +67,9 @@ class Commands:
         """Register a function as a command; aliases work and are not listed."""
 
         def register(function: F) -> F:
-            self.app.command(name, cls=Command)(function)
+            self.app.command(name, cls=ConnectedCommand)(function)
             for alias in aliases:
-                self.app.command(alias, cls=Command, hidden=True)(function)
+                self.app.command(alias, cls=ConnectedCommand, hidden=True)(function)
             return function
 
         return register

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import Commands
 from understudy.cli.runtime import Expected
 
@@ -122,7 +122,7 @@ def replace(
         )
 
 
-def _show(daemon: Connection, view: "PermissionsView") -> None:
+def _show(daemon: DaemonConnection, view: "PermissionsView") -> None:
     rows = [row("daemon", index, rule) for index, rule in enumerate(view.rules)]
     empty = "No rules: every tool keeps its own default."
     daemon.show(lambda: screen.table(COLUMNS, rows, empty=empty))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 import typer
 
 from understudy.cli import policy_documents, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.inputs import NotAnObject, parse_object
 from understudy.cli.options import Commands, Cursor, Limit, shared
 from understudy.cli.output import ExitCode, note, problem_lines, understudy
@@ -45,7 +45,7 @@ class Policy:
     calls: Callable[["Client"], Any]
     pairs: Callable[[Any], list[tuple[str, object]]]
 
-    def show(self, daemon: Connection, view: Any) -> None:
+    def show(self, daemon: DaemonConnection, view: Any) -> None:
         """The policy in force, after a look or a change."""
         daemon.show(lambda: screen.fields(self.pairs(view)))
 
@@ -196,7 +196,7 @@ def _policy(which: str) -> Policy:
     return POLICIES[which]
 
 
-def _edited(daemon: Connection, policy: Policy, expected_revision: int | None) -> bool:
+def _edited(daemon: DaemonConnection, policy: Policy, expected_revision: int | None) -> bool:
     """Have the policy in force edited; whether it was changed."""
     from understudy.cli.person import Somebody
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.learning_records import scope_words
 from understudy.cli.options import Commands, Cursor, Limit
 from understudy.cli.output import note
@@ -161,7 +161,7 @@ def run_memory_policy_pairs(view: "PolicyView[RunMemoryPolicy]") -> list[tuple[s
     ]
 
 
-def _show(daemon: Connection, view: "PolicyView[RunMemoryPolicy]") -> None:
+def _show(daemon: DaemonConnection, view: "PolicyView[RunMemoryPolicy]") -> None:
     daemon.show(lambda: screen.fields(run_memory_policy_pairs(view)))
 
 

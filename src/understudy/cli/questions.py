@@ -6,7 +6,7 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.answers import Typed, read_answers
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import Commands, Cursor, InSession, Key, Limit, OfRun, shared
 from understudy.cli.output import ExitCode, note, understudy
 from understudy.cli.requests import outlook, question_pairs
@@ -135,7 +135,7 @@ def cancel(ctx: typer.Context, request_id: QuestionId, key: Key = None) -> None:
         daemon.show(lambda: note(f"run {run.run_id} is being cancelled"))
 
 
-def _ask(daemon: Connection, view: "QuestionView") -> "QuestionResolutionBody":
+def _ask(daemon: DaemonConnection, view: "QuestionView") -> "QuestionResolutionBody":
     from understudy.cli.answers import ask_questions
     from understudy.cli.person import Left, somebody
 
@@ -152,5 +152,5 @@ def _ask(daemon: Connection, view: "QuestionView") -> "QuestionResolutionBody":
         raise typer.Exit(ExitCode.REFUSED) from None
 
 
-def _show_outlook(daemon: Connection, run: "RunView") -> None:
+def _show_outlook(daemon: DaemonConnection, run: "RunView") -> None:
     daemon.show(lambda: note(outlook(run)))

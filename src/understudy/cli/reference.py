@@ -31,7 +31,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ReferenceEntry:
     """A command, or a group of commands."""
 
     path: str
@@ -47,7 +47,7 @@ class Entry:
         return " ".join(parts)
 
 
-def entries(app: typer.Typer) -> list[Entry]:
+def entries(app: typer.Typer) -> list[ReferenceEntry]:
     """Every command and group that help lists, each group before its commands."""
     return list(_walk("understudy", typer.main.get_command(app)))
 
@@ -77,9 +77,9 @@ def cli_markdown(app: typer.Typer) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _walk(path: str, command: Any) -> Iterator[Entry]:
+def _walk(path: str, command: Any) -> Iterator[ReferenceEntry]:
     is_group = isinstance(command, TyperGroup)
-    yield Entry(
+    yield ReferenceEntry(
         path=path,
         help=" ".join((command.help or "").split()),
         is_group=is_group,
@@ -111,7 +111,7 @@ def _value(parameter: Any) -> str:
     return str(parameter.metavar or {"STR": "TEXT"}.get(kind, kind))
 
 
-def _section(entry: Entry) -> list[str]:
+def _section(entry: ReferenceEntry) -> list[str]:
     if entry.is_group:
         return [f"## {entry.path}", "", entry.help]
     depth = "###" if entry.path.count(" ") > 1 else "##"

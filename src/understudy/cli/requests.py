@@ -229,7 +229,7 @@ def outlook(run: "RunView") -> str:
     return f"run {run.run_id} goes on; follow it with `{understudy()} runs watch {run.run_id}`"
 
 
-class Told:
+class WaitNotice:
     """Tells of a run that is looked at again and again what it waits for, once each time."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 import typer
 
 from understudy.cli import inputs, rollouts, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.learning_options import LearningId
 from understudy.cli.options import Commands, Cursor, Key, Limit, RunId, TextFile
 from understudy.cli.output import ExitCode, note
@@ -256,7 +256,7 @@ def _under_way(trial: "TrialView") -> str:
     return f"trial {trial.trial_id} is under way {where}"
 
 
-def _finish(daemon: Connection, view: "TrialView") -> None:
+def _finish(daemon: DaemonConnection, view: "TrialView") -> None:
     daemon.show(lambda: show_trial(view))
     if view.state != "passed":
         raise typer.Exit(ExitCode.FAILED)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.inputs import Asset, Attach
 from understudy.cli.options import (
     TARGET_HELP,
@@ -21,7 +21,7 @@ from understudy.cli.options import (
     TextFile,
 )
 from understudy.cli.output import ExitCode, note, print_json, understudy
-from understudy.cli.requests import Told, leave_waiting, need_lines, requests_of, tell_waiting
+from understudy.cli.requests import WaitNotice, leave_waiting, need_lines, requests_of, tell_waiting
 
 if TYPE_CHECKING:
     from understudy.wire.replies import DeliveryLogView, DeliveryTryView
@@ -140,7 +140,7 @@ def submit(
         fields |= given(attachments=inputs.upload(daemon.client, attached))
         run = daemon.client.runs.submit(session_id, SubmitInput.model_validate(fields), key=key)
         if wait:
-            finish(daemon, daemon.client.runs.wait(run.run_id, on_look=Told().look))
+            finish(daemon, daemon.client.runs.wait(run.run_id, on_look=WaitNotice().look))
             return
         daemon.show(lambda: print(run.run_id))
         if not daemon.as_json:
@@ -160,7 +160,7 @@ def wait_for(
     While the run waits for a person it says for what, and goes on waiting.
     """
     with connect(ctx) as daemon:
-        run = daemon.client.runs.wait(run_id, timeout_s=timeout, on_look=Told().look)
+        run = daemon.client.runs.wait(run_id, timeout_s=timeout, on_look=WaitNotice().look)
         finish(daemon, run)
 
 
@@ -230,7 +230,7 @@ def debug(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor =
         daemon.show_page(page, DEBUG_COLUMNS, empty=empty)
 
 
-def finish(daemon: Connection, run: "RunView") -> None:
+def finish(daemon: DaemonConnection, run: "RunView") -> None:
     """Print a run that has ended or waits; anything but `completed` is a failure."""
     from understudy.wire.runs import WAITING_STATUSES
 
@@ -242,7 +242,7 @@ def finish(daemon: Connection, run: "RunView") -> None:
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _tell_needs(daemon: Connection, run_id: str) -> None:
+def _tell_needs(daemon: DaemonConnection, run_id: str) -> None:
     from understudy.client import UnavailableError, UnreachableError
 
     # Without an answer the stream knows what to do.

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.inputs import Asset, Attach
 from understudy.cli.options import (
     TARGET_HELP,
@@ -282,7 +282,7 @@ def _targets(typed: list[str] | None) -> list[dict[str, str]] | None:
     return [{"plugin": plugin, "address": address} for plugin, address in pairs]
 
 
-def _say(daemon: Connection, answer: "ScheduleAnswer") -> None:
+def _say(daemon: DaemonConnection, answer: "ScheduleAnswer") -> None:
     def say() -> None:
         execution, schedule = answer.execution, answer.schedule
         if execution is None:

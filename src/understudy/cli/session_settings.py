@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from understudy.cli import inputs, permissions, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import TARGET_HELP, Allow, Commands, Deny, SessionId
 from understudy.cli.sessions import show_session
 
@@ -47,7 +47,7 @@ def clear_permissions(ctx: typer.Context, session_id: SessionId) -> None:
         _show_permissions(daemon, daemon.client.permissions.clear_of_session(session_id))
 
 
-def _show_permissions(daemon: Connection, view: "SessionPermissionsView") -> None:
+def _show_permissions(daemon: DaemonConnection, view: "SessionPermissionsView") -> None:
     kept = [("parent", rule) for rule in view.inherited]
     kept += [("session", rule) for rule in view.rules]
     rows = [permissions.row(whose, index, rule) for index, (whose, rule) in enumerate(kept)]
@@ -94,7 +94,7 @@ def clear_mcp_servers(ctx: typer.Context, session_id: SessionId) -> None:
         _show_mcp_servers(daemon, daemon.client.mcp_servers.clear_for_session(session_id))
 
 
-def _show_mcp_servers(daemon: Connection, view: "SessionMcpServersView") -> None:
+def _show_mcp_servers(daemon: DaemonConnection, view: "SessionMcpServersView") -> None:
     rows = [
         (name, each.transport, each.state, each.tools, each.url or each.command, each.reason or "")
         for name, each in view.mcp_servers.items()

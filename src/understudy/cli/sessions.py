@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.inputs import Asset, Attach
 from understudy.cli.options import Commands, Cursor, Key, Limit, Locale, SessionId, Text, TextFile
 from understudy.cli.output import ExitCode, note, print_json, understudy
@@ -199,7 +199,7 @@ def stream(
                 print(f"{event.name}  {screen.summary(event.raw)}", flush=True)
 
 
-def show_session(daemon: Connection, view: "SessionView") -> None:
+def show_session(daemon: DaemonConnection, view: "SessionView") -> None:
     """Print a session."""
     daemon.show_record(view, RECORD)
 

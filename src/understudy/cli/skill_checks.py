@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.inputs import why
 from understudy.cli.options import Commands, Key, shared
 from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
@@ -293,7 +293,7 @@ def install(
             raise typer.Exit(ExitCode.FAILED)
 
 
-def _install_one(daemon: Connection, label: str, key: str | None) -> None:
+def _install_one(daemon: DaemonConnection, label: str, key: str | None) -> None:
     view = daemon.client.skill_dependencies.install_one(label, key=key)
     words = "is installed" if view.ok else f"is not installed: {view.error}"
     daemon.show(lambda: note(f"{label} {words}"))

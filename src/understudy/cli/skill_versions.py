@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from understudy.cli import inputs, screen, skill_records
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import Commands, Cursor, Key, Limit, shared
 from understudy.cli.output import ExitCode, client_problem, note, print_json
 from understudy.cli.skill_checks import ARCHIVE_SUFFIX, archive_of
@@ -186,7 +186,7 @@ def files(
             daemon.more(page.next_cursor)
 
 
-def _compared(daemon: Connection, skill: str, old: int | None) -> tuple[int, int]:
+def _compared(daemon: DaemonConnection, skill: str, old: int | None) -> tuple[int, int]:
     """What is compared where it was not said: the current version, with the one before it."""
     page = daemon.client.skills.versions_page(skill, limit=2)
     if page.current is None:

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from understudy.cli import inputs, screen, skill_records
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import Commands, Cursor, Key, Limit
 from understudy.cli.output import note, understudy
 from understudy.cli.skill_records import (
@@ -277,18 +277,20 @@ def _toggle(ctx: typer.Context, skill: str, *, enabled: bool, key: str | None) -
         daemon.show(lambda: note(skill_records.switched_line(view)))
 
 
-def _list(daemon: Connection, which: dict[str, Any], limit: int, cursor: str | None) -> None:
+def _list(daemon: DaemonConnection, which: dict[str, Any], limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.page(limit=limit, cursor=cursor, **which)
     hint = f"No skills. `{understudy()} skills create FILE` keeps one."
     empty = "No skill fits." if which else hint
     daemon.show_page(page, skill_records.COLUMNS, empty=empty)
 
 
-def _list_of_agent(daemon: Connection, agent: str, limit: int, cursor: str | None) -> None:
+def _list_of_agent(daemon: DaemonConnection, agent: str, limit: int, cursor: str | None) -> None:
     page = daemon.client.skills.of_agent_page(agent, limit=limit, cursor=cursor)
     daemon.show_page(page, skill_records.OF_AGENT, empty="No skills.")
 
 
-def _list_of_session(daemon: Connection, session: str, limit: int, cursor: str | None) -> None:
+def _list_of_session(
+    daemon: DaemonConnection, session: str, limit: int, cursor: str | None
+) -> None:
     page = daemon.client.skills.of_session_page(session, limit=limit, cursor=cursor)
     daemon.show_page(page, skill_records.OFFERED, empty="No skill is offered.")

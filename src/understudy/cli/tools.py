@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from understudy.cli import inputs, permissions, screen
-from understudy.cli.connection import Connection, connect
+from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.options import Commands
 from understudy.cli.output import ExitCode, note, understudy
 
@@ -86,7 +86,7 @@ LIST_OF_SESSION_COLUMNS: Final[screen.Layout] = {
 }
 
 
-def _list_of_session(daemon: Connection, session_id: str) -> None:
+def _list_of_session(daemon: DaemonConnection, session_id: str) -> None:
     page = daemon.client.tools.in_session_page(session_id, limit=200)
     daemon.show_page(page, LIST_OF_SESSION_COLUMNS, empty="This session has no tools.")
     if any(item.depends_on_arguments for item in page.items) and not daemon.as_json:

@@ -16,7 +16,7 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upload:
+class FormUpload:
     """A file in a form, with text beside it."""
 
     file_name: str
@@ -31,14 +31,14 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Generic[T_co]):
+class HttpCall(Generic[T_co]):
     """What is sent; a `POST` carries a key, so that a repeat acts once."""
 
     method: str
     path: str
     query: Mapping[str, QueryValue] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
-    upload: Upload | None = None
+    upload: FormUpload | None = None
     idempotency_key: str | None = None
 
     @property
@@ -52,11 +52,11 @@ def post(
     body: Mapping[str, Any] | None = None,
     *,
     query: Mapping[str, QueryValue] | None = None,
-    upload: Upload | None = None,
+    upload: FormUpload | None = None,
     key: str | None = None,
-) -> Call[Any]:
+) -> HttpCall[Any]:
     """A call that creates or acts, under a key of its own where none is given."""
-    return Call(
+    return HttpCall(
         method="POST",
         path=path,
         query=query or {},

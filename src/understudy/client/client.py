@@ -137,7 +137,7 @@ class Rollouts(RolloutsCalls[Transport]):
         return trial
 
 
-class Daemon(DaemonCalls[Transport]):
+class RunningDaemon(DaemonCalls[Transport]):
     """The daemon itself."""
 
     def is_ready(self) -> bool:
@@ -152,7 +152,7 @@ class Client(Operations[Transport]):
     runs: Runs
     learnings: Learnings
     rollouts: Rollouts
-    daemon: Daemon
+    daemon: RunningDaemon
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class Client(Operations[Transport]):
         self.runs = Runs(self.transport)
         self.learnings = Learnings(self.transport)
         self.rollouts = Rollouts(self.transport)
-        self.daemon = Daemon(self.transport)
+        self.daemon = RunningDaemon(self.transport)
 
     def __enter__(self) -> Self:
         return self

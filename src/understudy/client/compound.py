@@ -6,14 +6,14 @@ import base64
 import json
 from typing import TYPE_CHECKING, Final
 
-from understudy.client.calls import Upload, at, body_of, given, post
+from understudy.client.calls import FormUpload, at, body_of, given, post
 from understudy.client.errors import NoNextStage
 from understudy.client.operation import Group, S, built
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from understudy.client.calls import Call
+    from understudy.client.calls import HttpCall
     from understudy.wire.assets import AssetView
     from understudy.wire.rollout_requests import PromoteSkill
     from understudy.wire.rollouts import RolloutView, Stage
@@ -37,7 +37,7 @@ class AssetUploads(Group[S]):
     @built
     def upload(
         self, file_name: str, data: bytes, *, media_type: str | None = None, key: str | None = None
-    ) -> Call[AssetView]:
+    ) -> HttpCall[AssetView]:
         """Keep a file; the same content again is the same asset."""
         content = base64.b64encode(data).decode()
         fields = given(file_name=file_name, media_type=media_type, content_base64=content)
@@ -56,12 +56,12 @@ class SkillUploads(Group[S]):
         slug: str | None = None,
         acknowledged: Sequence[AcknowledgedFinding] = (),
         key: str | None = None,
-    ) -> Call[SkillKept]:
+    ) -> HttpCall[SkillKept]:
         """Keep the skill in a ZIP: a new one, or a new version of one's own."""
         fields = given(slug=slug)
         if acknowledged:
             fields["acknowledged"] = json.dumps([body_of(each) for each in acknowledged])
-        upload = Upload(file_name=file_name, content=archive, media_type=ZIP, fields=fields)
+        upload = FormUpload(file_name=file_name, content=archive, media_type=ZIP, fields=fields)
         return post(at("skills", "upload"), upload=upload, key=key)
 
 
@@ -77,7 +77,7 @@ class QuestionAnswers(Group[S]):
         *,
         justification: str | None = None,
         key: str | None = None,
-    ) -> Call[RunView]:
+    ) -> HttpCall[RunView]:
         """Answer a question of a run."""
         fields = {"request_id": request_id, "answers": answers, "justification": justification}
         return post(_questions(run_id), {"resolution": body_of(fields)}, key=key)
@@ -90,7 +90,7 @@ class QuestionAnswers(Group[S]):
         *,
         justification: str | None = None,
         key: str | None = None,
-    ) -> Call[RunView]:
+    ) -> HttpCall[RunView]:
         """Tell a run that it gets no answer, and perhaps why; it goes on."""
         fields = given(request_id=request_id, declined=True, justification=justification)
         return post(_questions(run_id), {"resolution": fields}, key=key)

@@ -18,7 +18,7 @@ from typing import (
     overload,
 )
 
-from understudy.client.calls import Call, Json, body_of, post, query_of, segment
+from understudy.client.calls import HttpCall, Json, body_of, post, query_of, segment
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -56,10 +56,10 @@ class PageOf(Protocol[T_co]):
     def next_cursor(self) -> str | None: ...
 
 
-class Operation(Generic[P, T_co]):
+class ClientOperation(Generic[P, T_co]):
     """An operation in the class of its group; from an object of it, the function that sends it."""
 
-    def __init__(self, declared: Callable[..., Any], build: Callable[..., Call[T_co]]) -> None:
+    def __init__(self, declared: Callable[..., Any], build: Callable[..., HttpCall[T_co]]) -> None:
         self.declared = declared
         self.build = build
 
@@ -88,8 +88,8 @@ class Operation(Generic[P, T_co]):
     def answer(self) -> str:
         """The type of the answer, as it is annotated."""
         annotation: str = self.declared.__annotations__["return"]
-        is_built = annotation.startswith("Call[")
-        return annotation[len("Call[") : -1] if is_built else annotation
+        is_built = annotation.startswith("HttpCall[")
+        return annotation[len("HttpCall[") : -1] if is_built else annotation
 
     def read(self, answer: Json) -> T_co:
         """An answer as the type that it is annotated with; of a file, its text or its bytes."""
@@ -113,7 +113,7 @@ class Operation(Generic[P, T_co]):
 class Every(Generic[P, T_co]):
     """A list of an operation's pages as one iterator, fetched as it is asked for."""
 
-    def __init__(self, page: Operation[P, PageOf[T_co]]) -> None:
+    def __init__(self, page: ClientOperation[P, PageOf[T_co]]) -> None:
         self.page = page
 
     @overload
@@ -142,17 +142,17 @@ class Every(Generic[P, T_co]):
         return pages
 
 
-def every(page: Operation[P, PageOf[T]]) -> Every[P, T]:
+def every(page: ClientOperation[P, PageOf[T]]) -> Every[P, T]:
     """All items of a list, page by page; `limit` is the size of a page."""
     return Every(page)
 
 
-def built(build: Callable[Concatenate[Any, P], Call[T]]) -> Operation[P, T]:
+def built(build: Callable[Concatenate[Any, P], HttpCall[T]]) -> ClientOperation[P, T]:
     """An operation whose call is put together by hand."""
-    return Operation(build, build)
+    return ClientOperation(build, build)
 
 
-class Method:
+class HttpMethod:
     """Makes operations of functions without a body, whose arguments say what is sent.
 
     Arguments that the path names are put there, those of a GET or a DELETE into its query. Of other
@@ -164,33 +164,33 @@ class Method:
 
     def __call__(
         self, path: str, *, query: Mapping[str, str] | None = None
-    ) -> Callable[[Callable[Concatenate[Any, P], T]], Operation[P, T]]:
+    ) -> Callable[[Callable[Concatenate[Any, P], T]], ClientOperation[P, T]]:
         """The operation at a path; `query` has the parameters whose arguments are called otherwise."""
 
-        def decorate(declared: Callable[Concatenate[Any, P], T]) -> Operation[P, T]:
+        def decorate(declared: Callable[Concatenate[Any, P], T]) -> ClientOperation[P, T]:
             signature = inspect.signature(declared)
 
-            def build(*arguments: Any, **named: Any) -> Call[T]:
+            def build(*arguments: Any, **named: Any) -> HttpCall[T]:
                 _, *bound = signature.bind(*arguments, **named).arguments.items()
                 return self._call(path, query or {}, dict(bound))
 
-            return Operation(declared, build)
+            return ClientOperation(declared, build)
 
         return decorate
 
-    def _call(self, path: str, query: Mapping[str, str], sent: dict[str, Any]) -> Call[Any]:
+    def _call(self, path: str, query: Mapping[str, str], sent: dict[str, Any]) -> HttpCall[Any]:
         sent |= sent.pop("page", {})
         ids = {name: segment(sent.pop(name)) for name in re.findall(r"{(\w+)}", path)}
         path = path.format_map(ids)
         asked = {parameter: sent.pop(name, None) for name, parameter in query.items()}
         if self.name in ("GET", "DELETE"):
-            return Call(method=self.name, path=path, query=query_of(**sent, **asked))
+            return HttpCall(method=self.name, path=path, query=query_of(**sent, **asked))
         key = sent.pop("key", None)
         body = body_of(sent.get("body", sent))
         if self.name == "POST":
             return post(path, body, query=query_of(**asked), key=key)
-        return Call(method=self.name, path=path, body=body)
+        return HttpCall(method=self.name, path=path, body=body)
 
 
 # Not named as in HTTP libraries: `get` and `delete` are methods of most groups.
-GET, POST, PUT, PATCH, DELETE = map(Method, ("GET", "POST", "PUT", "PATCH", "DELETE"))
+GET, POST, PUT, PATCH, DELETE = map(HttpMethod, ("GET", "POST", "PUT", "PATCH", "DELETE"))

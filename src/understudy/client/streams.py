@@ -80,7 +80,7 @@ class StreamEvent:
 
 
 @dataclass(slots=True)
-class Connection:
+class StreamConnection:
     """A stream over lost connections: what was read last, and when to connect again.
 
     `on_away` hears of it, once, when the daemon cannot be reached.
@@ -128,7 +128,7 @@ def follow(
 
     A connection that ends without an event asks `is_over` whether there will be more.
     """
-    connection = Connection(EventReader(last_event_id=last_event_id), on_away)
+    connection = StreamConnection(EventReader(last_event_id=last_event_id), on_away)
     while True:
         try:
             with transport.open_stream(path, connection.reader.last_event_id) as chunks:
@@ -150,7 +150,7 @@ async def follow_async(
     on_away: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[StreamEvent]:
     """The same as `follow`, awaited."""
-    connection = Connection(EventReader(last_event_id=last_event_id), on_away)
+    connection = StreamConnection(EventReader(last_event_id=last_event_id), on_away)
     while True:
         try:
             async with transport.open_stream(path, connection.reader.last_event_id) as chunks:

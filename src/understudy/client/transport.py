@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import httpx2
 
-from understudy.client.calls import Call, Json
+from understudy.client.calls import HttpCall, Json
 from understudy.client.errors import (
     AnswerError,
     ClientError,
@@ -18,7 +18,7 @@ from understudy.client.errors import (
 )
 
 if TYPE_CHECKING:
-    from understudy.client.operation import Operation, PageOf
+    from understudy.client.operation import ClientOperation, PageOf
 
 T = TypeVar("T")
 Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
@@ -60,7 +60,7 @@ class Exchange(Generic[Http]):
         self.http: Http = http
         self._on_answer = on_answer
 
-    def request(self, call: Call[T]) -> httpx2.Request:
+    def request(self, call: HttpCall[T]) -> httpx2.Request:
         """The request that a call is sent as."""
         headers = {"Idempotency-Key": call.idempotency_key} if call.idempotency_key else {}
         upload = call.upload
@@ -82,7 +82,9 @@ class Exchange(Generic[Http]):
             headers["Last-Event-ID"] = last_event_id
         return self.http.build_request("GET", path, headers=headers, timeout=STREAM_TIMEOUT)
 
-    def read(self, call: Call[T], operation: "Operation[Any, T]", response: httpx2.Response) -> T:
+    def read(
+        self, call: HttpCall[T], operation: "ClientOperation[Any, T]", response: httpx2.Response
+    ) -> T:
         """What a daemon answered; raises a `ClientError` where that is a problem."""
         if not response.is_success:
             problem = problem_of(response.status_code, response.content)
@@ -123,7 +125,7 @@ class Transport(Exchange[httpx2.Client]):
         super().__init__(http, on_answer=on_answer)
         self.retries = retries
 
-    def send(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+    def send(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
         """The answer to a call, read; raises a `ClientError` otherwise."""
         for delay in self.retries.delays_s if call.may_repeat else ():
             try:
@@ -159,7 +161,7 @@ class Transport(Exchange[httpx2.Client]):
             finally:
                 response.close()
 
-    def _send_once(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+    def _send_once(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
         with self.reaching():
             response = self.http.send(self.request(call))
         return self.read(call, operation, response)
@@ -178,7 +180,7 @@ class AsyncTransport(Exchange[httpx2.AsyncClient]):
         super().__init__(http, on_answer=on_answer)
         self.retries = retries
 
-    async def send(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+    async def send(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
         """The answer to a call, read; raises a `ClientError` otherwise."""
         for delay in self.retries.delays_s if call.may_repeat else ():
             try:
@@ -217,7 +219,7 @@ class AsyncTransport(Exchange[httpx2.AsyncClient]):
             finally:
                 await response.aclose()
 
-    async def _send_once(self, call: Call[T], operation: "Operation[Any, T]") -> T:
+    async def _send_once(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
         with self.reaching():
             response = await self.http.send(self.request(call))
         return self.read(call, operation, response)
@@ -233,7 +235,7 @@ def pause_before_retry(problem: ClientError, delay: float) -> float:
     return delay if asked is None else min(max(asked, delay), MAX_RETRY_AFTER_S)
 
 
-def _not_understood(call: Call[Any], problem: ValueError) -> str:
+def _not_understood(call: HttpCall[Any], problem: ValueError) -> str:
     from pydantic import ValidationError
 
     if not isinstance(problem, ValidationError):

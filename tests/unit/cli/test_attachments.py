@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from understudy.cli import inputs
 from understudy.cli.inputs import Asset, Attach, FileToUpload, KnownAsset
-from understudy.cli.options import Command
+from understudy.cli.options import ConnectedCommand
 
 RUNNER = CliRunner()
 
@@ -18,7 +18,7 @@ def parsed(*line: str) -> list[inputs.Attachment]:
     found: list[inputs.Attachment] = []
     app = typer.Typer()
 
-    @app.command(cls=Command)
+    @app.command(cls=ConnectedCommand)
     def command(ctx: typer.Context, attach: Attach = None, asset: Asset = None) -> None:
         found.extend(inputs.named(ctx, attach, asset))
 

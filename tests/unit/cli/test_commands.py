@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.command_line import typed
 from understudy.cli.main import build_app
-from understudy.cli.reference import Entry, entries
+from understudy.cli.reference import ReferenceEntry, entries
 
 ENTRIES = entries(build_app())
 COMMANDS = [entry for entry in ENTRIES if not entry.is_group]
@@ -17,7 +17,7 @@ CONTRACT = {
 }  # fmt: skip
 
 
-def name(entry: Entry) -> str:
+def name(entry: ReferenceEntry) -> str:
     return entry.path
 
 
@@ -26,14 +26,14 @@ def test_the_words_of_the_contract_are_there() -> None:
 
 
 @pytest.mark.parametrize("entry", COMMANDS, ids=name)
-def test_every_command_that_answers_takes_the_shared_options(entry: Entry) -> None:
+def test_every_command_that_answers_takes_the_shared_options(entry: ReferenceEntry) -> None:
     shared = {"--url", "--token", "--json"} & {option.names[0] for option in entry.options}
 
     assert len(shared) == (0 if entry.path == "understudy serve" else 3)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=name)
-def test_every_command_and_parameter_says_what_it_is_for(entry: Entry) -> None:
+def test_every_command_and_parameter_says_what_it_is_for(entry: ReferenceEntry) -> None:
     assert entry.help
     assert all(parameter.help for parameter in (*entry.arguments, *entry.options))
 

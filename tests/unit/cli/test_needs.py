@@ -14,7 +14,7 @@ from tests.unit.cli.waiting_parts import (
 from tests.unit.client.fake_daemon import run_document
 from understudy.cli.output import ExitCode
 from understudy.cli.requests import (
-    Told,
+    WaitNotice,
     approval_pairs,
     leave_waiting,
     need_lines,
@@ -68,7 +68,7 @@ def test_a_command_that_cannot_go_on_says_what_is_needed(
 
 
 def test_what_a_run_waits_for_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    told = Told()
+    told = WaitNotice()
     looks = [run("running"), waiting_run("apr_1"), waiting_run("apr_1"), waiting_run("apr_2")]
     for look in looks:
         told.look(look)

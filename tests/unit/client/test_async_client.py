@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.client.fake_daemon import answers, pages, run_document, sse
 from understudy.client import AsyncClient, AsyncRetries, errors
-from understudy.client.operation import Every, Operation
+from understudy.client.operation import ClientOperation, Every
 from understudy.client.operations import Operations
 
 REFUSED = httpx2.ConnectError("connection refused")
@@ -123,10 +123,10 @@ def test_every_operation_can_read_its_answer() -> None:
         for group in groups
         for kind in type(group).__mro__
         for each in vars(kind).values()
-        if isinstance(each, Operation | Every)
+        if isinstance(each, ClientOperation | Every)
     ]
 
     assert len(operations) > 150
     for each in operations:
-        operation = each if isinstance(each, Operation) else each.page
+        operation = each if isinstance(each, ClientOperation) else each.page
         assert operation._adapter is not None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.client.calls import Call, at, body_of, post, query_of
+from understudy.client.calls import HttpCall, at, body_of, post, query_of
 from understudy.client.errors import InvalidCall
 from understudy.wire.sessions import CreateSession
 
@@ -30,10 +30,10 @@ def test_every_post_carries_a_key_of_its_own() -> None:
 
 
 def test_only_reads_and_keyed_calls_may_be_repeated() -> None:
-    assert Call(method="GET", path="/v1/x").may_repeat
+    assert HttpCall(method="GET", path="/v1/x").may_repeat
     assert post("/v1/x").may_repeat
-    assert not Call(method="PUT", path="/v1/x", body={}).may_repeat
-    assert not Call(method="DELETE", path="/v1/x").may_repeat
+    assert not HttpCall(method="PUT", path="/v1/x", body={}).may_repeat
+    assert not HttpCall(method="DELETE", path="/v1/x").may_repeat
 
 
 def test_parts_of_a_query_that_are_none_are_left_out() -> None:
