@@ -26,7 +26,7 @@ from understudy.skills.model import (
 )
 from understudy.skills.ports import BundlePlace
 from understudy.storage.engine import open_engine
-from understudy.storage.fnv import signed_fnv1a
+from understudy.storage.postgres import signed_fnv1a
 from understudy.storage.schema import skills
 from understudy.storage.unit import Units
 

@@ -14,7 +14,7 @@ from understudy.retrieval import rarity
 from understudy.retrieval.documents import TermHit
 from understudy.storage.engine import open_engine
 from understudy.storage.schema import term_entries
-from understudy.storage.term_counts import TermCounts
+from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unit import Units
 

@@ -23,7 +23,7 @@ from understudy.core.principal import Principal
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
 
 if TYPE_CHECKING:
-    from understudy.storage.receipts import StoredResponse
+    from understudy.storage.access import StoredResponse
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.evolution.sequences import Repeated, RunTools, repeated
 
 if TYPE_CHECKING:
-    from understudy.storage.suggestions import SuggestionStore
+    from understudy.storage.evolution import SuggestionStore
 
 # So many runs of an agent tell what it is used to do.
 PER_AGENT: Final = 50

@@ -1,5 +1,6 @@
-"""The agent store."""
+"""The stores of agents, and of their files and those of their users in all versions."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -16,7 +17,82 @@ from understudy.storage.schema import (
     sessions,
     user_context_files,
 )
-from understudy.storage.versioned_files import FileTable
+
+# The columns that say whose files they are, with their values.
+Owner = Mapping[str, str]
+
+
+class FileTable:
+    """A table of versions, and what is asked of it, put together only once."""
+
+    def __init__(self, table: sa.Table, *owned_by: str) -> None:
+        self.table = table
+        owner = [table.c[column] == sa.bindparam(column) for column in owned_by]
+        newest = (
+            sa.select(table.c.name, sa.func.max(table.c.version).label("version"))
+            .where(*owner)
+            .group_by(table.c.name)
+            .subquery()
+        )
+        is_newest = sa.and_(table.c.name == newest.c.name, table.c.version == newest.c.version)
+        self.in_force = (
+            sa.select(table).join(newest, is_newest).where(*owner).order_by(table.c.name)
+        )
+        self.of_name = sa.select(table).where(*owner, table.c.name == sa.bindparam("file_name"))
+        self.newest = self.of_name.order_by(table.c.version.desc()).limit(1)
+        self.version = self.of_name.where(table.c.version == sa.bindparam("file_version"))
+
+    def one(
+        self, connection: sa.Connection, owner: Owner, name: str, version: int | None
+    ) -> ContextFile | None:
+        """One version of a file, the newest when none is named."""
+        values: dict[str, Any] = {**owner, "file_name": name}
+        query = self.newest
+        if version is not None:
+            query, values["file_version"] = self.version, version
+        row = connection.execute(query, values).first()
+        return None if row is None else read_file(row)
+
+    def all(self, connection: sa.Connection, owner: Owner) -> tuple[ContextFile, ...]:
+        """The newest version of every file."""
+        rows = connection.execute(self.in_force, dict(owner))
+        return tuple(read_file(row) for row in rows)
+
+    def add(self, connection: sa.Connection, file: ContextFile) -> bool:
+        """Keep a new version; False when that version exists already."""
+        values = {column.name: getattr(file, column.name) for column in self.table.c}
+        return insert_new(connection, self.table, values)
+
+    def page(
+        self, connection: sa.Connection, owner: Owner, name: str, request: PageRequest
+    ) -> Page[ContextFile]:
+        """Versions of one file, newest first."""
+        return select_page(
+            connection,
+            self.of_name.params(**owner, file_name=name),
+            request,
+            by=(self.table.c.version,),
+            read=read_file,
+            descending=True,
+        )
+
+
+def read_file(row: Any) -> ContextFile:
+    """A version as it is stored."""
+    return read_record(row, _file, what=f"file {row.name} of agent {row.agent_id}")
+
+
+def _file(row: Any) -> ContextFile:
+    return ContextFile(
+        agent_id=row.agent_id,
+        name=row.name,
+        version=row.version,
+        content=row.content + "",
+        actor=row.actor,
+        run_id=row.run_id,
+        created_at_ms=row.created_at_ms,
+        user_id=getattr(row, "user_id", None),
+    )
 
 
 class AgentStore:
@@ -119,3 +195,51 @@ def _agent(row: Any) -> Agent:
         created_at_ms=row.created_at_ms,
         updated_at_ms=row.updated_at_ms,
     )
+
+
+_USER_FILES: Final = FileTable(user_context_files, "agent_id", "user_id")
+_USERS: Final = (
+    sa.select(user_context_files.c.user_id)
+    .where(
+        user_context_files.c.agent_id == sa.bindparam("of_agent"),
+        user_context_files.c.name == sa.bindparam("file_name"),
+    )
+    .distinct()
+    .order_by(user_context_files.c.user_id)
+)
+
+
+class UserFileStore:
+    """The copies of context files that users have for themselves, with their history."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def file(
+        self, agent_id: str, user_id: str, name: str, *, version: int | None = None
+    ) -> ContextFile | None:
+        """One version of a user's copy, the newest when none is named."""
+        return _USER_FILES.one(self._connection, _owner(agent_id, user_id), name, version)
+
+    def files(self, agent_id: str, user_id: str) -> tuple[ContextFile, ...]:
+        """The newest version of every copy of a user's."""
+        return _USER_FILES.all(self._connection, _owner(agent_id, user_id))
+
+    def add_file(self, file: ContextFile) -> bool:
+        """Keep a new version; False when that version exists already."""
+        return _USER_FILES.add(self._connection, file)
+
+    def file_versions(
+        self, agent_id: str, user_id: str, name: str, request: PageRequest
+    ) -> Page[ContextFile]:
+        """Versions of one copy, newest first."""
+        return _USER_FILES.page(self._connection, _owner(agent_id, user_id), name, request)
+
+    def users(self, agent_id: str, name: str) -> tuple[str, ...]:
+        """The users who have a copy of a file, by id."""
+        values = {"of_agent": agent_id, "file_name": name}
+        return tuple(self._connection.execute(_USERS, values).scalars())
+
+
+def _owner(agent_id: str, user_id: str) -> Owner:
+    return {"agent_id": agent_id, "user_id": user_id}

@@ -1,6 +1,7 @@
-"""The store of what tools answered in full, compressed."""
+"""The stores of what tools answered in full, and of captured model requests."""
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -8,8 +9,9 @@ import sqlalchemy as sa
 
 from understudy.core.errors import DamagedRecord
 from understudy.runs.artifacts import Artifact
+from understudy.runs.model import DebugRequest
 from understudy.storage.rows import insert_new
-from understudy.storage.schema import artifacts, runs
+from understudy.storage.schema import artifacts, debug_requests, runs
 
 _LISTED = sa.select(*(column for column in artifacts.c if column.name != "content"))
 
@@ -68,3 +70,50 @@ def _unpack(row: Any) -> str:
         raise DamagedRecord(
             "record_damaged", domain="storage", detail=f"artifact {row.artifact_id} cannot be read"
         ) from problem
+
+
+class DebugStore:
+    """Captured requests in a table."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, capture: DebugRequest) -> None:
+        """Keep one more request."""
+        self._connection.execute(sa.insert(debug_requests).values(asdict(capture)))
+
+    def answer(self, run_id: str, *, step: int, attempt: int, response: Mapping[str, Any]) -> None:
+        """Add the reply to the last request of a step: the tries before it got none."""
+        last = (
+            sa.select(sa.func.max(debug_requests.c.number))
+            .where(
+                debug_requests.c.run_id == run_id,
+                debug_requests.c.step == step,
+                debug_requests.c.attempt == attempt,
+            )
+            .scalar_subquery()
+        )
+        self._connection.execute(
+            sa.update(debug_requests)
+            .where(debug_requests.c.number == last)
+            .values(response=dict(response))
+        )
+
+    def list(self, run_id: str) -> tuple[DebugRequest, ...]:
+        """The requests of a run, in the order they were sent."""
+        query = (
+            sa.select(debug_requests)
+            .where(debug_requests.c.run_id == run_id)
+            .order_by(debug_requests.c.number)
+        )
+        return tuple(
+            DebugRequest(
+                run_id=row.run_id,
+                step=row.step,
+                attempt=row.attempt,
+                at_ms=row.at_ms,
+                request=row.request or {},
+                response=row.response or None,
+            )
+            for row in self._connection.execute(query)
+        )

@@ -1,4 +1,4 @@
-"""The candidate store."""
+"""The stores of candidates, and of what automation made of them."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -9,23 +9,34 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.lifecycle import OPEN as OPEN_STATES
-from understudy.learnings.model import Candidate, CandidateState, Expired, Kind, Origin, Tally
+from understudy.learnings.model import (
+    AutomationReview,
+    Candidate,
+    CandidateState,
+    Expired,
+    Kind,
+    Origin,
+    Tally,
+)
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.storage.candidate_rows import candidate_row, read_candidate
+from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.job_queue import ANEW
-from understudy.storage.learning_filters import candidate_conditions
-from understudy.storage.learning_rows import digest_of, without_search
+from understudy.storage.learning_rows import (
+    candidate_conditions,
+    candidate_row,
+    digest_of,
+    read_candidate,
+    read_review,
+    review_json,
+    without_search,
+)
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import insert_into, insert_new_of, replace_version
+from understudy.storage.rows import insert_into, insert_new_of, replace_version, upsert_of
 from understudy.storage.schema import learning_candidates as candidates
 from understudy.storage.schema import learning_reviews, review_jobs
-from understudy.storage.schema.learnings import (
-    BY_DAEMON,
-    DECIDED,
-    OPEN,
-    OPEN_FOR_A_TIME,
-)
+from understudy.storage.schema import learning_reviews as reviews
+from understudy.storage.schema.learnings import BY_DAEMON, DECIDED, OPEN, OPEN_FOR_A_TIME
 
 MOST_REJECTED: Final = 50
 
@@ -234,3 +245,46 @@ def _same(scope: LearningScope, kind: Kind, semantic_key: str) -> dict[str, Any]
         "scope_key": scope.key,
         "kind": str(kind),
     }
+
+
+class ReviewStore:
+    """What automation made of candidates, under each policy."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self, candidate_id: str, policy_digest: str) -> AutomationReview | None:
+        """The review of a candidate under a policy; one that cannot be read is none."""
+        values = {"of": candidate_id, "under": policy_digest}
+        found = readable(self._connection.execute(_REVIEW, values).all(), _read)
+        return next(iter(found), None)
+
+    def put(self, candidate_id: str, policy_digest: str, review: AutomationReview) -> None:
+        """Keep a review, in place of an older one under the same policy."""
+        values = {
+            "candidate_id": candidate_id,
+            "policy_digest": policy_digest,
+            "reviewed_at_ms": review.reviewed_at_ms,
+            "body": review_json(review),
+        }
+        self._connection.execute(_PUT[self._connection.dialect.name], values)
+
+    def of_candidate(self, candidate_id: str) -> tuple[AutomationReview, ...]:
+        """All of them, newest first."""
+        rows = self._connection.execute(_OF_CANDIDATE, {"of": candidate_id}).all()
+        return tuple(readable(rows, _read))
+
+
+_PUT: Final = upsert_of(reviews)
+_OF_CANDIDATE: Final = (
+    sa.select(reviews)
+    .where(reviews.c.candidate_id == sa.bindparam("of"))
+    .order_by(reviews.c.reviewed_at_ms.desc(), reviews.c.policy_digest)
+)
+_REVIEW: Final = _OF_CANDIDATE.where(reviews.c.policy_digest == sa.bindparam("under"))
+
+
+def _read(row: Any) -> AutomationReview:
+    return read_record(
+        row, lambda row: read_review(row.body), what=f"review of candidate {row.candidate_id}"
+    )

@@ -1,7 +1,8 @@
-"""Column types that both databases share, and reading rows that may be damaged."""
+"""Column types that both databases share, text to be searched, and reading rows that may be damaged."""
 
 import json
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
@@ -64,3 +65,39 @@ def read_record(row: Any, read: Callable[[Any], T], *, what: str) -> T:
         raise DamagedRecord(
             "record_damaged", domain="storage", detail=f"the stored {what} cannot be read"
         ) from problem
+
+
+def fields_of(stored: Any, types: Mapping[str, type[Any]], *, optional: bool) -> dict[str, Any]:
+    """The fields of these names, each of its type; only optional ones may be absent or null."""
+    if not isinstance(stored, dict):
+        raise TypeError("not a JSON object")
+    found = {name: stored.get(name) for name in types}
+    for name, value in found.items():
+        # A truth value is no number, although Python says that it is.
+        if type(value) is not types[name] and not (optional and value is None):
+            raise TypeError("a field is not of its type")
+    return found
+
+
+def list_of(stored: Any) -> Sequence[Any]:
+    """A JSON list."""
+    if not isinstance(stored, list):
+        raise TypeError("not a JSON list")
+    return stored
+
+
+# Between the parts of a record that is searched; in none of them, so nothing spans two.
+SEPARATOR: Final = "\x1f"
+# No database takes a NUL.
+_ODD: Final = str.maketrans(dict.fromkeys(("\0", SEPARATOR), "\ufffd"))
+
+
+def folded(text: str) -> str:
+    """The text in one case and one form, without what a database cannot keep."""
+    whole = text.encode(errors="replace").decode()
+    return unicodedata.normalize("NFC", whole).casefold().translate(_ODD)
+
+
+def search_text(*parts: str) -> str:
+    """Everything that a record is to be found by."""
+    return SEPARATOR.join(map(folded, parts))

@@ -1,16 +1,39 @@
-"""What rows of candidates and of learnings have in common."""
+"""Candidates, learnings and their filters as rows, and back."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from hashlib import sha256
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.learnings.model import Candidate, Kind, Learning, Sensitivity
+from understudy.core.principal import DAEMON
+from understudy.learnings.filters import CandidateFilter, LearningFilter
+from understudy.learnings.lifecycle import LIVE, OPEN
+from understudy.learnings.model import (
+    EXPIRED,
+    Action,
+    AutomationReview,
+    Candidate,
+    CandidateState,
+    CapturePath,
+    EvidenceRef,
+    JudgeVerdict,
+    Kind,
+    Learning,
+    LearningStatus,
+    Mode,
+    Origin,
+    PolicyDecision,
+    Sensitivity,
+    Source,
+    Tier,
+    Verification,
+)
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.storage.learning_json import read_evidence, read_source
-from understudy.storage.search_text import search_text
-from understudy.storage.typed_json import fields_of, list_of
+from understudy.storage.columns import fields_of, folded, list_of, read_record, search_text
+from understudy.storage.engine import Dialect
+from understudy.storage.schema import learning_candidates, learnings
 
 SAID: Final = {
     "content": str,
@@ -70,3 +93,226 @@ def read_shared(row: Any) -> dict[str, Any]:
         "expires_at_ms": row.expires_at_ms,
         "version": row.version,
     }
+
+
+SOURCE: Final = {
+    "run_id": str,
+    "session_id": str,
+    "agent_id": str,
+    "input_event_offset": int,
+    "observation_id": str,
+    "derivation_id": str,
+}
+EVIDENCE: Final = {"run_id": str, "artifact_id": str, "note": str}
+REVIEW: Final = {
+    "mode": str,
+    "action": str,
+    "reviewed_at_ms": int,
+    "reason": str,
+    "policy_revision": int,
+}
+RULE: Final = {"matched_rule_name": str}
+VERDICT: Final = {"action": str, "judged_at_ms": int, "reason": str}
+
+
+def read_source(stored: Any) -> Source:
+    """Where something was said."""
+    return Source(**fields_of(stored, SOURCE, optional=True))
+
+
+def read_evidence(stored: Any) -> EvidenceRef:
+    """What speaks for something."""
+    return EvidenceRef(**fields_of(stored, EVIDENCE, optional=True))
+
+
+def review_json(review: AutomationReview) -> dict[str, Any]:
+    """What automation made of a candidate."""
+    return asdict(review)
+
+
+def read_review(stored: Any) -> AutomationReview:
+    """What automation made of a candidate."""
+    said = fields_of(stored, REVIEW, optional=False)
+    judge = stored["judge"]
+    return AutomationReview(
+        **said | {"mode": Mode(said["mode"]), "action": Action(said["action"])},
+        **fields_of(stored, RULE, optional=True),
+        judge=None if judge is None else _verdict(judge),
+    )
+
+
+def _verdict(stored: Any) -> JudgeVerdict:
+    said = fields_of(stored, VERDICT, optional=False)
+    return JudgeVerdict(**said | {"action": Action(said["action"])})
+
+
+# What a body keeps beside what candidates say as well.
+ENDED: Final = {
+    "policy_actor": str,
+    "superseded_by": str,
+    "revoked_at_ms": int,
+    "revoked_reason": str,
+    "revoked_by": str,
+}
+
+
+def learning_row(learning: Learning) -> dict[str, Any]:
+    """All columns of a learning."""
+    decision, actor, subject = (
+        learning.policy_decision,
+        learning.policy_actor,
+        learning.subject_key,
+    )
+    return {
+        "learning_id": learning.learning_id,
+        "status": str(learning.status),
+        "is_live": learning.status in LIVE,
+        "is_active": learning.status is LearningStatus.ACTIVE,
+        "is_taken_back": _is_taken_back(learning),
+        "publish_tier": str(learning.publish_tier),
+        "verification_status": str(learning.verification_status),
+        "policy_decision": None if decision is None else str(decision),
+        "actor_folded": None if actor is None else folded(actor),
+        "subject_digest": None if subject is None else digest_of(subject),
+        "source_candidate_id": learning.source_candidate_id,
+        "supersedes": learning.supersedes,
+        "published_at_ms": learning.published_at_ms,
+        **shared_columns(learning.learning_id, learning),
+        "body": {
+            **shared_body(learning),
+            **{name: getattr(learning, name) for name in ENDED},
+        },
+    }
+
+
+def _is_taken_back(learning: Learning) -> bool:
+    by_daemon = learning.revoked_by == DAEMON.user_id
+    return learning.status is LearningStatus.REVOKED and not by_daemon
+
+
+def read_learning(row: Any) -> Learning:
+    """The learning in a row, or `DamagedRecord`."""
+    return read_record(row, _learning, what=f"learning {row.learning_id}")
+
+
+def _learning(row: Any) -> Learning:
+    decision = row.policy_decision
+    return Learning(
+        **read_shared(row),
+        **fields_of(row.body, ENDED, optional=True),
+        learning_id=row.learning_id,
+        status=LearningStatus(row.status),
+        publish_tier=Tier(row.publish_tier),
+        verification_status=Verification(row.verification_status),
+        policy_decision=None if decision is None else PolicyDecision(decision),
+        source_candidate_id=row.source_candidate_id,
+        supersedes=row.supersedes,
+        published_at_ms=row.published_at_ms,
+    )
+
+
+# Enough of the name of a rule to tell it from others, and short enough for an index.
+MAX_RULE_CHARS: Final = 200
+# What a body keeps beside what learnings say as well.
+DECIDED_BY: Final = {
+    "reproposal_of": str,
+    "evidence_digest": str,
+    "published_learning_id": str,
+    "decided_by": str,
+    "decision_reason": str,
+}
+DECLINED: Final = {"declined_before": bool}
+
+
+def candidate_row(candidate: Candidate) -> dict[str, Any]:
+    """All columns of a candidate."""
+    review = candidate.automation_review
+    rule = None if review is None else review.matched_rule_name
+    is_automatic = candidate.decided_by == DAEMON.user_id
+    return {
+        "candidate_id": candidate.candidate_id,
+        "origin": str(candidate.origin),
+        "state": str(candidate.state),
+        "is_open": candidate.state in OPEN,
+        "capture_path": str(candidate.capture_path),
+        "source_run_id": candidate.source.run_id,
+        "rule_name": None if rule is None else rule[:MAX_RULE_CHARS],
+        "rule_folded": None if rule is None else folded(rule),
+        "is_automatic": is_automatic,
+        "is_expired": is_automatic and candidate.decision_reason == EXPIRED,
+        "decided_at_ms": candidate.decided_at_ms,
+        **shared_columns(candidate.candidate_id, candidate),
+        "body": {
+            **shared_body(candidate),
+            **{name: getattr(candidate, name) for name in DECIDED_BY},
+            "declined_before": candidate.declined_before,
+            "automation_review": None if review is None else review_json(review),
+        },
+    }
+
+
+def read_candidate(row: Any) -> Candidate:
+    """The candidate in a row, or `DamagedRecord`."""
+    return read_record(row, _candidate, what=f"candidate {row.candidate_id}")
+
+
+def _candidate(row: Any) -> Candidate:
+    fields = read_shared(row)
+    review = row.body["automation_review"]
+    return Candidate(
+        **fields,
+        **fields_of(row.body, DECIDED_BY, optional=True),
+        **fields_of(row.body, DECLINED, optional=False),
+        candidate_id=row.candidate_id,
+        origin=Origin(row.origin),
+        state=CandidateState(row.state),
+        capture_path=CapturePath(row.capture_path),
+        decided_at_ms=row.decided_at_ms,
+        automation_review=None if review is None else read_review(review),
+    )
+
+
+def candidate_conditions(
+    narrowed: CandidateFilter, dialect: Dialect
+) -> Iterator[sa.ColumnElement[bool]]:
+    """What candidates must meet."""
+    yield from _shared(learning_candidates, narrowed, dialect)
+    yield from _equal((learning_candidates.c.state, narrowed.state))
+
+
+def learning_conditions(
+    narrowed: LearningFilter, dialect: Dialect
+) -> Iterator[sa.ColumnElement[bool]]:
+    """What learnings must meet."""
+    yield from _shared(learnings, narrowed, dialect)
+    yield from _equal(
+        (learnings.c.status, narrowed.status),
+        (learnings.c.policy_decision, narrowed.policy_decision),
+        (learnings.c.actor_folded, _fold(narrowed.policy_actor)),
+    )
+    if narrowed.matched_rule_name is not None:
+        yield sa.exists().where(
+            learning_candidates.c.candidate_id == learnings.c.source_candidate_id,
+            learning_candidates.c.rule_folded == folded(narrowed.matched_rule_name),
+        )
+
+
+def _shared(
+    table: sa.Table, narrowed: CandidateFilter | LearningFilter, dialect: Dialect
+) -> Iterator[sa.ColumnElement[bool]]:
+    scope = narrowed.scope
+    yield from _equal(
+        (table.c.scope_key, None if scope is None else scope.key), (table.c.kind, narrowed.kind)
+    )
+    if narrowed.query is not None:
+        yield dialect.contains(table.c.search, folded(narrowed.query))
+
+
+def _equal(*wanted: tuple[sa.Column[Any], str | None]) -> Iterator[sa.ColumnElement[bool]]:
+    for column, value in wanted:
+        if value is not None:
+            yield column == str(value)
+
+
+def _fold(text: str | None) -> str | None:
+    return None if text is None else folded(text)

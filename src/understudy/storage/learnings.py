@@ -1,6 +1,7 @@
-"""The learning store; what is live is also in the index of terms."""
+"""The stores of learnings, which are also in the index of terms, and of the runs that were told."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final
@@ -11,15 +12,21 @@ from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.indexing import index_scopes
-from understudy.learnings.model import TERM_KIND, Kind, Learning
+from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningUse
 from understudy.retrieval.terms import terms_of
 from understudy.sessions.learning_scopes import LearningScope
+from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
-from understudy.storage.learning_filters import learning_conditions
-from understudy.storage.learning_rows import digest_of, without_search
+from understudy.storage.learning_rows import (
+    digest_of,
+    learning_conditions,
+    learning_row,
+    read_learning,
+    without_search,
+)
 from understudy.storage.paging import readable, select_page
-from understudy.storage.published_rows import learning_row, read_learning
-from understudy.storage.rows import replace_version
+from understudy.storage.rows import insert_into, replace_version
+from understudy.storage.schema import learning_uses as uses
 from understudy.storage.schema import learnings
 from understudy.storage.schema.learnings import (
     ACTIVE_WITH_SUBJECT,
@@ -241,3 +248,46 @@ def _when_revoked(learning: Learning) -> tuple[int, str]:
 
 def _keys(scopes: Sequence[LearningScope]) -> Iterator[Sequence[str]]:
     return batches(list(dict.fromkeys(scope.key for scope in scopes)))
+
+
+class LearningUseStore:
+    """Which runs were told of which learnings."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, given: Iterable[LearningUse]) -> None:
+        """Note them; one that is there already is fine."""
+        # In one order, so that two who note the same do not lock each other out.
+        rows = [asdict(use) for use in sorted(given, key=attrgetter("learning_id"))]
+        if rows:
+            statement = insert_into(self._connection, uses).on_conflict_do_nothing()
+            self._connection.execute(statement, rows)
+
+    def of_learning(self, learning_id: str, request: PageRequest) -> Page[LearningUse]:
+        """The runs that were told, newest first."""
+        return select_page(
+            self._connection,
+            sa.select(uses).where(uses.c.learning_id == learning_id),
+            request,
+            by=(uses.c.at_ms, uses.c.run_id, uses.c.learning_version),
+            read=_read,
+            descending=True,
+        )
+
+    def count(self, learning_id: str) -> int:
+        """How often a learning was told."""
+        return self._connection.execute(_COUNT, {"of": learning_id}).scalar_one()
+
+
+_COUNT: Final = (
+    sa.select(sa.func.count()).select_from(uses).where(uses.c.learning_id == sa.bindparam("of"))
+)
+
+
+def _read(row: Any) -> LearningUse:
+    return read_record(row, _use, what=f"use of learning {row.learning_id}")
+
+
+def _use(row: Any) -> LearningUse:
+    return LearningUse(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API

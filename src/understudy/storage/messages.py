@@ -13,7 +13,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import messages, runs
-from understudy.storage.schema.mailboxes import DELIVERING, UNDELIVERED
+from understudy.storage.schema.deliveries import DELIVERING, UNDELIVERED
 
 
 class MessageStore:

@@ -9,14 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, Self, cast
 
 import psycopg
 import sqlalchemy as sa
 import structlog
-
-from understudy.storage.fnv import signed_fnv1a
-from understudy.storage.pool import ClosingPool
+from sqlalchemy.pool import ConnectionPoolEntry
 
 log = structlog.get_logger()
 
@@ -165,3 +163,50 @@ class EventListener:
             except psycopg.Error as problem:
                 log.warning("events.listener_lost", reason=type(problem).__name__)
                 self._stopping.wait(1)
+
+
+_OFFSET: Final = 0xCBF29CE484222325
+_PRIME: Final = 0x100000001B3
+_BITS: Final = 64
+
+
+def fnv1a(data: bytes) -> int:
+    """The number, without a sign."""
+    number = _OFFSET
+    for byte in data:
+        number = (number ^ byte) * _PRIME % (1 << _BITS)
+    return number
+
+
+def signed_fnv1a(text: str) -> int:
+    """The number of a text with the highest bit read as a sign, as a database takes it."""
+    number = fnv1a(text.encode(errors="surrogatepass"))
+    return number - (1 << _BITS) if number >> (_BITS - 1) else number
+
+
+class ClosingPool(sa.QueuePool):
+    """A pool that after its end closes what comes back to it.
+
+    A thread may be at work when the daemon stops. The connection that it gives back, or opens then,
+    would be kept for a next user who never comes, and stay open until Python tidies up.
+    """
+
+    is_over = False
+
+    def dispose(self) -> None:
+        """Close what is here now, and from now on what comes back."""
+        self.is_over = True
+        super().dispose()
+
+    def recreate(self) -> Self:
+        """The pool that takes this one's place, and is no less over."""
+        successor = cast("Self", super().recreate())
+        successor.is_over = self.is_over
+        return successor
+
+    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
+        if self.is_over:
+            record.close()
+            self._dec_overflow()
+        else:
+            super()._do_return_conn(record)

@@ -18,7 +18,7 @@ from understudy.storage.columns import optional_object, read_record
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import requests, runs
-from understudy.storage.schema.waiting import OFFERS
+from understudy.storage.schema.runs import OFFERS
 
 # Open, and of a kind that runs wait for.
 _WAITED_FOR = sa.and_(

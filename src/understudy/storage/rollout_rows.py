@@ -21,8 +21,7 @@ from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
-from understudy.storage.columns import optional_object, read_record
-from understudy.storage.typed_json import fields_of, list_of
+from understudy.storage.columns import fields_of, list_of, optional_object, read_record
 
 # Columns that are fields of the record as they are.
 PLAIN: Final[Mapping[str, type[Any]]] = {

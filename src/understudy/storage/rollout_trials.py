@@ -1,14 +1,21 @@
-"""The store of trials."""
+"""The stores of trials, and of the cases of replays."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
+from understudy.rollout.model import Rollout
+from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.report import SIDES, CaseReport, Fared, JudgedBy, Verdict
 from understudy.rollout.trials.trial import Trial, TrialState
+from understudy.storage.columns import fields_of, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_rows import read_trial, trial_row
+from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials
 from understudy.storage.schema.rollouts import PENDING
 
@@ -125,3 +132,162 @@ _REPORTED: Final = (
     .order_by(trials.c.trial_id.desc())
     .limit(MOST_REPORTED)
 )
+
+
+SAID: Final[Mapping[str, type[Any]]] = {
+    "run_id": str,
+    "verdict": str,
+    "judged_by": str,
+    "reason": str,
+    "tool_calls": int,
+    "unrecorded_calls": int,
+    "input_tokens": int,
+    "output_tokens": int,
+    "took_ms": int,
+}
+
+
+class ReplayCaseStore:
+    """The cases of replays."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, case: ReplayCase) -> None:
+        """Keep a new one."""
+        self._connection.execute(sa.insert(cases).values(_row(case)))
+
+    def update(self, case: ReplayCase) -> None:
+        """Replace a case of a trial that this unit holds."""
+        self._connection.execute(
+            sa.update(cases)
+            .where(cases.c.trial_id == case.trial_id, cases.c.number == case.number)
+            .values(_row(case))
+        )
+
+    def of_trial(self, trial_id: str) -> tuple[ReplayCase, ...]:
+        """All cases of a trial, in order."""
+        rows = self._connection.execute(_OF_TRIAL, {"of_trial": trial_id})
+        return tuple(_read(row) for row in rows)
+
+    def of_run(self, run_id: str) -> ReplayCase | None:
+        """The case that a run is one of the two new runs of."""
+        row = self._connection.execute(_CASE_OF_RUN, {"wanted": run_id}).first()
+        return None if row is None else _read(row)
+
+    def regressed(self, rollout: Rollout, *, limit: int) -> tuple[ReplayCase, ...]:
+        """Cases that fared worse with a definition, and no better since by the same yardstick.
+
+        Of the attempt and the fingerprint that a rollout has now, the one judged first to begin
+        with; also of replays that are under way, or came to no end.
+        """
+        rows = self._connection.execute(_REGRESSED, {**_named(rollout), "most": limit})
+        return tuple(_read(row) for row in rows)
+
+    def is_vouched_for(self, rollout: Rollout) -> bool:
+        """Whether a replay of it passed in which more than their end spoke for all cases."""
+        return bool(self._connection.execute(_VOUCHED, _named(rollout)).scalar())
+
+
+_OF_TRIAL: Final = (
+    sa.select(cases).where(cases.c.trial_id == sa.bindparam("of_trial")).order_by(cases.c.number)
+)
+_CASE_OF_RUN: Final = sa.select(cases).where(
+    sa.or_(
+        cases.c.with_run_id == sa.bindparam("wanted"),
+        cases.c.without_run_id == sa.bindparam("wanted"),
+    )
+)
+
+
+_again = cases.alias("again")
+_its_trial = trials.alias("its_trial")
+
+
+def _about(table: sa.FromClause) -> tuple[sa.ColumnElement[bool], ...]:
+    """Trials of one definition in one attempt."""
+    return (
+        table.c.skill_name == sa.bindparam("name"),
+        table.c.attempt == sa.bindparam("of_attempt"),
+        table.c.fingerprint == sa.bindparam("of_fingerprint"),
+    )
+
+
+def _named(rollout: Rollout) -> dict[str, Any]:
+    return {
+        "name": rollout.skill_name,
+        "of_attempt": rollout.attempt,
+        "of_fingerprint": rollout.fingerprint,
+    }
+
+
+_MARKER, _STATUS = str(JudgedBy.MARKER), str(JudgedBy.STATUS)
+# Whatever speaks for it is more than how a run ended; otherwise it has to be the very same.
+_IS_AS_STRICT = sa.or_(
+    cases.c.yardstick == _STATUS,
+    sa.and_(
+        _again.c.yardstick == cases.c.yardstick,
+        sa.or_(cases.c.yardstick != _MARKER, _again.c.marker == cases.c.marker),
+    ),
+)
+_BETTER_SINCE = sa.exists().where(
+    _again.c.trial_id == _its_trial.c.trial_id,
+    *_about(_its_trial),
+    _again.c.recorded_run_id == cases.c.recorded_run_id,
+    _again.c.is_success.is_(True),
+    _again.c.judged_at_ms > cases.c.judged_at_ms,
+    _IS_AS_STRICT,
+)
+_REGRESSED: Final = (
+    sa.select(cases)
+    .join(trials, trials.c.trial_id == cases.c.trial_id)
+    .where(*_about(trials), cases.c.is_regression.is_(True), ~_BETTER_SINCE)
+    .order_by(cases.c.judged_at_ms, cases.c.trial_id, cases.c.number)
+    .limit(sa.bindparam("most"))
+)
+_OF_IT = cases.c.trial_id == trials.c.trial_id
+_VOUCHED: Final = sa.select(
+    sa.exists().where(
+        *_about(trials),
+        trials.c.state == str(TrialState.PASSED),
+        sa.exists().where(_OF_IT).correlate(trials),
+        ~sa.exists()
+        .where(_OF_IT, sa.func.coalesce(cases.c.yardstick, _STATUS) == _STATUS)
+        .correlate(trials),
+    )
+)
+
+
+def _row(case: ReplayCase) -> dict[str, Any]:
+    report = case.report
+    with_skill = None if report is None else report.with_skill.verdict
+    return {
+        **asdict(case),
+        "yardstick": None if case.yardstick is None else str(case.yardstick),
+        "is_regression": None if report is None else report.is_regression,
+        "is_success": None if report is None else with_skill is Verdict.SUCCEEDED,
+    }
+
+
+def _read(row: Any) -> ReplayCase:
+    return read_record(row, _case, what=f"case {row.number} of trial {row.trial_id}")
+
+
+def _case(row: Any) -> ReplayCase:
+    plain = {name: getattr(row, name) for name in ReplayCase.__slots__}
+    if row.marker is not None and not isinstance(row.marker, str):
+        raise TypeError("not a text")
+    report = None if row.report is None else _report(row.report)
+    return ReplayCase(**plain | {"report": report})
+
+
+def _report(stored: Any) -> CaseReport:
+    if not isinstance(stored, dict):
+        raise TypeError("not a JSON object")
+    return CaseReport(**{side: _fared(stored.get(side)) for side in SIDES})
+
+
+def _fared(stored: Any) -> Fared:
+    said = fields_of(stored, SAID, optional=False)
+    said |= {"verdict": Verdict(said["verdict"]), "judged_by": JudgedBy(said["judged_by"])}
+    return Fared(**said)

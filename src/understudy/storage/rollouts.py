@@ -1,6 +1,6 @@
 """The store of rollouts: their records, what happened to them, and what speaks for them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -23,16 +23,20 @@ from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_evidence import SqlEvidence
 from understudy.storage.rollout_rows import (
+    definition_row,
     event_row,
     read_event,
     read_remnant,
     read_rollout,
+    read_snapshot,
     rollout_row,
+    snapshot_row,
 )
-from understudy.storage.rollout_snapshots import SqlSnapshots
 from understudy.storage.rows import insert_new, replace_version
-from understudy.storage.schema import rollout_events, rollouts
-from understudy.storage.schema.rollouts import FLAGGED, LIVE, WATCHED
+from understudy.storage.schema import canary_secret, learnings, rollout_events, rollouts
+from understudy.storage.schema import rollout_definitions as definitions
+from understudy.storage.schema import rollout_snapshots as table
+from understudy.storage.schema.rollouts import FLAGGED, LIVE, MOUNTED, WATCHED
 
 
 class RolloutStore:
@@ -282,3 +286,164 @@ def _conditions(narrowed: RolloutFilter) -> Iterator[sa.ColumnElement[bool]]:
         yield rollouts.c.source_learning_id == narrowed.source_learning_id
     if narrowed.status is not None:
         yield rollouts.c.status == str(narrowed.status)
+
+
+ONLY: Final = "canary"
+
+
+class CanarySecretStore:
+    """Where the secret is kept; it never changes, so that a session keeps what it was offered."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self) -> str | None:
+        """The secret, if one was made."""
+        return self._connection.execute(_GET).scalar()
+
+    def add(self, secret: str, *, at_ms: int) -> bool:
+        """Keep the first secret; False when there is one already."""
+        values = {"name": ONLY, "secret": secret, "created_at_ms": at_ms}
+        return insert_new(self._connection, canary_secret, values)
+
+
+# Asked whenever a prompt is put together while there is a canary.
+_GET: Final = sa.select(canary_secret.c.secret)
+
+
+class RolloutSourceStore:
+    """What the learnings beneath live rollouts say of their time."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def ends(self) -> Mapping[str, int | None]:
+        """When each learning of a live rollout ends, by its id; None where nobody said."""
+        rows = self._connection.execute(_ENDS)
+        return {row.source_learning_id: row.expires_at_ms for row in rows}
+
+    def end_of(self, learning_id: str) -> int | None:
+        """When the learning of a live rollout ends; None where nobody said."""
+        found: int | None = self._connection.scalar(_END_OF, {"wanted": learning_id})
+        return found
+
+    def ending(self, *, until_ms: int, limit: int) -> tuple[tuple[str, int], ...]:
+        """The names of live rollouts whose learning ends by then, each with when; the first first."""
+        rows = self._connection.execute(_ENDED, {"now_ms": until_ms, "most": limit})
+        return tuple((row.skill_name, row.expires_at_ms) for row in rows)
+
+    def ended(self, *, now_ms: int, limit: int) -> tuple[tuple[str, str], ...]:
+        """Live rollouts whose learning is past its time: their names, each with the learning's id."""
+        rows = self._connection.execute(_ENDED, {"now_ms": now_ms, "most": limit})
+        return tuple((row.skill_name, row.source_learning_id) for row in rows)
+
+
+# As the index knows them, and told apart from what learnings call their own status.
+_LIVE: Final = sa.text("rollouts.status <> 'revoked'")
+_IS_SOURCE: Final = learnings.c.learning_id == rollouts.c.source_learning_id
+_ENDS: Final = (
+    sa.select(rollouts.c.source_learning_id, learnings.c.expires_at_ms)
+    .join(learnings, _IS_SOURCE, isouter=True)
+    .where(_LIVE)
+)
+_END_OF: Final = _ENDS.with_only_columns(learnings.c.expires_at_ms).where(
+    rollouts.c.source_learning_id == sa.bindparam("wanted")
+)
+_ENDED: Final = (
+    sa.select(rollouts.c.skill_name, rollouts.c.source_learning_id, learnings.c.expires_at_ms)
+    .join(learnings, _IS_SOURCE)
+    .where(_LIVE, learnings.c.expires_at_ms <= sa.bindparam("now_ms"))
+    .order_by(learnings.c.expires_at_ms, rollouts.c.skill_name)
+    .limit(sa.bindparam("most"))
+)
+
+
+# No database takes a larger number.
+_MOST: Final = 2**31 - 1
+
+
+class SqlSnapshots:
+    """Snapshots in a table, and what they say in another, once for each fingerprint."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Keep how a rollout was; what it said only where that is not kept yet."""
+        insert_new(self._connection, definitions, definition_row(snapshot.record.definition))
+        self._connection.execute(sa.insert(table), snapshot_row(snapshot))
+
+    def get(self, skill_name: str, number: int) -> Snapshot | None:
+        """How it was once."""
+        if not 0 < number <= _MOST:
+            return None
+        values = {"wanted": skill_name, "of_number": number}
+        row = self._connection.execute(_SNAPSHOT, values).first()
+        return None if row is None else read_snapshot(row)
+
+    def said(self, skill_name: str, fingerprint: str) -> Any:
+        """What a skill said once, as it is stored; None where that was not kept."""
+        values = {"wanted": skill_name, "of": fingerprint}
+        return self._connection.scalar(_SAID, values)
+
+    def page(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
+        """How it was before, newest first."""
+        query = _SNAPSHOTS.where(table.c.skill_name == skill_name)
+        by = (table.c.number,)
+        return select_page(
+            self._connection, query, request, by=by, read=read_snapshot, descending=True
+        )
+
+    def last_other(self, skill_name: str, number: int, fingerprint: str) -> Snapshot | None:
+        """The newest before a number that has another definition."""
+        values = {"wanted": skill_name, "of_number": number, "but": fingerprint}
+        row = self._connection.execute(_LAST_OTHER, values).first()
+        return None if row is None else read_snapshot(row)
+
+    def active(self, skill_name: str, *, limit: int) -> tuple[Snapshot, ...]:
+        """Those that show it in force, newest first: of each attempt at it the last."""
+        values = {"wanted": skill_name, "most": limit}
+        rows = self._connection.execute(_ACTIVE, values).all()
+        return tuple(readable(rows, read_snapshot))
+
+
+# Put together once.
+_SNAPSHOTS: Final = sa.select(table, definitions.c.body.label("definition")).join(
+    definitions,
+    sa.and_(
+        definitions.c.skill_name == table.c.skill_name,
+        definitions.c.fingerprint == table.c.fingerprint,
+    ),
+    # One without is damaged, and told so.
+    isouter=True,
+)
+_SAID: Final = sa.select(definitions.c.body).where(
+    definitions.c.skill_name == sa.bindparam("wanted"),
+    definitions.c.fingerprint == sa.bindparam("of"),
+)
+_SNAPSHOT: Final = _SNAPSHOTS.where(
+    table.c.skill_name == sa.bindparam("wanted"),
+    table.c.number == sa.bindparam("of_number"),
+)
+_LAST_OTHER: Final = (
+    _SNAPSHOTS.where(
+        table.c.skill_name == sa.bindparam("wanted"),
+        table.c.number < sa.bindparam("of_number"),
+        table.c.fingerprint != sa.bindparam("but"),
+    )
+    .order_by(table.c.number.desc())
+    .limit(1)
+)
+_LAST_IN_FORCE: Final = (
+    sa.select(sa.func.max(table.c.number))
+    .where(table.c.skill_name == sa.bindparam("wanted"), MOUNTED)
+    .group_by(table.c.attempt)
+)
+_ACTIVE: Final = (
+    _SNAPSHOTS.where(
+        table.c.skill_name == sa.bindparam("wanted"),
+        table.c.number.in_(_LAST_IN_FORCE),
+    )
+    .order_by(table.c.number.desc())
+    .limit(sa.bindparam("most"))
+)

@@ -20,7 +20,7 @@ from understudy.memory.ports import Found
 from understudy.memory.record import RunMemoryRecord, record_json
 from understudy.storage import asides
 from understudy.storage.files import made, opened, read_file, replace_file
-from understudy.storage.run_memory_reading import read_memory
+from understudy.storage.run_memory_rows import read_memory
 
 SAFE: Final = "__safe"
 MAX_BYTES: Final = 1024 * 1024

@@ -1,19 +1,20 @@
-"""Run memories as rows, for daemons that share a database."""
+"""Run memories as rows, for daemons that share a database, and reading what was stored."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final
 
 import sqlalchemy as sa
+import structlog
 
 from understudy.core.batches import batches
 from understudy.core.errors import DamagedRecord
 from understudy.memory.ports import Found
+from understudy.memory.reading import read_record
 from understudy.memory.record import RunMemoryRecord, record_json
 from understudy.storage.rows import upsert_of
-from understudy.storage.run_memory_reading import read_memory
 from understudy.storage.schema import run_memory_bodies as bodies
 
 
@@ -86,3 +87,28 @@ _DELETE: Final = sa.delete(bodies).where(_WANTED)
 
 def _read(row: Any) -> RunMemoryRecord:
     return read_memory(row.run_id, lambda: row.body)
+
+
+log = structlog.get_logger()
+
+
+def read_memory(run_id: str, load: Callable[[], Any]) -> RunMemoryRecord:
+    """The record of a run from what is loaded, or `DamagedRecord`."""
+    try:
+        return _of(run_id, load())
+    except Exception as problem:
+        # Whatever one record does to its reader, those who read many go on with the others.
+        kind = type(problem).__name__
+        log.warning("run_memory.unreadable", run_id=run_id, problem=kind)
+        raise DamagedRecord(
+            "record_damaged",
+            domain="storage",
+            detail=f"the stored memory of run {run_id} cannot be read",
+        ) from problem
+
+
+def _of(run_id: str, stored: Any) -> RunMemoryRecord:
+    record = read_record(stored)
+    if record.run_id != run_id:
+        raise ValueError("of another run")
+    return record

@@ -1,4 +1,4 @@
-"""The session store."""
+"""The stores of sessions, and of the MCP servers of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
+from understudy.mcp_client.model import SessionServer
 from understudy.runs.lifecycle import WAITING
 from understudy.runs.model import RunStatus
 from understudy.sessions.model import (
@@ -23,7 +24,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
 from understudy.storage.paging import select_page
 from understudy.storage.rows import insert_new, replace_version
-from understudy.storage.schema import runs, sessions
+from understudy.storage.schema import runs, session_mcp_servers, sessions
 
 
 class SessionStore:
@@ -210,3 +211,36 @@ def _session(row: Any) -> Session:
 def _persona(stored: Mapping[str, Any]) -> PersonaSnapshot:
     skills = tuple(DefaultSkill(**skill) for skill in stored["default_skills"])
     return PersonaSnapshot(**{**stored, "default_skills": skills})
+
+
+class SessionServerStore:
+    """The servers that sessions have for themselves."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def of(self, session_id: str) -> tuple[SessionServer, ...]:
+        """A session's servers, by name."""
+        query = sa.select(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
+        found = [
+            read_record(row, _server, what=f"MCP server {row.name}")
+            for row in self._connection.execute(query)
+        ]
+        # Sorted here, because databases disagree about the order of text.
+        return tuple(sorted(found, key=lambda server: server.name))
+
+    def replace(self, session_id: str, servers: Sequence[SessionServer]) -> None:
+        """Give a session these servers and no others."""
+        self._connection.execute(
+            sa.delete(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
+        )
+        rows = [
+            {"session_id": session_id, "name": server.name, "body": asdict(server)}
+            for server in servers
+        ]
+        if rows:
+            self._connection.execute(sa.insert(session_mcp_servers), rows)
+
+
+def _server(row: Any) -> SessionServer:
+    return SessionServer(**{**row.body, "name": row.name, "args": tuple(row.body["args"])})

@@ -18,9 +18,7 @@ from understudy.skills.model import (
 )
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.sorting import sort_name
-from understudy.storage.columns import read_record
-from understudy.storage.search_text import search_text
-from understudy.storage.typed_json import fields_of, list_of
+from understudy.storage.columns import fields_of, list_of, read_record, search_text
 
 # Columns that are fields of the record as they are.
 PLAIN: Final = {

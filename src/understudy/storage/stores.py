@@ -4,45 +4,31 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from understudy.storage.agents import AgentStore
-from understudy.storage.artifacts import ArtifactStore
+from understudy.storage.access import AuditStore, ReceiptStore, ResponseStore, TokenStore
+from understudy.storage.agents import AgentStore, UserFileStore
+from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore
-from understudy.storage.audit import AuditStore
-from understudy.storage.canary_secret import CanarySecretStore
-from understudy.storage.candidates import CandidateStore
-from understudy.storage.debug import DebugStore
+from understudy.storage.candidates import CandidateStore, ReviewStore
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect
-from understudy.storage.evolution_record import EvolutionStore
+from understudy.storage.evolution import EvolutionStore, ProposalStore, SuggestionStore
 from understudy.storage.job_queue import JobQueue
-from understudy.storage.learning_uses import LearningUseStore
-from understudy.storage.mcp_servers import SessionServerStore
+from understudy.storage.learnings import LearningUseStore
 from understudy.storage.messages import MessageStore
-from understudy.storage.personas import PersonaStore
-from understudy.storage.projects import ProjectStore
-from understudy.storage.proposals import ProposalStore
-from understudy.storage.receipts import ReceiptStore, ResponseStore
-from understudy.storage.replay_cases import ReplayCaseStore
+from understudy.storage.projects import PersonaStore, ProjectStore
 from understudy.storage.requests import RequestStore
-from understudy.storage.reviews import ReviewStore
-from understudy.storage.revisions import RevisionStore
 from understudy.storage.rollout_outcomes import OutcomeStore
-from understudy.storage.rollout_sources import RolloutSourceStore
-from understudy.storage.rollout_trials import TrialStore
-from understudy.storage.rollouts import RolloutStore
+from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
+from understudy.storage.rollouts import CanarySecretStore, RolloutSourceStore, RolloutStore
 from understudy.storage.runs import RunStore
+from understudy.storage.runtime import RevisionStore, ToolSwitchStore
 from understudy.storage.schedules import ScheduleStore
 from understudy.storage.schema import capture_jobs, review_jobs
-from understudy.storage.sessions import SessionStore
-from understudy.storage.sidechains import SidechainStore, SignalStore
+from understudy.storage.sessions import SessionServerStore, SessionStore
+from understudy.storage.sidechains import SidechainStore, SignalStore, TaskStore
 from understudy.storage.skill_grants import GrantStore
 from understudy.storage.skill_uses import SkillUseStore
 from understudy.storage.skills import SkillStore
-from understudy.storage.suggestions import SuggestionStore
-from understudy.storage.tasks import TaskStore
-from understudy.storage.tokens import TokenStore
-from understudy.storage.tools import ToolSwitchStore
-from understudy.storage.user_files import UserFileStore
 
 
 class Stores:

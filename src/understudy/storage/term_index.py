@@ -8,11 +8,14 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.retrieval.documents import TermHit, TermStatistics
 from understudy.retrieval.rarity import EXACT_COUNT, SCAN_LIMIT, plan
-from understudy.storage.term_counts import TermCounts
-from understudy.storage.term_entries import TermEntries, candidates
-from understudy.storage.term_index_postgres import ArrayPostings
-from understudy.storage.term_index_sqlite import FullTextPostings
-from understudy.storage.term_tokens import packed, scope_token, term_token
+from understudy.storage.term_entries import TermCounts, TermEntries, candidates
+from understudy.storage.term_postings import (
+    ArrayPostings,
+    FullTextPostings,
+    packed,
+    scope_token,
+    term_token,
+)
 
 # A scope with at least one in so many of all entries is broad: most of what is found is in it.
 BROAD: Final = 2

@@ -23,7 +23,7 @@ from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
-from understudy.storage.term_counts import TermCounts
+from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 
 # Hands a run to the durable engine within the caller's transaction.

@@ -6,7 +6,7 @@ from typing import cast
 
 from understudy.evolution.habits import MOST_READ, PER_AGENT, Habits
 from understudy.evolution.sequences import Repeated
-from understudy.storage.suggestions import SuggestionStore
+from understudy.storage.evolution import SuggestionStore
 
 REPORT = ("list_files", "read_file", "shell", "write_file", "send_mail")
 OTHER = ("search_files", "edit_file", "probe", "shell", "remember")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.storage.fnv import fnv1a, signed_fnv1a
+from understudy.storage.postgres import fnv1a, signed_fnv1a
 
 
 @pytest.mark.parametrize(

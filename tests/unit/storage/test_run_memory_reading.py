@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from tests.support.archive import make_record
 from understudy.core.errors import DamagedRecord
 from understudy.memory.record import record_json
-from understudy.storage.run_memory_reading import read_memory
+from understudy.storage.run_memory_rows import read_memory
 
 
 @pytest.mark.parametrize("problem", [ZeroDivisionError, MemoryError, RecursionError, ValueError])

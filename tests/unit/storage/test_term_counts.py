@@ -1,7 +1,7 @@
 """Counts are kept for a minute, and never too many of them."""
 
 from understudy.retrieval.rarity import COUNT_AGE_S
-from understudy.storage.term_counts import MAX_KEPT, TermCounts
+from understudy.storage.term_entries import MAX_KEPT, TermCounts
 
 
 class Hours:

@@ -1,10 +1,20 @@
 """The tables of Understudy, the same on SQLite and PostgreSQL."""
 
-from understudy.storage.schema.access import audit, responses, tokens
-from understudy.storage.schema.agents import agent_files, agents
+from understudy.storage.schema.access import (
+    audit,
+    responses,
+    runtime_revisions,
+    tokens,
+    tool_switches,
+)
+from understudy.storage.schema.agents import agent_files, agents, file_proposals, user_context_files
 from understudy.storage.schema.assets import asset_blobs, asset_references, assets
-from understudy.storage.schema.context_files import file_proposals, user_context_files
-from understudy.storage.schema.deliveries import deliveries, delivery_tries, webhook_secret
+from understudy.storage.schema.deliveries import (
+    deliveries,
+    delivery_tries,
+    messages,
+    webhook_secret,
+)
 from understudy.storage.schema.learnings import (
     capture_jobs,
     learning_candidates,
@@ -12,9 +22,9 @@ from understudy.storage.schema.learnings import (
     learning_uses,
     learnings,
     review_jobs,
+    suggestion_looks,
+    suggestions,
 )
-from understudy.storage.schema.mailboxes import messages
-from understudy.storage.schema.mcp import session_mcp_servers
 from understudy.storage.schema.metadata import metadata
 from understudy.storage.schema.rollouts import (
     canary_secret,
@@ -33,18 +43,21 @@ from understudy.storage.schema.run_memories import (
     run_memory_bodies,
     run_memory_evidence,
     run_memory_scopes,
+    term_entries,
 )
-from understudy.storage.schema.runs import debug_requests, receipts, runs
-from understudy.storage.schema.runtime import runtime_revisions, tool_switches
+from understudy.storage.schema.runs import artifacts, debug_requests, receipts, requests, runs
 from understudy.storage.schema.schedules import schedule_executions, schedules
 from understudy.storage.schema.sessions import (
     journal,
     personas,
     project_sessions,
     projects,
+    session_mcp_servers,
     sessions,
+    sidechains,
+    signals,
+    tasks,
 )
-from understudy.storage.schema.sidechains import sidechains, signals
 from understudy.storage.schema.skills import (
     skill_agent_grants,
     skill_blobs,
@@ -58,10 +71,6 @@ from understudy.storage.schema.skills import (
     skill_versions,
     skills,
 )
-from understudy.storage.schema.suggestions import suggestion_looks, suggestions
-from understudy.storage.schema.tasks import tasks
-from understudy.storage.schema.term_index import term_entries
-from understudy.storage.schema.waiting import artifacts, requests
 
 __all__ = [
     "agent_files",

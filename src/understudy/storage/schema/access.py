@@ -1,4 +1,4 @@
-"""Who may call, what they did, and what they were answered."""
+"""Who may call, what they did, what they were answered, and what they decided at run time."""
 
 import sqlalchemy as sa
 
@@ -45,4 +45,23 @@ responses = sa.Table(
     sa.Column("status", sa.Integer),
     sa.Column("body", Json),
     sa.Column("created_at_ms", Ms, nullable=False, index=True),
+)
+
+
+runtime_revisions = sa.Table(
+    "runtime_revisions",
+    metadata,
+    sa.Column("revision", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("setting", sa.Text, nullable=False),
+    sa.Column("document", Json, nullable=False),
+    sa.Column("rollback_of_revision", sa.Integer),
+)
+
+tool_switches = sa.Table(
+    "tool_switches",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("enabled", sa.Boolean, nullable=False),
 )

@@ -1,8 +1,9 @@
-"""Agents and their context files."""
+"""Agents, their context files, those of their users, and what is proposed for them."""
 
 import sqlalchemy as sa
 
 from understudy.agents.model import AgentType
+from understudy.evolution.proposals import ProposalState
 from understudy.storage.columns import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of
 
@@ -36,4 +37,49 @@ agent_files = sa.Table(
     sa.Column("run_id", sa.Text),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Index("ix_agent_files_written", "agent_id", "name", "created_at_ms", "version"),
+)
+
+
+user_context_files = sa.Table(
+    "user_context_files",
+    metadata,
+    sa.Column(
+        "agent_id", sa.Text, sa.ForeignKey("agents.agent_id", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("user_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("content", Json, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    sa.Column("created_at_ms", Ms, nullable=False),
+)
+
+file_proposals = sa.Table(
+    "file_proposals",
+    metadata,
+    sa.Column("proposal_id", sa.Text, primary_key=True),
+    sa.Column(
+        "agent_id",
+        sa.Text,
+        sa.ForeignKey("agents.agent_id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("content", Json, nullable=False),
+    # The version that it was made from; 0 where there was none.
+    sa.Column("base_version", sa.Integer, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("decided_by", sa.Text),
+    sa.Column("decided_at_ms", Ms),
+    sa.Column("reason", Json),
+    # The version that came of it.
+    sa.Column("file_version", sa.Integer),
+    one_of("state", ProposalState),
+    sa.Index("ix_file_proposals_agent", "agent_id", "proposal_id"),
+    sa.Index("ix_file_proposals_waiting", "agent_id", "state", "name"),
+    sa.Index("ix_file_proposals_file", "agent_id", "name", "created_at_ms", "proposal_id"),
 )

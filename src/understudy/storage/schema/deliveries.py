@@ -1,8 +1,9 @@
-"""What is sent to webhooks, and what was tried."""
+"""What is sent to webhooks and to mailboxes, and what was tried."""
 
 import sqlalchemy as sa
 
 from understudy.deliveries.model import TryOutcome
+from understudy.mailboxes.model import MessageStatus
 from understudy.runs.model import DeliveryStatus
 from understudy.storage.columns import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of
@@ -54,4 +55,54 @@ webhook_secret = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("secret", sa.Text, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
+)
+
+
+# Written out, as a database knows what an index is for only from the words of a query.
+UNDELIVERED = sa.text("status IN ('pending', 'delivering')")
+DELIVERING = sa.text("status = 'delivering'")
+
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column("message_id", sa.Text, primary_key=True),
+    # Where it is delivered; for an agent, the session in which it reads its mail.
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False),
+    sa.Column("to_agent_id", sa.Text),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("hops", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    # The run that has it, or had it last.
+    sa.Column("run_id", sa.Text, index=True),
+    # Null unless it is pending.
+    sa.Column("due_at_ms", Ms),
+    sa.Column("call_digest", sa.Text, unique=True),
+    # What was sent, and by whom; never changes.
+    sa.Column("body", Json, nullable=False),
+    # Where it stands beyond the columns above.
+    sa.Column("state", Json, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    one_of("status", MessageStatus),
+    sa.Index("ix_messages_session", "session_id", "created_at_ms", "message_id"),
+    sa.Index("ix_messages_agent", "to_agent_id", "created_at_ms", "message_id"),
+    # What is on its way, without all the messages that have arrived.
+    sa.Index(
+        "ix_messages_undelivered",
+        "session_id",
+        sqlite_where=UNDELIVERED,
+        postgresql_where=UNDELIVERED,
+    ),
+    sa.Index(
+        "ix_messages_due",
+        "due_at_ms",
+        sqlite_where=sa.text("due_at_ms IS NOT NULL"),
+        postgresql_where=sa.text("due_at_ms IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_messages_delivering",
+        "session_id",
+        sqlite_where=DELIVERING,
+        postgresql_where=DELIVERING,
+    ),
 )

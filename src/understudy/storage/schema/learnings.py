@@ -1,4 +1,4 @@
-"""The learning plane: candidates, what was made of them, learnings, and which runs were told."""
+"""The learning plane: candidates, what was made of them, learnings, which runs were told, suggestions."""
 
 import sqlalchemy as sa
 
@@ -193,3 +193,23 @@ def _queue(name: str) -> sa.Table:
 
 review_jobs = _queue("review_jobs")
 capture_jobs = _queue("capture_jobs")
+
+
+suggestions = sa.Table(
+    "suggestions",
+    metadata,
+    sa.Column("rule", sa.Text, primary_key=True),
+    # What it is about: a skill, or an agent and the tools that it keeps using.
+    sa.Column("subject", sa.Text, primary_key=True),
+    # The candidate that was made of it last.
+    sa.Column("candidate_id", sa.Text, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+)
+
+# When any daemon on this database looked last; one row.
+suggestion_looks = sa.Table(
+    "suggestion_looks",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("at_ms", Ms, nullable=False),
+)

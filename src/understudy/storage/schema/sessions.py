@@ -1,8 +1,10 @@
-"""Sessions, their journal, and what they belong to."""
+"""Sessions, their journal, tasks, sidechains and MCP servers, and what they belong to."""
 
 import sqlalchemy as sa
 
+from understudy.runs.signals import SignalKind
 from understudy.sessions.model import SessionStatus
+from understudy.sessions.tasks import TaskStatus
 from understudy.storage.columns import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
@@ -113,4 +115,58 @@ project_sessions = sa.Table(
         primary_key=True,
     ),
     sa.Column("session_id", sa.Text, primary_key=True, index=True),
+)
+
+
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    sa.Column("task_id", sa.Text, primary_key=True),
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    # A digest of the tool call that made it: a repeat of the call makes no second one.
+    sa.Column("call_digest", sa.Text, unique=True),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    one_of("status", TaskStatus),
+    sa.UniqueConstraint("session_id", "number"),
+)
+
+
+sidechains = sa.Table(
+    "sidechains",
+    metadata,
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), primary_key=True),
+    # No foreign key: it would lock the parent's run behind its session, against the usual order.
+    sa.Column("run_id", sa.Text, nullable=False, index=True),
+    sa.Column("first_run_id", sa.Text, nullable=False),
+    sa.Column("label", Json),
+    sa.Column("created_at_ms", Ms, nullable=False),
+)
+
+signals = sa.Table(
+    "signals",
+    metadata,
+    sa.Column("number", RowNumber, primary_key=True, autoincrement=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    # A session or a run, by its kind.
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    # Not before then; null: at once.
+    sa.Column("due_at_ms", Ms),
+    one_of("kind", SignalKind),
+    sqlite_autoincrement=True,
+)
+
+
+session_mcp_servers = sa.Table(
+    "session_mcp_servers",
+    metadata,
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("body", Json, nullable=False),
 )

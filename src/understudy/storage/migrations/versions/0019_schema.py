@@ -22,7 +22,7 @@ SQLITE = {
     ' COLLATE "C"': "",
     "DEFAULT false": "DEFAULT 0",
 }
-# Which entry holds which token; see `storage/term_index_sqlite` and `storage/term_index_postgres`.
+# Which entry holds which token; see `storage/term_postings`.
 POSTINGS = {
     "sqlite": """
         CREATE VIRTUAL TABLE term_tokens

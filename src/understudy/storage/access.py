@@ -1,0 +1,233 @@
+"""The stores of tokens, of the audit, and of idempotency receipts."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.access.tokens import Token
+from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Role
+from understudy.runs.model import Receipt
+from understudy.storage.columns import DAMAGED, read_record
+from understudy.storage.paging import select_page
+from understudy.storage.rows import insert_new
+from understudy.storage.schema import audit, receipts, responses, tokens
+
+
+class TokenStore:
+    """Tokens in a table, as hashes."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, token: Token) -> None:
+        """Store a new token."""
+        values = {
+            "token_id": token.token_id,
+            "token_hash": token.token_hash,
+            "user_id": token.user_id,
+            "role": str(token.role),
+            "created_at_ms": token.created_at_ms,
+            "locale": token.locale,
+        }
+        self._connection.execute(sa.insert(tokens).values(values))
+
+    def by_hash(self, token_hash: str) -> Token | None:
+        """The token with this hash."""
+        return self._one(tokens.c.token_hash == token_hash)
+
+    def delete(self, token_id: str) -> Token | None:
+        """Remove a token; None when there was none."""
+        stored = self._one(tokens.c.token_id == token_id)
+        self._connection.execute(sa.delete(tokens).where(tokens.c.token_id == token_id))
+        return stored
+
+    def page(self, request: PageRequest) -> Page[Token]:
+        """Tokens, newest first."""
+        return select_page(
+            self._connection,
+            sa.select(tokens),
+            request,
+            by=(tokens.c.created_at_ms, tokens.c.token_id),
+            read=_read,
+            descending=True,
+        )
+
+    def any(self) -> bool:
+        """Whether there is a token."""
+        return self._connection.execute(sa.select(tokens.c.token_id).limit(1)).first() is not None
+
+    def roles_of(self, user_id: str) -> frozenset[Role]:
+        """The roles of a user's tokens."""
+        query = sa.select(tokens.c.role).where(tokens.c.user_id == user_id).distinct()
+        return frozenset(Role(role) for role in self._connection.execute(query).scalars())
+
+    def _one(self, where: sa.ColumnElement[bool]) -> Token | None:
+        row = self._connection.execute(sa.select(tokens).where(where)).first()
+        return None if row is None else _read(row)
+
+
+def _read(row: Any) -> Token:
+    return read_record(row, _token, what=f"token {row.token_id}")
+
+
+def _token(row: Any) -> Token:
+    return Token(
+        token_id=row.token_id,
+        token_hash=row.token_hash,
+        user_id=row.user_id,
+        role=Role(row.role),
+        created_at_ms=row.created_at_ms,
+        locale=row.locale,
+    )
+
+
+class ReceiptStore:
+    """Idempotency receipts of submissions."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self, key_hash: str) -> Receipt | None:
+        """The receipt of a key."""
+        row = self._connection.execute(
+            sa.select(receipts).where(receipts.c.key_hash == key_hash)
+        ).first()
+        return None if row is None else Receipt(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+
+    def add(self, receipt: Receipt) -> bool:
+        """Keep a receipt; False when the key is taken."""
+        return insert_new(self._connection, receipts, asdict(receipt))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredResponse:
+    """The answer to a request under an idempotency key; no status while it is under way."""
+
+    key_hash: str
+    fingerprint: str
+    status: int | None
+    body: Any
+    created_at_ms: int
+
+
+class ResponseStore:
+    """Answers given under an idempotency key; old ones are swept by the daemon."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def claim(self, key_hash: str, fingerprint: str, now_ms: int) -> StoredResponse | None:
+        """Take the key; when somebody has it already, what is known of their request."""
+        row = {"key_hash": key_hash, "fingerprint": fingerprint, "created_at_ms": now_ms}
+        return None if insert_new(self._connection, responses, row) else self.get(key_hash)
+
+    def get(self, key_hash: str) -> StoredResponse | None:
+        """What is known of the request under a key."""
+        found = self._connection.execute(
+            sa.select(responses).where(responses.c.key_hash == key_hash)
+        ).first()
+        if found is None:
+            return None
+        return StoredResponse(
+            key_hash=found.key_hash,
+            fingerprint=found.fingerprint,
+            status=found.status,
+            body=None if found.body is DAMAGED else found.body,
+            created_at_ms=found.created_at_ms,
+        )
+
+    def finish(self, key_hash: str, status: int, body: Any) -> None:
+        """Keep the answer."""
+        self._connection.execute(
+            sa.update(responses)
+            .where(responses.c.key_hash == key_hash)
+            .values(status=status, body=body)
+        )
+
+    def abandon(self, key_hash: str) -> None:
+        """Give the key free: the request came to nothing."""
+        self._connection.execute(
+            sa.delete(responses).where(
+                responses.c.key_hash == key_hash, responses.c.status.is_(None)
+            )
+        )
+
+    def sweep(self, *, before_ms: int, unfinished_before_ms: int) -> int:
+        """Forget answers that are old, and requests that a crash cut off."""
+        done = self._connection.execute(
+            sa.delete(responses).where(
+                sa.or_(
+                    responses.c.created_at_ms < before_ms,
+                    sa.and_(
+                        responses.c.status.is_(None),
+                        responses.c.created_at_ms < unfinished_before_ms,
+                    ),
+                )
+            )
+        )
+        return done.rowcount
+
+
+class AuditStore:
+    """Where audit entries are kept; nothing removes them."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, entry: AuditEntry) -> None:
+        """Keep one more entry."""
+        values = {
+            "at_ms": entry.at_ms,
+            "actor": entry.actor,
+            "action": entry.action,
+            "resource": entry.resource,
+            "resource_id": entry.resource_id,
+            "outcome": str(entry.outcome),
+            "version": entry.version,
+            "reason": entry.reason,
+            "request_id": entry.request_id,
+        }
+        self._connection.execute(_INSERT, values)
+
+    def page(
+        self, request: PageRequest, *, resource: str | None, actor: str | None
+    ) -> Page[AuditEntry]:
+        """Entries, newest first."""
+        query = sa.select(audit)
+        if resource is not None:
+            query = query.where(audit.c.resource == resource)
+        if actor is not None:
+            query = query.where(audit.c.actor == actor)
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(audit.c.number,),
+            read=_audit_entry,
+            descending=True,
+        )
+
+
+# Put together only once: tool calls add an entry each.
+_INSERT = sa.insert(audit)
+
+
+def _audit_entry(row: Any) -> AuditEntry:
+    return read_record(row, _entry, what=f"audit entry {row.number}")
+
+
+def _entry(row: Any) -> AuditEntry:
+    return AuditEntry(
+        at_ms=row.at_ms,
+        actor=row.actor,
+        action=row.action,
+        resource=row.resource,
+        resource_id=row.resource_id,
+        outcome=Outcome(row.outcome),
+        version=row.version,
+        reason=row.reason,
+        request_id=row.request_id,
+    )

@@ -1,0 +1,333 @@
+"""The stores of evolution: what happened to an agent, proposals for its files, and suggestions."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from sys import intern
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.agents.model import SOUL
+from understudy.core.page import Page, PageRequest
+from understudy.evolution.proposals import Proposal, ProposalState
+from understudy.evolution.record import EntryKind, Place
+from understudy.evolution.sequences import MAX_READ
+from understudy.evolution.suggestions import Made, SuggestionState
+from understudy.runs.model import RunStatus
+from understudy.sessions.journal import JournalEvent
+from understudy.storage.columns import read_record
+from understudy.storage.journal import event_of
+from understudy.storage.paging import readable, select_page
+from understudy.storage.rows import upsert_of
+from understudy.storage.schema import (
+    agent_files,
+    agents,
+    file_proposals,
+    journal,
+    learning_candidates,
+    requests,
+    runs,
+    sessions,
+    skill_uses,
+    skill_versions,
+    suggestion_looks,
+    suggestions,
+)
+from understudy.storage.schema.runs import OFFERS
+from understudy.storage.schema.sessions import NUDGES, TOOL_RESULTS
+from understudy.storage.schema.skills import MADE_BY_RUNS
+
+
+class EvolutionStore:
+    """A record that is kept nowhere else than in what it tells of."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def page(
+        self, agent_id: str, request: PageRequest, *, kinds: Collection[EntryKind]
+    ) -> Page[Place]:
+        """Entries of these kinds, newest first."""
+        if not kinds:
+            return Page(items=())
+        newest = (_newest(kind, request).subquery() for kind in kinds)
+        places = sa.union_all(*(sa.select(each) for each in newest)).subquery("places")
+        query = sa.select(places).params(agent=agent_id)
+        by: list[Any] = [places.c[name] for name in ORDER]
+        return select_page(self._connection, query, request, by=by, read=_place, descending=True)
+
+    def event(self, sequence: int) -> JournalEvent | None:
+        """One event of the journal."""
+        row = self._connection.execute(_EVENT, {"wanted": sequence}).first()
+        return None if row is None else event_of(row)
+
+
+ORDER: Final = ("at_ms", "number", "kind", "id")
+_EVENT: Final = sa.select(journal).where(journal.c.sequence == sa.bindparam("wanted"))
+_AGENT: Final[sa.BindParameter[str]] = sa.bindparam("agent", type_=sa.Text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """Where the entries of one kind stand."""
+
+    at_ms: sa.Column[int]
+    id: sa.Column[str]
+    number: sa.Column[int] | None = None
+    which: tuple[sa.ColumnElement[bool] | sa.TextClause, ...]
+    # What an index has after the agent, which is what tells the entries of this kind apart.
+    order: tuple[sa.Column[Any], ...]
+
+
+# Which entries count is written as their indexes say it, or a database would not use these.
+SHELVES: Final[Mapping[EntryKind, Shelf]] = {
+    EntryKind.SOUL_VERSION: Shelf(
+        at_ms=agent_files.c.created_at_ms,
+        id=agent_files.c.name,
+        number=agent_files.c.version,
+        which=(agent_files.c.agent_id == _AGENT, agent_files.c.name == SOUL),
+        order=(agent_files.c.created_at_ms, agent_files.c.version),
+    ),
+    EntryKind.PROPOSAL: Shelf(
+        at_ms=file_proposals.c.created_at_ms,
+        id=file_proposals.c.proposal_id,
+        which=(file_proposals.c.agent_id == _AGENT, file_proposals.c.name == SOUL),
+        order=(file_proposals.c.created_at_ms, file_proposals.c.proposal_id),
+    ),
+    EntryKind.NUDGE: Shelf(
+        at_ms=journal.c.at_ms,
+        id=journal.c.session_id,
+        number=journal.c.sequence,
+        which=(journal.c.agent_id == _AGENT, NUDGES),
+        order=(journal.c.at_ms, journal.c.sequence),
+    ),
+    EntryKind.OFFER: Shelf(
+        at_ms=requests.c.created_at_ms,
+        id=requests.c.request_id,
+        which=(requests.c.agent_id == _AGENT, OFFERS),
+        order=(requests.c.created_at_ms, requests.c.request_id),
+    ),
+    EntryKind.SKILL_VERSION: Shelf(
+        at_ms=skill_versions.c.created_at_ms,
+        id=skill_versions.c.skill_id,
+        number=skill_versions.c.number,
+        which=(skill_versions.c.agent_id == _AGENT, MADE_BY_RUNS),
+        order=(
+            skill_versions.c.created_at_ms,
+            skill_versions.c.number,
+            skill_versions.c.skill_id,
+        ),
+    ),
+}
+
+
+def _newest(kind: EntryKind, request: PageRequest) -> sa.Select[Any]:
+    """As many entries of a kind as a page could hold, so that no more are ever looked at."""
+    shelf = SHELVES[kind]
+    number = sa.literal_column("0") if shelf.number is None else shelf.number
+    place: tuple[sa.ColumnElement[Any], ...] = (
+        shelf.at_ms,
+        sa.cast(number, sa.BigInteger),
+        sa.literal_column(f"'{kind}'", sa.Text),
+        shelf.id,
+    )
+    named = (part.label(name) for name, part in zip(ORDER, place, strict=True))
+    query = sa.select(*named).where(*shelf.which)
+    if request.after:
+        after = [sa.literal(part) for part in request.after]
+        # The first says nothing new, but it is what an index can be searched by.
+        query = query.where(shelf.at_ms <= after[0], sa.tuple_(*place) < sa.tuple_(*after))
+    return query.order_by(*(column.desc() for column in shelf.order)).limit(request.limit + 1)
+
+
+def _place(row: Any) -> Place:
+    return Place(kind=EntryKind(row.kind), at_ms=row.at_ms, id=row.id, number=row.number)
+
+
+class ProposalStore:
+    """Proposals of all agents."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self, proposal_id: str) -> Proposal | None:
+        """One proposal."""
+        row = self._connection.execute(_ONE, {"wanted": proposal_id}).first()
+        return None if row is None else _read(row)
+
+    def add(self, proposal: Proposal) -> None:
+        """Keep a new one."""
+        self._connection.execute(sa.insert(file_proposals).values(_row(proposal)))
+
+    def decide(self, proposal: Proposal) -> bool:
+        """Keep what was decided of one that waits; False when it waits no longer."""
+        waits = file_proposals.c.state == str(ProposalState.PENDING)
+        statement = (
+            sa.update(file_proposals)
+            .where(file_proposals.c.proposal_id == proposal.proposal_id, waits)
+            .values(_row(proposal))
+        )
+        return self._connection.execute(statement).rowcount == 1
+
+    def waiting(self, agent_id: str, name: str) -> Sequence[Proposal]:
+        """Those that wait for a file of an agent, oldest first."""
+        values = {"of_agent": agent_id, "file_name": name}
+        return readable(self._connection.execute(_WAITING, values).all(), _read)
+
+    def page(
+        self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
+    ) -> Page[Proposal]:
+        """Those of an agent, newest first."""
+        query = sa.select(file_proposals).where(file_proposals.c.agent_id == agent_id)
+        if state is not None:
+            query = query.where(file_proposals.c.state == str(state))
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(file_proposals.c.proposal_id,),
+            read=_read,
+            descending=True,
+        )
+
+
+_ONE: Final = sa.select(file_proposals).where(
+    file_proposals.c.proposal_id == sa.bindparam("wanted")
+)
+_WAITING: Final = (
+    sa.select(file_proposals)
+    .where(
+        file_proposals.c.agent_id == sa.bindparam("of_agent"),
+        file_proposals.c.state == str(ProposalState.PENDING),
+        file_proposals.c.name == sa.bindparam("file_name"),
+    )
+    .order_by(file_proposals.c.proposal_id)
+)
+
+
+def _row(proposal: Proposal) -> dict[str, Any]:
+    values = {column.name: getattr(proposal, column.name) for column in file_proposals.c}
+    return {**values, "state": str(proposal.state)}
+
+
+def _read(row: Any) -> Proposal:
+    return read_record(row, _proposal, what=f"proposal {row.proposal_id}")
+
+
+def _proposal(row: Any) -> Proposal:
+    return Proposal(
+        proposal_id=row.proposal_id,
+        agent_id=row.agent_id,
+        name=row.name,
+        content=row.content + "",
+        base_version=row.base_version,
+        state=ProposalState(row.state),
+        actor=row.actor,
+        run_id=row.run_id,
+        created_at_ms=row.created_at_ms,
+        decided_by=row.decided_by,
+        decided_at_ms=row.decided_at_ms,
+        reason=None if row.reason is None else row.reason + "",
+        file_version=row.file_version,
+    )
+
+
+# What tools answered comes along, so not many runs at once are looked at.
+BATCH: Final = 10
+LAST: Final = "last"
+
+# The step of a run, and the tool that it called there.
+Call = tuple[int, str]
+
+
+class SuggestionStore:
+    """What was suggested, and what runs did."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def states(self) -> tuple[SuggestionState, ...]:
+        """What became of all that was suggested and is not forgotten."""
+        rows = self._connection.execute(_STANDING).mappings()
+        return tuple(SuggestionState(**row) for row in rows)
+
+    def put(self, made: Made) -> None:
+        """Keep it, in place of an earlier one about the same."""
+        self._connection.execute(_PUT[self._connection.dialect.name], asdict(made))
+
+    def forget(self, *, before_ms: int) -> None:
+        """Drop what is so old that it no longer matters."""
+        self._connection.execute(sa.delete(suggestions).where(suggestions.c.at_ms < before_ms))
+
+    def looked_at_ms(self) -> int | None:
+        """When somebody looked last."""
+        return self._connection.execute(sa.select(suggestion_looks.c.at_ms)).scalar()
+
+    def note_look(self, at_ms: int) -> None:
+        """Note that somebody looks now."""
+        values = {"name": LAST, "at_ms": at_ms}
+        self._connection.execute(_LOOKED[self._connection.dialect.name], values)
+
+    def tool_runs(self, *, since_ms: int, per_agent: int) -> Mapping[str, tuple[str, ...]]:
+        """Of each agent the newest runs that used tools and came to a good end without a skill."""
+        found: dict[str, tuple[str, ...]] = {}
+        for agent_id in self._connection.execute(_AGENTS).scalars().all():
+            values = {"agent": agent_id, "since_ms": since_ms, "most": per_agent}
+            found[agent_id] = tuple(self._connection.execute(_RUNS, values).scalars())
+        return found
+
+    def tools_of(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """The tools that runs called, in order."""
+        calls: dict[str, list[Call]] = defaultdict(list)
+        for at in range(0, len(run_ids), BATCH):
+            self._read(run_ids[at : at + BATCH], calls)
+        return {run_id: _in_order(calls[run_id]) for run_id in run_ids}
+
+    def _read(self, run_ids: Sequence[str], calls: dict[str, list[Call]]) -> None:
+        for row in self._connection.execute(_RESULTS, {"runs": run_ids}):
+            done = row.data if isinstance(row.data, dict) else {}
+            step, name = done.get("step"), done.get("name")
+            if done.get("executed") and isinstance(step, int) and isinstance(name, str):
+                calls[row.run_id].append((step, name))
+
+
+def _in_order(calls: Sequence[Call]) -> tuple[str, ...]:
+    """The tools of a run; those of one step run at once, so among them only the names count."""
+    return tuple(intern(name) for _, name in sorted(calls))[:MAX_READ]
+
+
+_STANDING: Final = sa.select(
+    suggestions.c.rule,
+    suggestions.c.subject,
+    suggestions.c.at_ms,
+    sa.func.coalesce(learning_candidates.c.is_open, sa.false()).label("is_open"),
+    learning_candidates.c.decided_at_ms,
+).outerjoin(learning_candidates, learning_candidates.c.candidate_id == suggestions.c.candidate_id)
+_PUT: Final = upsert_of(suggestions)
+_LOOKED: Final = upsert_of(suggestion_looks)
+_AGENTS: Final = sa.select(agents.c.agent_id).order_by(agents.c.agent_id)
+_USED_A_SKILL: Final = sa.exists().where(skill_uses.c.run_id == runs.c.run_id)
+_CALLED_TOOLS: Final = sa.exists().where(TOOL_RESULTS, journal.c.run_id == runs.c.run_id)
+_RUNS: Final = (
+    sa.select(runs.c.run_id)
+    .join(sessions, sessions.c.session_id == runs.c.session_id)
+    .where(
+        runs.c.agent_id == sa.bindparam("agent"),
+        runs.c.submitted_at_ms >= sa.bindparam("since_ms"),
+        runs.c.status == str(RunStatus.COMPLETED),
+        # What is done in a sidechain is a part of what somebody else does.
+        sessions.c.parent_session_id.is_(None),
+        # What only tries something out is nobody's habit.
+        runs.c.trial_id.is_(None),
+        ~_USED_A_SKILL,
+        _CALLED_TOOLS,
+    )
+    .order_by(runs.c.submitted_at_ms.desc(), runs.c.run_id.desc())
+    .limit(sa.bindparam("most"))
+)
+_RESULTS: Final = (
+    sa.select(journal.c.run_id, journal.c.data)
+    .where(TOOL_RESULTS, journal.c.run_id.in_(sa.bindparam("runs", expanding=True)))
+    .order_by(journal.c.run_id, journal.c.offset)
+)
