@@ -16,7 +16,7 @@ from tests.api.test_rollouts import (
 )
 from tests.support.factories import NOW, make_run, make_session
 from understudy.daemon.wiring import Daemon
-from understudy.skills.uses import Use
+from understudy.skills.usage import Use
 
 POLICY = "/v1/runtime/learning-policy"
 

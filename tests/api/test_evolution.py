@@ -12,7 +12,7 @@ from tests.api.live import Live
 from tests.support.coached import working
 from tests.support.command_line import Typed, typed
 from understudy.client import Client
-from understudy.evolution.costs import costs
+from understudy.evolution.switch_costs import costs
 from understudy.testing.answers import call
 from understudy.wire.evolution import NudgeEntry, OfferEntry, SkillVersionEntry, SoulVersionEntry
 

@@ -11,8 +11,7 @@ from tests.support.mounted import EVE
 from tests.support.rolled_out import NAME
 from tests.support.together import together
 from understudy.core.errors import NotFound
-from understudy.rollout.canary_secret import SECRET_BYTES, make_secret
-from understudy.rollout.sharing import is_in_share
+from understudy.rollout.sharing import SECRET_BYTES, is_in_share, make_secret
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 from understudy.storage.unit import Units

@@ -20,12 +20,10 @@ from understudy.daemon.skill_status import SkillReport
 from understudy.rollout.carrying_out import offered_from
 from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
-from understudy.skills.author import Author
-from understudy.skills.authority import require_known
+from understudy.skills.authority import Author, require_known
 from understudy.skills.catalogue_entry import listing
-from understudy.skills.filters import SkillFilter
-from understudy.skills.model import SkillOrigin
-from understudy.skills.uses import Use
+from understudy.skills.model import SkillFilter, SkillOrigin
+from understudy.skills.usage import Use
 from understudy.storage.unit import Units
 
 PAGE = PageRequest(limit=200)

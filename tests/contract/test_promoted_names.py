@@ -14,8 +14,8 @@ from tests.support.skill_store import make_skill
 from tests.support.together import together
 from understudy.core.errors import Conflict, UnderstudyError
 from understudy.rollout.model import Rollout
+from understudy.rollout.shadows import CatalogueNames
 from understudy.rollout.stages import Stage
-from understudy.rollout.taken import CatalogueNames
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.dependencies.availability import LocalMachine

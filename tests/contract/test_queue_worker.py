@@ -19,7 +19,7 @@ from understudy.learnings.queue_worker import AT_ONCE, AWAY_MS, QueueWorker
 from understudy.memory.record import SemanticCapture
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
-from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS
+from understudy.review.worker import MAX_ATTEMPTS, WAITS_MS
 from understudy.settings import Settings
 from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel

@@ -25,12 +25,11 @@ from understudy.review.policy import JudgeSettings, PromotionSettings
 from understudy.rollout.confidence import Tally
 from understudy.rollout.markers import MAX_MARKER_CHARS
 from understudy.rollout.model import EvidenceKind
-from understudy.rollout.replay.plan import MAX_CASES
-from understudy.rollout.replay.standing import replayed
+from understudy.rollout.replay.report import replayed
+from understudy.rollout.replay.service import MAX_CASES
 from understudy.rollout.replay.work import CHANGED, ReplayWorker
 from understudy.rollout.stages import Stage
-from understudy.rollout.trials.trial import TrialState
-from understudy.rollout.trials.wish import MAX_PENDING, CaseWish
+from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState
 from understudy.runs.model import Run
 from understudy.sessions.model import Session
 from understudy.settings import Settings

@@ -21,7 +21,7 @@ from understudy.learnings.claims import LEASE_MS, ClaimLost
 from understudy.learnings.model import Action, CandidateState, Job, Kind, Mode
 from understudy.learnings.queue_worker import AT_ONCE
 from understudy.providers.registry import Routes
-from understudy.review.giving_up import MAX_ATTEMPTS, WAITS_MS, give_up
+from understudy.review.worker import MAX_ATTEMPTS, WAITS_MS, give_up
 from understudy.storage.schema import learning_candidates
 from understudy.storage.unit import Units
 

@@ -9,7 +9,7 @@ from tests.support.factories import NOW
 from tests.support.rolled_out import NAME, Stagehand
 from tests.support.rollout_records import make_event, make_evidence, make_rollout
 from understudy.core.page import PageRequest
-from understudy.rollout.counting import NOTHING, Counts, Sums
+from understudy.rollout.evidence import NOTHING, Counts, Sums
 from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
 from understudy.rollout.service import SHOWN, SHOWN_IN_LIST
 from understudy.rollout.stages import Stage

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.skill_store import make_skill
-from understudy.rollout.shadows import Shadows
-from understudy.rollout.taken import CatalogueNames
+from understudy.rollout.shadows import CatalogueNames, Shadows
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill

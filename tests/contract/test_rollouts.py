@@ -14,8 +14,7 @@ from understudy.learnings.model import Kind, LearningStatus, Source, Tier
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.definition import DEFAULT_DESCRIPTION
 from understudy.rollout.model import EvidenceKind, RolloutFilter
-from understudy.rollout.replay.case import ReplayCase
-from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, Verdict
+from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, ReplayCase, Verdict
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope

@@ -8,7 +8,7 @@ from tests.contract.conftest import House
 from tests.support.skill_depot import NOWHERE, OTHER, Depot
 from tests.support.skill_service import ANN, ROOT, SLUG, VERA
 from understudy.core.errors import Conflict, Invalid, Rejected
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.service import Checked, Installed, InstalledOne
 from understudy.skills.events import EventName

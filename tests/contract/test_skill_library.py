@@ -25,9 +25,16 @@ from understudy.daemon.skill_status import SkillReport
 from understudy.skills.access import Reason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
-from understudy.skills.filters import EVERYTHING, SkillFilter
 from understudy.skills.library import SkillLibrary
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, Visibility
+from understudy.skills.model import (
+    EVERYTHING,
+    Skill,
+    SkillFilter,
+    SkillOrigin,
+    SkillStatus,
+    TrashedSkill,
+    Visibility,
+)
 from understudy.skills.ports import BundleFile
 
 

@@ -8,12 +8,11 @@ import pytest
 from tests.contract.conftest import House
 from tests.support.skill_service import ANN, HARMFUL, ROOT, Shop, skill_md
 from understudy.core.errors import UnderstudyError
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.seeding import OWNER, SeedReport, seed
+from understudy.skills.seeding import OWNER, SeedReport, seed, shipped_skills
 from understudy.skills.service import SkillService
-from understudy.skills.shipped import shipped_skills
 from understudy.skills.updating import Changes
 
 SLUG = "house-style"

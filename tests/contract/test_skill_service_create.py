@@ -29,7 +29,7 @@ from understudy.core.errors import (
 )
 from understudy.core.principal import Principal, Role
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.drafting import bundle_of
 from understudy.skills.guarding import ContentGuard

@@ -21,8 +21,7 @@ from understudy.core.errors import (
 )
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills import caller_errors
-from understudy.skills.author import Author
-from understudy.skills.authority import known_id
+from understudy.skills.authority import Author, known_id
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.skills.service import SkillService
 from understudy.skills.updating import Changes

@@ -14,11 +14,12 @@ from tests.support.skill_store import make_skill, make_version, skill_units, to_
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.skills.access import Reason, access
-from understudy.skills.filters import EVERYTHING, SkillFilter
 from understudy.skills.model import (
+    EVERYTHING,
     GrantCounts,
     GrantedSkill,
     Skill,
+    SkillFilter,
     SkillOrigin,
     SkillStatus,
     TrashedSkill,

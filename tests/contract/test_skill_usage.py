@@ -19,9 +19,7 @@ from understudy.settings import Settings
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skills import LocalSkills
-from understudy.skills.usage import NO_VERSION, Listing, Usage
-from understudy.skills.usage_upkeep import KEPT_DAYS, UsageUpkeep
-from understudy.skills.uses import Use
+from understudy.skills.usage import KEPT_DAYS, NO_VERSION, Listing, Usage, UsageUpkeep, Use
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, call
 from understudy.testing.clock import FrozenClock

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from tests.support.factories import NOW
 from tests.support.skill_shop import SkillShop, skill_shop
-from understudy.skills.uses import Use
+from understudy.skills.usage import Use
 
 
 @pytest.fixture

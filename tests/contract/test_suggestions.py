@@ -10,8 +10,8 @@ from tests.support.skill_store import make_skill
 from tests.support.suggested import SKILL_ID, STEPS, Week
 from understudy.core.clock import DAY_MS
 from understudy.core.page import PageRequest
-from understudy.evolution.resting import COOLDOWN_MS
 from understudy.evolution.suggesting import (
+    COOLDOWN_MS,
     KEPT_MS,
 )
 from understudy.evolution.usage_rules import WINDOW_MS

@@ -20,8 +20,7 @@ from understudy.core.page import PageRequest
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.stages import Stage
-from understudy.rollout.trials.trial import TrialState
-from understudy.rollout.trials.wish import MAX_PENDING, CaseWish, TrialWish
+from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState, TrialWish
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings

@@ -19,9 +19,8 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.rollout.replay.stand_ins import NO_SIDECHAIN, UNRECORDED
 from understudy.rollout.stages import Stage
-from understudy.rollout.trials.rules import NOT_IN_TRIALS
-from understudy.rollout.trials.trial import TrialState
-from understudy.rollout.trials.wish import MAX_PENDING
+from understudy.rollout.trials.runs import NOT_IN_TRIALS
+from understudy.rollout.trials.trial import MAX_PENDING, TrialState
 from understudy.runs.model import RunStatus
 from understudy.sessions.creation import NewSession
 from understudy.sessions.service import SessionService

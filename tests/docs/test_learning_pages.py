@@ -14,7 +14,7 @@ from understudy.learnings.lifecycle import CANDIDATE, LEARNING
 from understudy.learnings.model import Action, Kind, Mode
 from understudy.learnings.visibility import RULES
 from understudy.retrieval.choice import MAX_ENTRIES, Reason
-from understudy.review.envelope import ALLOWED, BEYOND
+from understudy.review.judge import ALLOWED, BEYOND
 from understudy.review.policy import DEFAULT, LEARNING_POLICY, Rule
 
 DOCS = Path(__file__).parents[2] / "docs"

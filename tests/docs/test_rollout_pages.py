@@ -9,7 +9,7 @@ import pytest
 from tests.support.command_line import typed
 from tests.support.rollout_records import make_rollout
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.counting import Counts
+from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, Case, missing
 from understudy.rollout.model import EventName, Proof
 from understudy.rollout.outcome import Outcome

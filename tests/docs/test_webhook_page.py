@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from understudy.deliveries.signing import headers
+from understudy.deliveries.worker import headers
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "webhooks.md"
 SECRET = "of-the-tests-" + "own-making"

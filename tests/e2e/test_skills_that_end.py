@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.conftest import House
 from tests.support.daemon import wait_for
-from understudy.rollout.expiring import REASON
+from understudy.rollout.revoking import REASON
 
 pytestmark = pytest.mark.e2e
 

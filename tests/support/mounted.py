@@ -6,11 +6,10 @@ from typing import Any
 
 from tests.support.rolled_out import NAME, Stagehand
 from understudy.core.principal import Principal, Role
-from understudy.rollout.drift import is_in_place
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.mounting import Mounting
-from understudy.rollout.promoted_skills import PromotedSkills
+from understudy.rollout.promoted_skills import PromotedSkills, is_in_place
 from understudy.rollout.repair import Repair
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage

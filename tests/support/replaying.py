@@ -11,12 +11,11 @@ from understudy.core.bell import Bell
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
-from understudy.rollout.replay.case import ReplayCase
 from understudy.rollout.replay.judge import ReplayJudge
+from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.replay.work import ReplayWorker
-from understudy.rollout.trials.trial import Trial
-from understudy.rollout.trials.wish import CaseWish
+from understudy.rollout.trials.trial import CaseWish, Trial
 from understudy.runs.model import Run
 
 TASK = "Look after the scheduler."

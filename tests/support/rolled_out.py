@@ -14,13 +14,12 @@ from understudy.learnings.service import LearningService
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.definition import Promotion
-from understudy.rollout.linked_rollouts import LinkedRollouts
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Definition, EvidenceKind, Rollout
 from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.results import Result
-from understudy.rollout.revoking import demote
+from understudy.rollout.revoking import LinkedRollouts, demote
 from understudy.rollout.service import Detail, RolloutService
 from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus

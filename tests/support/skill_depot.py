@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.skill_service import ANN, SLUG, Shop, skill_md
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.dependencies.environments import Environments
+from understudy.skills.dependencies.environments import Environments, Runtimes
 from understudy.skills.dependencies.installing import PackageInstaller
 from understudy.skills.dependencies.names import Manager
-from understudy.skills.dependencies.runtimes import Runtimes
 from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvent, SkillEvents
 from understudy.skills.model import Skill

@@ -17,7 +17,7 @@ from understudy.rollout.worktrees import Worktrees
 from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.dependencies.availability import LocalMachine
@@ -29,10 +29,8 @@ from understudy.skills.model import Skill
 from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
-from understudy.skills.tools.changes import ToolChangeMaker
 from understudy.skills.tools.fork import Forks
-from understudy.skills.tools.manage import SkillManage
-from understudy.skills.tools.publish import PublishSkill
+from understudy.skills.tools.manage import PublishSkill, SkillManage, ToolChangeMaker
 from understudy.skills.tools.use import UseSkill
 from understudy.storage.schema import runs, skill_uses
 from understudy.storage.unit import Units

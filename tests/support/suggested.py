@@ -14,8 +14,7 @@ from understudy.learnings.model import Candidate, CandidateState
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.skills.model import Skill
-from understudy.skills.usage import Listing
-from understudy.skills.uses import Use
+from understudy.skills.usage import Listing, Use
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 

@@ -13,8 +13,7 @@ from understudy.agents.service import AgentService
 from understudy.rollout.checkout import head_of
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.trials.service import TrialService
-from understudy.rollout.trials.trial import Trial
-from understudy.rollout.trials.wish import TrialWish
+from understudy.rollout.trials.trial import Trial, TrialWish
 from understudy.rollout.worktrees import Worktrees
 from understudy.sessions.model import Session
 from understudy.settings import Settings

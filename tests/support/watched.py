@@ -18,7 +18,7 @@ from understudy.rollout.stages import Stage
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.sidechains import Spawn
-from understudy.skills.uses import Use
+from understudy.skills.usage import Use
 from understudy.storage.unit import Unit, Units
 
 

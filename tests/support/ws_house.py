@@ -21,7 +21,7 @@ from understudy.core.clock import SystemClock
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents

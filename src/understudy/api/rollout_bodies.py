@@ -8,7 +8,7 @@ from understudy.rollout.definition import Promotion
 from understudy.rollout.model import EvidenceKind, RolloutFilter
 from understudy.rollout.results import Result
 from understudy.rollout.stages import Stage
-from understudy.rollout.trials.wish import CaseWish, TrialWish
+from understudy.rollout.trials.trial import CaseWish, TrialWish
 from understudy.wire import rollouts as wire
 from understudy.wire.rollout_requests import (
     PromoteSkill,

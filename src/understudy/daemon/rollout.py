@@ -14,11 +14,8 @@ from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import judge_in, promotion_in
-from understudy.rollout.canary_secret import make_secret
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.changes import ChangeMaker, StopTrials, nothing_to_stop
-from understudy.rollout.expiring import ExpiredSources
-from understudy.rollout.linked_rollouts import LinkedRollouts
 from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
@@ -28,11 +25,11 @@ from understudy.rollout.repair import Repair
 from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.replay.work import ReplayNews, ReplayWorker
+from understudy.rollout.revoking import ExpiredSources, LinkedRollouts
 from understudy.rollout.service import RolloutService
-from understudy.rollout.shadows import Shadows
-from understudy.rollout.sharing import CanaryShare
+from understudy.rollout.shadows import CatalogueNames, Shadows
+from understudy.rollout.sharing import CanaryShare, make_secret
 from understudy.rollout.stages import Stage
-from understudy.rollout.taken import CatalogueNames
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.trials.service import TrialService
 

@@ -51,7 +51,7 @@ from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
-from understudy.skills.usage_upkeep import UsageUpkeep
+from understudy.skills.usage import UsageUpkeep
 from understudy.storage.unit import Unit
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry

@@ -9,9 +9,9 @@ from understudy.skills.authority import is_live
 from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill
-from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.precedence import words
 from understudy.skills.seeding import Refused
+from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
 from understudy.storage.unit import Unit, Units
 
 # A folder with a thousand bad skills is told in a few lines.

@@ -20,10 +20,8 @@ from understudy.sessions.task_tools import Tasks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
-from understudy.skills.tools.changes import RoleOf, ToolChangeMaker
 from understudy.skills.tools.fork import Forks
-from understudy.skills.tools.manage import SkillManage
-from understudy.skills.tools.publish import PublishSkill
+from understudy.skills.tools.manage import PublishSkill, RoleOf, SkillManage, ToolChangeMaker
 from understudy.skills.tools.use import UseSkill
 from understudy.storage.unit import Units
 from understudy.tools.base import Tool

@@ -1,13 +1,13 @@
 """Use cases of deliveries that a caller starts: look at what was tried, and have it tried again."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, NotFound
+from understudy.core.machine import Machine
 from understudy.core.principal import Principal
-from understudy.deliveries.lifecycle import DELIVERY
 from understudy.deliveries.model import DeliveryLog
 from understudy.runs.deliveries import shown_deliveries
 from understudy.runs.model import DeliveryStatus, require_run
@@ -62,3 +62,18 @@ class DeliveryService:
 def may_retry(status: str) -> bool:
     """Whether somebody may have a delivery in this status tried again."""
     return DeliveryStatus.PENDING in DELIVERY.allowed(DeliveryStatus(status))
+
+
+_S = DeliveryStatus
+
+DELIVERY: Final = Machine(
+    name="delivery",
+    domain="deliveries",
+    conflict_code="delivery_state_conflict",
+    steps={
+        _S.PENDING: frozenset({_S.DELIVERED, _S.DEAD, _S.SKIPPED}),
+        _S.DEAD: frozenset({_S.PENDING}),
+        _S.DELIVERED: frozenset(),
+        _S.SKIPPED: frozenset(),
+    },
+)

@@ -5,28 +5,32 @@ once more under the same id: at least once, never lost.
 """
 
 import asyncio
+import hashlib
+import hmac
+import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import structlog
 
+from understudy import __version__
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
-from understudy.deliveries.message import message
+from understudy.deliveries.backoff import wait_ms
 from understudy.deliveries.model import Answer, Claimed, Try, TryOutcome, Verdict
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.sending import TIMEOUT_S, Sender
-from understudy.deliveries.signing import headers
-from understudy.deliveries.verdict import judge
-from understudy.runs.model import DeliveryStatus
+from understudy.runs.model import DeliveryStatus, Run
 from understudy.runs.patience import patiently
+from understudy.sessions.journal import JournalEvent
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
     from understudy.telemetry.metrics import Metrics
+
 
 log = structlog.get_logger()
 
@@ -138,3 +142,64 @@ class DeliveryWorker:
             outcome=str(tried.outcome),
             error=tried.error,
         )
+
+
+def message(delivery_id: str, run: Run, outputs: Sequence[JournalEvent]) -> bytes:
+    """The body; the same run gives the same bytes each time."""
+    told: dict[str, Any] = {
+        "delivery_id": delivery_id,
+        "run_id": run.run_id,
+        "session_id": run.session_id,
+        "status": str(run.status),
+        "outputs": [{"text": str(event.data.get("text", ""))} for event in outputs],
+        "finished_at_ms": run.finished_at_ms,
+    }
+    if run.error is not None:
+        told["error"] = run.error
+    # Odd characters stay escaped, so that half a surrogate is still JSON.
+    return json.dumps(told, separators=(",", ":")).encode()
+
+
+def signature(secret: str, timestamp_ms: int, body: bytes) -> str:
+    """HMAC-SHA256 over the timestamp, a full stop and the body, as the header carries it."""
+    signed = f"{timestamp_ms}.".encode() + body
+    return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+
+
+def headers(secret: str, delivery_id: str, timestamp_ms: int, body: bytes) -> Mapping[str, str]:
+    """Everything that goes with a body."""
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": f"understudy/{__version__}",
+        "X-Understudy-Delivery": delivery_id,
+        "X-Understudy-Timestamp": str(timestamp_ms),
+        "X-Understudy-Signature": signature(secret, timestamp_ms, body),
+    }
+
+
+TOO_MANY: Final = 429
+# What the first digit of a status means; anything unheard of is given up.
+CLASSES: Final[Mapping[int, TryOutcome]] = {2: TryOutcome.DELIVERED, 5: TryOutcome.RETRY}
+GAVE_UP: Final = "given up after {attempts} attempts: {error}"
+
+
+def judge(answer: Answer, *, attempt: int, jitter: float) -> Verdict:
+    """What follows from an answer to the try with this number."""
+    outcome = _outcome(answer)
+    if outcome is TryOutcome.DELIVERED:
+        return Verdict(outcome=outcome)
+    error = answer.error or f"the target answered {answer.status_code}"
+    if outcome is TryOutcome.DEAD:
+        return Verdict(outcome=outcome, error=error)
+    wait = wait_ms(attempt, jitter=jitter, retry_after_s=answer.retry_after_s)
+    if wait is None:
+        return Verdict(outcome=TryOutcome.DEAD, error=GAVE_UP.format(attempts=attempt, error=error))
+    return Verdict(outcome=TryOutcome.RETRY, error=error, wait_ms=wait)
+
+
+def _outcome(answer: Answer) -> TryOutcome:
+    if answer.is_final:
+        return TryOutcome.DEAD
+    if answer.status_code is None or answer.status_code == TOO_MANY:
+        return TryOutcome.RETRY
+    return CLASSES.get(answer.status_code // 100, TryOutcome.DEAD)

@@ -1,16 +1,16 @@
 """What a run is told of evolving: in its prompt, when its budget runs low, and below its reply."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
 from understudy.core.errors import UnderstudyError
-from understudy.evolution.acts import MANAGE
-from understudy.evolution.made_skills import made_skill
+from understudy.evolution.acts import MANAGE, PUBLISH
 from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
 from understudy.evolution.offer_book import Offers
 from understudy.evolution.postscript import Finish, held_back_by, own_chars, with_postscript
@@ -21,11 +21,13 @@ from understudy.evolution.soul_start import soul_version_in
 from understudy.runs.execute import Execution
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
-from understudy.runs.steps import counted_calls
+from understudy.runs.steps import Steps, counted_calls
+from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
+
 
 log = structlog.get_logger()
 
@@ -126,3 +128,43 @@ def _switches(run: Run, agent: Agent | None) -> Switches:
 def is_bootstrapping(files: Sequence[ContextFile]) -> bool:
     """Whether an agent is still being set up: as long as its BOOTSTRAP.md says something."""
     return any(file.name == BOOTSTRAP and file.content.strip() for file in files)
+
+
+# The tools that can make one, and whether a call with these arguments does.
+MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
+    MANAGE: lambda arguments: arguments.get("action") == "create",
+    PUBLISH: lambda _: True,
+}
+
+
+def made_skill(steps: Steps) -> bool:
+    """Whether one of the calls of a run made a skill."""
+    events = steps.done.values()
+    made = {_place(event) for event in events if _succeeded(event)}
+    return any(_place(event) in made and _makes(event) for event in _calls(events))
+
+
+def _succeeded(event: JournalEvent) -> bool:
+    return (
+        event.kind is EventKind.TOOL_RESULT
+        and event.data.get("name") in MAKERS
+        and event.data.get("status") == "ok"
+    )
+
+
+def _calls(events: Iterable[JournalEvent]) -> Iterable[JournalEvent]:
+    return (event for event in events if event.kind is EventKind.TOOL_CALL)
+
+
+def _place(event: JournalEvent) -> tuple[object, object]:
+    # Some servers hand out the same call ids again in every reply, so the step counts too.
+    return event.data.get("step"), event.data.get("call_id")
+
+
+def _makes(call: JournalEvent) -> bool:
+    try:
+        arguments = json.loads(str(call.data.get("arguments")) or "{}")
+    except ValueError:
+        return False
+    makes = MAKERS.get(str(call.data.get("name")))
+    return makes is not None and isinstance(arguments, Mapping) and makes(arguments)

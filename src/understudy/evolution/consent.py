@@ -5,28 +5,28 @@ an offer. What a tool, a file, a message or somebody else says is nobody's conse
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry, Outcome
 from understudy.core.clock import Clock
-from understudy.evolution.acceptances import is_for, is_unused, take_up, use_up, was_said_in
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
 from understudy.evolution.answers import is_bare_no, words_to_answer
 from understudy.evolution.belongings import SkillBelongings
-from understudy.evolution.offer_book import CALL, Offers, act_offered
-from understudy.evolution.own_words import own_words
+from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, Offers, act_offered
+from understudy.evolution.run_settings import is_interactive
 from understudy.evolution.wording import Consent, reads_as
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
 from understudy.redaction.scrub import scrub
-from understudy.runs.model import Run
+from understudy.runs.model import Run, RunRequest
 from understudy.runs.offers import hold_offers
-from understudy.runs.requests import RequestState
+from understudy.runs.requests import Request, RequestState
 from understudy.sessions.model import Session, require_session
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
 
 NEEDED: Final = "consent_needed"
 DECLINED: Final = "consent_declined"
@@ -172,3 +172,68 @@ class ConsentRecords:
         key = _TOLD[reason, act.purpose]
         told = _TOLD_UNHEARD.get(key, key) if words is None else key
         return Refusal(content=say(spoken, told, **words_to_answer(spoken)), entry=entry)
+
+
+USED: Final = "used"
+# What a call came to that may still have done what was agreed to.
+SPENT: Final = frozenset({"ok", "unknown"})
+
+
+def is_for(offer: Request, run: Run) -> bool:
+    """Whether an acceptance counts in a run.
+
+    One that no run has taken up yet is newer than all runs that began; only one of them is at work.
+    """
+    return _resolution(offer).get(FOR_RUN) in (None, run.run_id)
+
+
+def is_unused(unit: "Unit", offer: Request, call_key: str | None = None) -> bool:
+    """Whether it still covers a call: no other used it, or that one came to nothing."""
+    if offer.body.get("origin") == MESSAGE:
+        # Nobody was asked: the message itself counts.
+        return False
+    used = _resolution(offer).get(USED)
+    if used is None or (call_key is not None and used.get("call") == call_key):
+        return True
+    results = unit.journal.by_keys(offer.session_id, [str(used.get("result"))])
+    return any(event.data.get("status") not in SPENT for event in results)
+
+
+def was_said_in(offer: Request, run: Run) -> bool:
+    """Whether the message of a run accepted it; that is good for every call of the run."""
+    return _resolution(offer).get("run_id") == run.run_id
+
+
+def take_up(unit: "Unit", offer: Request, run: Run) -> None:
+    """Let it count in a run that begins, and in none after it."""
+    if FOR_RUN not in _resolution(offer):
+        _keep(unit, offer, {FOR_RUN: run.run_id})
+
+
+def use_up(unit: "Unit", offer: Request, used: Mapping[str, str]) -> None:
+    """Keep what it was used for."""
+    _keep(unit, offer, {USED: dict(used)})
+
+
+def _resolution(offer: Request) -> Mapping[str, Any]:
+    return offer.resolution or {}
+
+
+def _keep(unit: "Unit", offer: Request, more: Mapping[str, object]) -> None:
+    unit.requests.settle(replace(offer, resolution={**_resolution(offer), **more}))
+
+
+_NOBODY_NAMED: Final = RunRequest().actor_id
+
+
+def own_words(run: Run, session: Session) -> str | None:
+    """The text of the message that a run began with; None where somebody else may have written it.
+
+    Letters, schedules and what an agent tells a sidechain are not typed by the user, nor is what a
+    caller passes on for somebody whom it names. Attached files are no text of the message.
+    """
+    if not is_interactive(run, session):
+        return None
+    if run.request.actor_id not in (_NOBODY_NAMED, run.user_id):
+        return None
+    return run.input.text

@@ -1,18 +1,16 @@
 """What may be written into a context file, and by whom."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Final
 
-from understudy.agents.model import SOUL
+from understudy.agents.model import CONTEXT_FILES, SOUL
 from understudy.core.errors import LimitExceeded, Unsafe
-from understudy.evolution.imitation import imitating_lines
+from understudy.evolution.reading import as_seen, plain
 from understudy.evolution.safety import MAX_FINDINGS, check_safe, wrong
-from understudy.evolution.soul import (
-    MAX_BYTES,
-    SoulLimits,
-    check_persons_soul,
-    check_soul,
-)
+from understudy.evolution.soul import MAX_BYTES, SoulLimits, check_persons_soul, check_soul
 from understudy.learnings.guard import NO_LITERALS, Guard
 
 
@@ -73,3 +71,61 @@ def _check_headings(name: str, content: str) -> None:
     if errors:
         code = "soul_unsafe" if name == SOUL else "agent_file_unsafe"
         raise Unsafe(code, domain="evolution", detail=errors[0].detail, errors=errors)
+
+
+# The sections of the system text; a test compares them with those that there are.
+SECTIONS: Final = (
+    "Base instructions",
+    "Persona",
+    "Context files",
+    # What people would take for them.
+    "Context",
+    "Self-Evolution",
+    "Skills",
+    "Skill creation",
+    "learned_context",
+    "recovered_memory",
+)
+# Also in a list or a quotation.
+_LEAD: Final = r"(?:[\s>]|[-+*]\s|\d{1,3}[.)]\s)*+"
+_HEADING: Final = re.compile(
+    rf"{_LEAD}(?:#{{1,6}}|<h[1-6][^>]{{0,100}}>)(?P<title>.*?)(?:</h[1-6]>\s*)?"
+)
+# Bold as a whole, which stands as a heading as well.
+_BOLD: Final = re.compile(
+    rf"{_LEAD}(?:\*\*|__|<b>|<strong>)(?P<title>(?:(?!\*\*|__|<).)++)"
+    r"(?:\*\*|__|</b>|</strong>)[\s:.*_]*"
+)
+# What changes only how the words within it look.
+_DRESS: Final = re.compile(r"[*`~]|</?[a-z][^<>]*>")
+_UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-+)\s*")
+# What may stand around the words of a heading.
+_AROUND: Final = " \t#*_`~:\"'<>/[]()."
+_NAMES: Final = frozenset(plain(name) for name in CONTEXT_FILES)
+_TITLES: Final = frozenset(plain(title).replace("_", " ").replace("-", " ") for title in SECTIONS)
+
+
+def imitating_lines(text: str, own: str) -> Iterator[int]:
+    """The lines, from 1, that stand as the heading of another file or of a section.
+
+    A file may begin with its own name.
+    """
+    lines = [plain(as_seen(line)) for line in text.splitlines()]
+    for index, line in enumerate(lines):
+        heading = _HEADING.fullmatch(line) or _BOLD.fullmatch(line)
+        below = lines[index + 1] if index + 1 < len(lines) else ""
+        if heading is not None:
+            title = heading["title"]
+        elif line.strip() and _UNDERLINE.fullmatch(below):
+            title = line
+        else:
+            continue
+        if _imitates(_DRESS.sub("", title).strip(_AROUND), plain(own)):
+            yield index + 1
+
+
+def _imitates(title: str, own: str) -> bool:
+    first = title.split(maxsplit=1)[0].strip(_AROUND) if title else ""
+    if first in _NAMES:
+        return first != own
+    return title.replace("_", " ").replace("-", " ") in _TITLES

@@ -1,7 +1,8 @@
 """Looks now and then at what a week of runs did, and puts what is worth a look before people."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
@@ -12,15 +13,16 @@ import structlog
 from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.core.principal import DAEMON
-from understudy.evolution.habits import Habits
-from understudy.evolution.resting import COOLDOWN_MS, Resting
-from understudy.evolution.suggestions import Made, Suggestion
+from understudy.evolution.sequences import Repeated, RunTools, repeated
+from understudy.evolution.suggestions import Made, Suggestion, SuggestionState
 from understudy.evolution.usage_rules import (
     RULES,
     WINDOW_MS,
     UsageRule,
     by_strength,
     called_for,
+    group_of,
+    same_subject,
     subject_of,
     suggested_by,
     suggested_for,
@@ -39,7 +41,71 @@ from understudy.skills.model import Skill
 from understudy.skills.usage import Usage
 
 if TYPE_CHECKING:
+    from understudy.storage.evolution import SuggestionStore
     from understudy.storage.unit import Unit, Units
+
+
+# After somebody has decided, the same is not said again for so long.
+COOLDOWN_MS: Final = WINDOW_MS
+
+
+class Resting:
+    """Finds out whether something waits for a decision, or had one not long ago."""
+
+    def __init__(self, made: Iterable[SuggestionState], *, now_ms: int) -> None:
+        self._subjects: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for each in made:
+            if _rests(each, now_ms=now_ms):
+                self._subjects[each.rule, group_of(each.rule, each.subject)].append(each.subject)
+
+    def has(self, rule: str, subject: str) -> bool:
+        """Whether the same is not to be said again."""
+        near = self._subjects.get((rule, group_of(rule, subject)), ())
+        return any(same_subject(rule, subject, each) for each in near)
+
+
+def _rests(made: SuggestionState, *, now_ms: int) -> bool:
+    return made.is_open or (made.decided_at_ms or made.at_ms) + COOLDOWN_MS > now_ms
+
+
+# So many runs of an agent tell what it is used to do.
+PER_AGENT: Final = 50
+# So many runs are read at once; what tools answered is long. The rest is for the next look.
+MOST_READ: Final = 500
+
+RunIds = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Habits:
+    """Remembers what runs did, as runs that have ended do not change."""
+
+    _tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _found: dict[str, tuple[RunIds, tuple[Repeated, ...]]] = field(default_factory=dict)
+
+    def look(self, store: "SuggestionStore", *, since_ms: int) -> tuple[Repeated, ...]:
+        """The steps that runs of an agent share since then, of all agents."""
+        recent = store.tool_runs(since_ms=since_ms, per_agent=PER_AGENT)
+        self._read(store, recent)
+        self._found = {agent_id: self._of(agent_id, runs) for agent_id, runs in recent.items()}
+        return tuple(each for _, found in self._found.values() for each in found)
+
+    def _read(self, store: "SuggestionStore", recent: Mapping[str, RunIds]) -> None:
+        run_ids = [run_id for runs in recent.values() for run_id in runs]
+        unknown = islice((run_id for run_id in run_ids if run_id not in self._tools), MOST_READ)
+        known = {**self._tools, **store.tools_of(tuple(unknown))}
+        self._tools = {run_id: known[run_id] for run_id in run_ids if run_id in known}
+
+    def _of(self, agent_id: str, run_ids: RunIds) -> tuple[RunIds, tuple[Repeated, ...]]:
+        read = tuple(run_id for run_id in run_ids if run_id in self._tools)
+        before = self._found.get(agent_id)
+        if before is not None and before[0] == read:
+            return before
+        runs = (
+            RunTools(run_id=run_id, agent_id=agent_id, tools=self._tools[run_id]) for run_id in read
+        )
+        return read, repeated(runs)
+
 
 log = structlog.get_logger()
 

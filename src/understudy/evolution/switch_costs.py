@@ -1,10 +1,68 @@
 """The switches of an agent as they count for its next run, each with what it costs."""
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
 
 from understudy.agents.model import Agent
 from understudy.agents.switches import resolve, soul_locks
-from understudy.evolution.costs import Cost, costs
+from understudy.core.tokens import estimate_tokens
+from understudy.evolution.nudges import nudge_text
+from understudy.evolution.postscript import postscript
+from understudy.evolution.sections import SELF_EVOLUTION, SELF_EVOLUTION_TITLE, SKILL_CREATION
+from understudy.i18n.locales import DEFAULT
+from understudy.skills.tools.manage import SkillManage
+from understudy.tools.base import schema_of
+
+Switch = Literal["self_evolve", "skill_evolve", "skill_nudge_interval"]
+When = Literal["every_request", "once_per_run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one part takes while its switch is on."""
+
+    switch: Switch
+    part: str
+    when: When
+    tokens: int
+
+
+def _definition() -> str:
+    """The tool as a provider is told of it."""
+    function = {
+        "name": SkillManage.name,
+        "description": SkillManage.description,
+        "parameters": dict(schema_of(SkillManage.parameters)),
+    }
+    return json.dumps({"type": "function", "function": function})
+
+
+# In English: other languages differ by what a tokenizer knows of them.
+_PARTS: Final[tuple[tuple[Switch, str, When, Callable[[], str]], ...]] = (
+    (
+        "self_evolve",
+        "self_section",
+        "every_request",
+        lambda: f"## {SELF_EVOLUTION_TITLE}\n\n{SELF_EVOLUTION}",
+    ),
+    ("skill_evolve", "skill_section", "every_request", lambda: SKILL_CREATION),
+    ("skill_evolve", "skill_manage", "every_request", _definition),
+    ("skill_evolve", "nudge_70", "once_per_run", lambda: nudge_text("70", DEFAULT)),
+    ("skill_evolve", "nudge_90", "once_per_run", lambda: nudge_text("90", DEFAULT)),
+    ("skill_nudge_interval", "postscript", "once_per_run", lambda: postscript(DEFAULT)),
+)
+
+
+@cache
+def costs() -> tuple[Cost, ...]:
+    """Every part, measured with the one tokenizer that the daemon counts with."""
+    return tuple(
+        Cost(switch=switch, part=part, when=when, tokens=estimate_tokens(text()))
+        for switch, part, when, text in _PARTS
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,18 +1,13 @@
 """Many candidates at once: each decided for itself, with a preview of what would be refused."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from understudy.core.errors import (
-    Conflict,
-    DamagedRecord,
-    Invalid,
-    NotFound,
-    Rejected,
-)
+from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.candidates import CandidateService
@@ -21,12 +16,25 @@ from understudy.learnings.deciding import by_hand
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import Guard
 from understudy.learnings.listeners import NO_LISTENERS
-from understudy.learnings.model import Candidate, CandidateState, Tier
-from understudy.learnings.previewing import as_if, candidates_of
+from understudy.learnings.model import (
+    Candidate,
+    CandidateState,
+    Kind,
+    Learning,
+    LearningStatus,
+    Tier,
+)
 from understudy.learnings.publishing import Publication
 from understudy.learnings.refusals import nothing_named, too_many_named
 from understudy.learnings.rejecting import reject_quietly
 from understudy.learnings.wanted import Wanted
+from understudy.sessions.learning_scopes import LearningScope
+
+if TYPE_CHECKING:
+    from understudy.storage.candidates import CandidateStore
+    from understudy.storage.learnings import LearningStore
+    from understudy.storage.unit import Unit, Units
+
 
 MAX_AT_ONCE: Final = 200
 # What says no to one candidate; anything else stops the whole.
@@ -213,3 +221,101 @@ def _outcome(candidate_id: str, decide: Decide) -> BulkOutcome:
         return BulkOutcome(candidate_id=candidate_id, learning_id=decide(candidate_id))
     except REFUSALS as refused:
         return BulkOutcome(candidate_id=candidate_id, code=refused.code, detail=refused.detail)
+
+
+def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, Candidate]:
+    """Those that are there and can be read."""
+    found: dict[str, Candidate] = {}
+    with units.read() as unit:
+        for candidate_id in candidate_ids:
+            with suppress(DamagedRecord):
+                candidate = unit.candidates.get(candidate_id)
+                if candidate is not None:
+                    found[candidate_id] = candidate
+    return found
+
+
+def as_if(unit: "Unit") -> "Unit":
+    """A unit in which candidates can be decided: what that makes is seen in it, and nowhere else."""
+    return cast("Unit", _AsIf(unit))
+
+
+class _AsIf:
+    """Everything as in the unit that it looks into, but for what a decision writes."""
+
+    def __init__(self, unit: "Unit") -> None:
+        self._unit = unit
+        self.candidates = _Candidates(unit.candidates)
+        self.learnings = _Learnings(unit.learnings)
+        self.audit = _Nowhere()
+
+    def afterwards(self, _act: object) -> None:
+        """Nothing comes of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._unit, name)
+
+
+class _Nowhere:
+    """Takes what is written down and keeps none of it."""
+
+    def add(self, _entry: object) -> None:
+        """Forget it."""
+
+
+class _Candidates:
+    """Candidates, each of which is decided once."""
+
+    def __init__(self, store: "CandidateStore") -> None:
+        self._store = store
+
+    def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
+        return self._store.get(candidate_id)
+
+    def update(self, _candidate: Candidate, *, expected_version: int) -> None:
+        """Nobody asks for it again."""
+
+
+class _Learnings:
+    """Learnings, with those among them that would be made."""
+
+    def __init__(self, store: "LearningStore") -> None:
+        self._store = store
+        # The newest first, as the store answers.
+        self._made: list[Learning] = []
+
+    def hold(self, scope: LearningScope) -> None:
+        """Nothing is written, so nobody has to wait."""
+
+    def get(self, learning_id: str, *, lock: bool = False) -> Learning | None:
+        return self._store.get(learning_id)
+
+    def update(self, learning: Learning, *, expected_version: int) -> None:
+        """What one decision ends, no other in the same request asks for."""
+
+    def add(self, learning: Learning) -> None:
+        self._made.insert(0, learning)
+
+    def with_key(self, scope: LearningScope, kind: Kind, semantic_key: str) -> tuple[Learning, ...]:
+        wanted = (scope, kind, semantic_key)
+        made = (it for it in self._made if (it.scope, it.kind, it.semantic_key) == wanted)
+        return (*made, *self._store.with_key(scope, kind, semantic_key))
+
+    def about(
+        self,
+        kind: Kind,
+        subject_key: str,
+        *,
+        limit: int,
+        scopes: Sequence[LearningScope] | None = None,
+    ) -> tuple[Learning, ...]:
+        made = (
+            it
+            for it in self._made
+            if (it.kind, it.subject_key, it.status) == (kind, subject_key, LearningStatus.ACTIVE)
+            and (scopes is None or it.scope in scopes)
+        )
+        return (*made, *self._store.about(kind, subject_key, limit=limit, scopes=scopes))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)

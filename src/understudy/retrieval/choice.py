@@ -1,5 +1,6 @@
 """Which of the learnings in sight a prompt is told of, and for each of the others why not."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +9,12 @@ from typing import Final
 
 from understudy.learnings.model import Learning, Sensitivity
 from understudy.retrieval.documents import Statistics
-from understudy.retrieval.memory_words import asks_for_memory
-from understudy.retrieval.naming import names_of
+from understudy.retrieval.normalise import flatten, unify
 from understudy.retrieval.question import SIMILAR_MARK
 from understudy.retrieval.score import Document, Field, Scored, rank
+from understudy.retrieval.terms import terms_of
 from understudy.retrieval.tuning import TUNING
+from understudy.retrieval.vocabulary import WORDS, general_weight
 from understudy.sessions.learning_scopes import ScopeKind
 
 MAX_ENTRIES: Final = 32
@@ -264,3 +266,49 @@ def _capped(considered: Iterable[Considered]) -> Iterable[Considered]:
         taken += it.is_included
         is_over = it.is_included and taken > MAX_ENTRIES
         yield replace(it, reasons=(Reason.OVER_ENTRY_LIMIT,)) if is_over else it
+
+
+def asks_for_memory(query: str) -> bool:
+    """Whether it speaks of remembering, in English, French, Vietnamese or Chinese."""
+    flat, unified = flatten(query), unify(query).casefold()
+    written = "".join(each if each.isalnum() else " " for each in unified)
+    return (
+        _holds(flat, "memory.words", "memory.phrases")
+        or _holds(written, "memory.accented_words", "memory.accented_phrases")
+        or any(piece in unified for piece in WORDS("memory.chinese"))
+    )
+
+
+def _holds(text: str, words: str, phrases: str) -> bool:
+    found = text.split()
+    spaced = f" {' '.join(found)} "
+    return not WORDS.set(words).isdisjoint(found) or any(
+        f" {phrase} " in spaced for phrase in WORDS(phrases)
+    )
+
+
+# So many must begin with it: a name that is everywhere says little by itself, and more by its place.
+LEAST_SHARED: Final = 8
+# Words of everyday use are no names, even where a sentence begins with them.
+LEAST_RARE: Final = 3.0
+# A longer text is about more than what it begins with.
+MOST_CHARS: Final = 500
+# One whole word, so that its terms are those of the text; of a script with capitals.
+_FIRST: Final = re.compile(r"\W*(?:(?:The|A|An|My|Our)\s+)?([^\W\d_]+)(?=['’]s\b|[:,]?(?:\s|\Z))")
+
+
+def names_of(texts: Sequence[str]) -> list[str | None]:
+    """For each text the name that it begins with, if enough of them do."""
+    first = [_first_name(text) for text in texts]
+    shared = Counter(first)
+    return [name if shared[name] >= LEAST_SHARED else None for name in first]
+
+
+def _first_name(text: str) -> str | None:
+    found = _FIRST.match(text)
+    if found is None or len(text) > MOST_CHARS:
+        return None
+    word = found[1]
+    is_capital = word[0].isupper() and all(each.lower() != each.upper() for each in word)
+    is_rare = is_capital and any(general_weight(term) >= LEAST_RARE for term in terms_of(word))
+    return word if is_rare else None

@@ -4,12 +4,15 @@ Every note is one JSON string on one line of its own, between two lines that car
 is drawn anew for each prompt, so nothing that was written before can know it.
 """
 
+import json
+import re
 import secrets
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.retrieval.quote import quoted
+from understudy.core.unseen import is_unseen
 
 MARK_BYTES: Final = 6
 GAP: Final = "\n\n"
@@ -89,3 +92,75 @@ def new_mark() -> str:
 def heading(name: str) -> str:
     """The line by which a section of the system text is found."""
     return f"## {name}"
+
+
+# What a terminal would obey: colours and cursor, then titles and the like, then the short ones.
+_SEQUENCES: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+_BREAKS: Final = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_FENCES: Final = re.compile("[`\u1fef\uff40\u02cb\u2035]{3,}|[~\uff5e\u223c\u02dc]{3,}")
+_FENCE_SHOWN: Final = "'''"
+
+_SEEN_CONTROLS: Final = "\n\t"
+
+# Tags, fences, headings, links, template tokens and entities all need one of these.
+_ACTIVE: Final = "<>#`[]&"
+# So do their look-alikes; a quote or a backslash among those could end the string.
+_ACTIVE_FORMS: Final = frozenset(_ACTIVE + '"\\')
+_LOOK_ALIKES: Final = frozenset(
+    "\u2039\u203a\u2329\u232a\u3008\u3009\u27e8\u27e9\u276c\u276d\u276e\u276f\u2770\u2771"
+    "\u02c2\u02c3\u1433\u1438\u29fc\u29fd\u02cb\u2035"
+)
+_LARGEST_TABLE: Final = 4096
+
+
+class _Table(dict[int, str]):
+    """What becomes of each character, found out when it is first met."""
+
+    def __init__(self, shown: Callable[[str], str]) -> None:
+        self._shown = shown
+
+    def __missing__(self, code: int) -> str:
+        shown = self._shown(chr(code))
+        if len(self) < _LARGEST_TABLE:
+            self[code] = shown
+        return shown
+
+
+def _if_seen(character: str) -> str:
+    """Nothing in place of what nobody would see."""
+    return "" if is_unseen(character) and character not in _SEEN_CONTROLS else character
+
+
+def _inert(character: str) -> str:
+    """By its number, as JSON may, what could mean something outside the string."""
+    is_active = character in _ACTIVE or (not character.isascii() and _looks_active(character))
+    return _by_number(character) if is_active else character
+
+
+def _looks_active(character: str) -> bool:
+    forms = unicodedata.normalize("NFKD", character)
+    return character in _LOOK_ALIKES or not _ACTIVE_FORMS.isdisjoint(forms)
+
+
+def _by_number(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+_VISIBLE: Final = _Table(_if_seen)
+_INERT: Final = _Table(_inert)
+
+
+def visible(text: str) -> str:
+    """The text as a reader sees it: no terminal sequences, no controls, nothing hidden."""
+    return _BREAKS.sub("\n", _SEQUENCES.sub("", text)).translate(_VISIBLE)
+
+
+def quoted(text: str) -> str:
+    """The text as one JSON string on one line, with no fence, tag, heading or link in it."""
+    shown = _FENCES.sub(_FENCE_SHOWN, visible(text))
+    return json.dumps(shown, ensure_ascii=False).translate(_INERT)

@@ -13,7 +13,6 @@ from understudy.learnings.model import Action, Candidate, JudgeVerdict, Sensitiv
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.redaction.marker import cut
-from understudy.review.envelope import ALLOWED, clamp
 from understudy.review.evaluate import Evaluation
 from understudy.review.policy import LearningPolicy
 
@@ -172,3 +171,34 @@ def _read(answer: object) -> tuple[Action, str]:
 
 def _unusable(why: str) -> Unavailable:
     return Unavailable("judge_answer_unusable", domain="review", detail=why)
+
+
+# What a judge may answer, by what the policy said; where it said manual_review, nobody is asked.
+ALLOWED: Final[Mapping[Action, tuple[Action, ...]]] = {
+    Action.MANUAL_REVIEW: (Action.MANUAL_REVIEW,),
+    Action.REJECT: (Action.REJECT, Action.MANUAL_REVIEW),
+    Action.PUBLISH_PROVISIONAL: (
+        Action.REJECT,
+        Action.MANUAL_REVIEW,
+        Action.PUBLISH_PROVISIONAL,
+    ),
+    Action.PUBLISH_ACTIVE: (
+        Action.REJECT,
+        Action.MANUAL_REVIEW,
+        Action.PUBLISH_PROVISIONAL,
+        Action.PUBLISH_ACTIVE,
+    ),
+}
+
+# What an answer beyond that counts as, by what the policy said.
+BEYOND: Final[Mapping[Action, Action]] = {
+    Action.MANUAL_REVIEW: Action.MANUAL_REVIEW,
+    Action.REJECT: Action.MANUAL_REVIEW,
+    Action.PUBLISH_PROVISIONAL: Action.PUBLISH_PROVISIONAL,
+    Action.PUBLISH_ACTIVE: Action.MANUAL_REVIEW,
+}
+
+
+def clamp(baseline: Action, said: Action) -> Action:
+    """What a judge's answer comes to."""
+    return said if said in ALLOWED[baseline] else BEYOND[baseline]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from understudy.core.clock import shown_time
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.rollout.model import Definition, Rollout
-from understudy.skills.tools.fork_tools import SLASH
+from understudy.skills.tools.fork import SLASH
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

@@ -15,7 +15,7 @@ from understudy.rollout.stages import Stage
 from understudy.skills.catalogue import BASE_DIR
 from understudy.skills.fields import WrongValue, tool_names
 from understudy.skills.instructions import FOLDER_NAME
-from understudy.skills.refs import ID_PREFIX, LOCAL, PROMOTED
+from understudy.skills.model import ID_PREFIX, LOCAL, PROMOTED
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 
 MAX_NAME_CHARS: Final = 128

@@ -1,9 +1,10 @@
 """What a run shows about a skill: whether it worked, and whether it had to do with it at all."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from understudy.learnings.model import Verification
 from understudy.rollout.model import EvidenceKind, Proof, Rollout
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import own_text
@@ -11,6 +12,7 @@ from understudy.sessions.sidechains import spawns_of
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
 
 # A run that somebody stopped says nothing about a skill, and neither does one that goes on.
 SPEAKING: Final = frozenset({RunStatus.COMPLETED, RunStatus.FAILED})
@@ -113,3 +115,43 @@ def _counts(run: Run, rollout: Rollout, kind: EvidenceKind) -> bool:
     is_canary = kind is EvidenceKind.CANARY
     since = rollout.stage_began_at_ms if is_canary else rollout.attempt_began_at_ms
     return run.status in SPEAKING and run.submitted_at_ms >= since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How often what was shown for one definition."""
+
+    successful_run_count: int = 0
+    distinct_session_count: int = 0
+    # How many of all runs carried the very definition out.
+    executed_run_count: int = 0
+    canary_success_count: int = 0
+    canary_failure_count: int = 0
+
+    @property
+    def verification_status(self) -> Verification:
+        """Whether a run has verified it."""
+        return Verification.VERIFIED if self.successful_run_count else Verification.UNVERIFIED
+
+    @property
+    def real_daemon_verified(self) -> bool:
+        """Whether runs of this daemon did; no others are accepted."""
+        return bool(self.successful_run_count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What all runs of an attempt amount to, and those alone that carried the definition out."""
+
+    every: Counts = Counts()
+    executed: Counts = Counts()
+
+    def under(self, *, executed_only: bool) -> Counts:
+        """What counts where nobody's word is taken, or where it is."""
+        if not executed_only:
+            return self.every
+        # Whoever saw it fail, it failed.
+        return replace(self.executed, canary_failure_count=self.every.canary_failure_count)
+
+
+NOTHING: Final = Sums()

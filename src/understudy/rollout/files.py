@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from understudy.core.errors import UnderstudyError
-from understudy.rollout.fingerprint import runtime_json
-from understudy.rollout.model import Definition
+from understudy.rollout.model import Definition, runtime_json
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.frontmatter import FENCE
+from understudy.skills.bundles.document import FENCE
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.manifest import parse
 from understudy.skills.runtime_settings import RUNTIME_FILE, settings_of

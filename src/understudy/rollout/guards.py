@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.text import short_digest
-from understudy.rollout.counting import Counts
+from understudy.rollout.evidence import Counts
 from understudy.rollout.model import Rollout
-from understudy.rollout.replay.standing import NO_REPLAYS, ReplayStanding
+from understudy.rollout.replay.report import NO_REPLAYS, ReplayStanding
 from understudy.rollout.stages import Stage
 
 if TYPE_CHECKING:
@@ -135,3 +135,24 @@ def missing(current: Stage, target: Stage, case: Case) -> tuple[Reason, ...]:
 
 def _many(number: int, what: str) -> str:
     return f"one {what}" if number == 1 else f"{number} {what}s"
+
+
+RELEASE: Final = "release"
+_ON_ITS_WAY: Final = ("promote", "result", "trial", "hold", "revoke")
+# In each stage, by the name of the route.
+ACTIONS: Final[Mapping[Stage, tuple[str, ...]]] = {
+    Stage.DRAFT: _ON_ITS_WAY,
+    Stage.VERIFIED: _ON_ITS_WAY,
+    Stage.CANARY: _ON_ITS_WAY,
+    Stage.ACTIVE: ("result", "revoke"),
+    Stage.REVOKED: ("promote", "rollback"),
+}
+_NOT_WHILE_HELD: Final = frozenset({"hold", "rollback"})
+
+
+def actions_of(rollout: Rollout) -> tuple[str, ...]:
+    """What a caller can do now; what is held can be released."""
+    actions = ACTIONS[rollout.status]
+    if rollout.held_reason is None:
+        return actions
+    return (*(it for it in actions if it not in _NOT_WHILE_HELD), RELEASE)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from understudy.core.errors import DamagedRecord
-from understudy.rollout.counting import Sums
+from understudy.rollout.evidence import Sums
 from understudy.rollout.model import Rollout
 from understudy.rollout.refusals import no_rollout
 

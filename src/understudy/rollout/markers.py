@@ -7,7 +7,7 @@ from typing import Final
 
 from understudy.learnings.guard import NO_LITERALS, Guard
 from understudy.rollout import refusals
-from understudy.rollout.trials import refusals as trial_refusals
+from understudy.rollout import refusals as trial_refusals
 from understudy.skills.instructions import Params
 
 MAX_MARKER_CHARS: Final = 1_000

@@ -5,26 +5,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
+from understudy.rollout import mounting
 from understudy.rollout.carrying_out import loaded_from, offered_from
 from understudy.rollout.definition import is_skill_name
-from understudy.rollout.drift import require_in_place
 from understudy.rollout.files import bundle_of, said_in
 from understudy.rollout.model import Mark, Rollout
 from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.repair import Repair
-from understudy.rollout.source_ends import SourceEnds
 from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
 from understudy.skills import caller_errors
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.model import Skill, SkillOrigin, Visibility
-from understudy.skills.refs import PROMOTED
+from understudy.skills.model import PROMOTED, Skill, SkillOrigin, Visibility
 from understudy.skills.skill_sources import LooseSource, SkillSource
 
 if TYPE_CHECKING:
+    from understudy.storage.mount_folders import MountFolders
     from understudy.storage.unit import Unit
+
 
 # Whether a session is offered a skill, beside what its scopes say; None where none is named.
 Chooses = Callable[["Unit", Rollout, Session | None], bool]
@@ -161,3 +161,35 @@ def _in_scope(unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
     if rollout.source_scope == WORKSPACE:
         return True
     return session is not None and rollout.source_scope in visible_scopes(unit, session)
+
+
+def is_in_place(folders: "MountFolders", rollout: Rollout) -> bool:
+    """Whether every file is there, to the byte, and nothing else is."""
+    try:
+        found = folders.digest(rollout.source_learning_id)
+    except OSError:
+        return False
+    return found == bundle_of(rollout.definition).digest
+
+
+def require_in_place(keeper: MountKeeper, rollout: Rollout) -> None:
+    """Refuse a skill whose files say anything else than its record, though only that is used."""
+    if not is_in_place(keeper.folders, rollout):
+        keeper.found_drifted(rollout)
+        raise mounting.drifted(rollout)
+
+
+class SourceEnds:
+    """Knows at once whether a learning's time is over; it is said once and never changed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ends: Mapping[str, int | None] = {}
+
+    def is_over(self, unit: "Unit", rollout: Rollout) -> bool:
+        """Whether a skill may no longer be used, though nobody has taken it back yet."""
+        source = rollout.source_learning_id
+        if source not in self._ends:
+            self._ends = unit.rollout_sources.ends()
+        ends_at = self._ends.get(source)
+        return ends_at is not None and ends_at <= self._clock.now_ms()

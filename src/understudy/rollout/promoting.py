@@ -1,26 +1,28 @@
 """Promoting: a procedure becomes a draft, and a draft goes from stage to stage."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from understudy.core.principal import Principal
 from understudy.learnings.ending import require_learning
-from understudy.learnings.model import Learning
+from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
 from understudy.rollout import refusals
 from understudy.rollout.changes import Changes
-from understudy.rollout.counting import Sums
-from understudy.rollout.guards import GUARDS, Case, missing
+from understudy.rollout.evidence import Sums
+from understudy.rollout.guards import GUARDS, Case, Reason, missing
 from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
 from understudy.rollout.model import Definition, EventName, IsTaken, Rollout
-from understudy.rollout.replay.standing import NO_REPLAYS, replay_standing
-from understudy.rollout.sources import unfit
+from understudy.rollout.replay.report import NO_REPLAYS, replay_standing
+from understudy.rollout.shadows import hold_name
 from understudy.rollout.stages import Stage
-from understudy.rollout.taken import hold_name
+from understudy.sessions.learning_scopes import ScopeKind
 
 if TYPE_CHECKING:
     from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
+
 
 # Those that begin anew when they come to draft.
 _WITH_EVIDENCE = frozenset({Stage.VERIFIED, Stage.CANARY, Stage.REVOKED})
@@ -169,3 +171,32 @@ def _begins_anew(there: Rollout, definition: Definition, target: Stage) -> bool:
 def _require_ours(found: Rollout, learning: Learning) -> None:
     if found.is_live and found.source_learning_id != learning.learning_id:
         raise refusals.name_taken(found.skill_name)
+
+
+BLOCKERS: Final[tuple[tuple[Reason, Callable[[Learning, int], bool]], ...]] = (
+    (
+        Reason(code="source_not_procedure", words="only a procedure becomes a skill"),
+        lambda it, _: it.kind is not Kind.PROCEDURE,
+    ),
+    (
+        Reason(code="source_not_active", words="the learning is not active"),
+        lambda it, _: it.status is not LearningStatus.ACTIVE,
+    ),
+    (
+        Reason(code="source_not_active_tier", words="the learning is not of the active tier"),
+        lambda it, _: it.publish_tier is not Tier.ACTIVE,
+    ),
+    (
+        Reason(code="source_expired", words="the time of the learning is over"),
+        lambda it, now_ms: it.is_expired(now_ms),
+    ),
+    (
+        Reason(code="source_not_workspace", words="only a learning of the workspace is promoted"),
+        lambda it, _: it.scope.kind is not ScopeKind.WORKSPACE,
+    ),
+)
+
+
+def unfit(learning: Learning, *, now_ms: int) -> tuple[Reason, ...]:
+    """Everything that keeps a learning from being a skill; empty when it may be one."""
+    return tuple(reason for reason, is_so in BLOCKERS if is_so(learning, now_ms))

@@ -1,17 +1,20 @@
 """Which sessions a canary is offered to: a share of them, and always the same ones."""
 
 import hmac
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.rollout.counting import Sums
+from understudy.core.clock import Clock
+from understudy.rollout.evidence import Sums
 from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import PolicyOf, Rollout
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
+    from understudy.storage.unit import Unit, Units
+
 
 EVERY: Final = 100
 # Fine enough that a share of one percent is one percent.
@@ -73,3 +76,15 @@ def _root_of(unit: "Unit", session: Session) -> str:
     """What is drawn: a whole family, or a session could make sidechains until one of them is."""
     is_root = session.parent_session_id is None
     return session.session_id if is_root else unit.sidechains.root_of(session.session_id)
+
+
+SECRET_BYTES: Final = 32
+
+
+def make_secret(units: "Units", clock: Clock) -> None:
+    """See that there is one; whichever daemon is first makes it."""
+    with units.read() as unit:
+        if unit.canary_secret.get() is not None:
+            return
+    with units.write() as unit:
+        unit.canary_secret.add(secrets.token_hex(SECRET_BYTES), at_ms=clock.now_ms())

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.confidence import Tally, is_worse, wilson_interval, wilson_lower_bound
-from understudy.rollout.counting import Counts, Sums
+from understudy.rollout.evidence import Counts, Sums
 from understudy.rollout.model import Rollout
-from understudy.rollout.outcome import Outcome, UseOutcome, tally_of
-from understudy.rollout.replay.standing import replayed
+from understudy.rollout.outcome import Outcome, OutcomeCounts, UseOutcome, tally_of
+from understudy.rollout.replay.report import replayed
+from understudy.rollout.sharing import has_failed, share_of
 from understudy.rollout.stages import Stage
 
 if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
+
 
 # So many of the first runs in force may raise what the later ones are measured by.
 FIRST_USES: Final = 10
@@ -205,3 +208,32 @@ def _of_canary(counts: Counts) -> Tally:
 
 def _sum(one: Tally, other: Tally) -> Tally:
     return Tally(successes=one.successes + other.successes, tries=one.tries + other.tries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """Who is offered the current definition, and what became of those that used it."""
+
+    # Of the sessions that may know of it at all.
+    offered_percent: int
+    canary: OutcomeCounts
+    active: OutcomeCounts
+    # What the runs of today are measured by, and what these show.
+    baseline: Tally
+    recent: Tally
+
+
+def uses_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums) -> Uses:
+    """The figures of a rollout as they stand."""
+    counts = unit.rollout_outcomes.counts(rollout.skill_name, rollout.fingerprint)
+    watch = watch_of(unit, rollout, sums)
+    return Uses(
+        offered_percent=0
+        if has_failed(rollout, sums)
+        else share_of(rollout, rules.canary_share_percent),
+        canary=counts.get(Stage.CANARY, OutcomeCounts()),
+        active=counts.get(Stage.ACTIVE, OutcomeCounts()),
+        baseline=watch.baseline,
+        # While all that there are belong to the first ones, these are what is measured.
+        recent=tally_of(watch.later or watch.lately),
+    )

@@ -1,17 +1,35 @@
 """Who may change which skill, and who may know of it: the same answer on every path."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.skills import caller_errors
-from understudy.skills.author import Author
-from understudy.skills.model import KEPT, Skill, SkillStatus, Visibility
-from understudy.skills.refs import LOCAL, PROMOTED, is_id
+from understudy.skills.model import KEPT, LOCAL, PROMOTED, Skill, SkillStatus, Visibility, is_id
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """A caller; agent and run are known only when a run acts."""
+
+    principal: Principal
+    agent_id: str | None = None
+    run_id: str | None = None
+
+    @property
+    def user_id(self) -> str:
+        """Who owns what this author makes."""
+        return self.principal.user_id
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether the skills of others are theirs to change as well."""
+        return self.principal.role.includes(Role.ADMIN)
 
 
 def find(unit: "Unit", ref: str) -> Skill | None:

@@ -20,11 +20,11 @@ from understudy.skills.kept_entries import KeptEntries
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import SkillOrigin
-from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import BundleFile
 from understudy.skills.precedence import counting
 from understudy.skills.ranking import rank
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
+from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

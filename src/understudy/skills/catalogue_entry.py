@@ -2,17 +2,17 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from understudy.core.errors import Invalid
 from understudy.core.scope import ALL, Gate
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
-from understudy.skills.access import Reason
-from understudy.skills.model import SkillOrigin
-from understudy.skills.runtime_settings import SkillContext
+from understudy.skills.access import Access, Reason
+from understudy.skills.bundles.manifest import Manifest
+from understudy.skills.model import AgentGrant, Skill, SkillOrigin, UserGrant, sort_name
+from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.skills.slug import slug_refused
-from understudy.skills.sorting import sort_name
 from understudy.skills.usage import NO_VERSION, Listing
 
 
@@ -96,3 +96,51 @@ def permits(gate: Gate, *, slug: str, name: str) -> bool:
     if ALL in gate.deny or slug in gate.deny or name in gate.deny:
         return False
     return gate.permits(slug) or (slug_refused(name) is not None and gate.permits(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """A skill with what its current version says."""
+
+    skill: Skill
+    manifest: Manifest
+    instructions: str = field(repr=False)
+    runtime: RuntimeSettings
+    # Where its files lie on the daemon's machine; only for an admin.
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Whether an agent that works for a user may use a skill, why, and in which version."""
+
+    access: Access
+    # None where the answer is no, and for a skill that has no versions.
+    version: int | None
+    skill: Skill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grants:
+    """To whom a skill is granted."""
+
+    agents: tuple[AgentGrant, ...]
+    users: tuple[UserGrant, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSkill:
+    """A skill, and what an agent has of it when it works for the caller."""
+
+    skill: Skill
+    granted: bool
+    pinned_version: int | None
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A version as an archive."""
+
+    file_name: str
+    content: bytes = field(repr=False)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.model import Skill
-from understudy.skills.namesakes import require_own_name
-from understudy.skills.other_sources import NO_OTHERS, OtherSkills
+from understudy.skills.precedence import require_own_name
+from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
 
 if TYPE_CHECKING:
     from understudy.skills.events import SkillEvents

@@ -1,19 +1,24 @@
 """A bundle on its way to become a version: checked in one order, before anything is held or written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from understudy.skills import content_errors
+from understudy.skills import caller_errors
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.limits import MANIFEST, MAX_MANIFEST_BYTES
 from understudy.skills.bundles.manifest import Manifest, Reading, check_not_blank, parse
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.slug import slug_for
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +77,67 @@ def written(content: str, *, pointer: str) -> bytes:
     try:
         return content.encode()
     except UnicodeEncodeError:
-        raise content_errors.not_text(MANIFEST, pointer=pointer) from None
+        raise caller_errors.not_text(MANIFEST, pointer=pointer) from None
 
 
 def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:
     """A skill that is its SKILL.md and nothing else."""
     check_not_blank(content, pointer=pointer)
     return Bundle({MANIFEST: written(content, pointer=pointer)})
+
+
+@contextmanager
+def staged(units: "Units", bundle: Bundle) -> Iterator[None]:
+    """While a bundle may become a version; what did not is gone afterwards."""
+    with units.read() as unit:
+        unit.skill_bundles.stage(bundle)
+    try:
+        yield
+    finally:
+        with units.read() as unit:
+            unit.skill_bundles.unstage(bundle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """What to look for and what to put there; without `replace_all` only the first is replaced."""
+
+    find: str
+    replace: str
+    replace_all: bool = False
+    # Refuse a text that is there more than once, unless all are meant.
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patched:
+    """The text as it is then, how often the searched text was in it, and how many were replaced."""
+
+    text: str
+    matches: int
+    replaced: int
+
+
+def check_patch(patch: Patch) -> None:
+    """Refuse a patch that does not say where."""
+    if not patch.find:
+        raise caller_errors.no_find()
+    written(patch.find, pointer="/find")
+    written(patch.replace, pointer="/replace")
+
+
+def patched(text: str, patch: Patch) -> Patched:
+    """The text with the patch in it, or why it cannot be."""
+    matches = text.count(patch.find)
+    if matches == 0:
+        raise caller_errors.text_not_found()
+    if patch.strict and matches > 1 and not patch.replace_all:
+        raise caller_errors.text_ambiguous(matches)
+    replaced = matches if patch.replace_all else 1
+    # Before it is made: a hundred thousand replacements of a hundred kilobytes each fit nowhere.
+    growth = len(patch.replace.encode()) - len(patch.find.encode())
+    size = len(text.encode()) + replaced * growth
+    if size > MAX_MANIFEST_BYTES:
+        raise caller_errors.manifest_too_large(size, limit=MAX_MANIFEST_BYTES)
+    changed = text.replace(patch.find, patch.replace, replaced)
+    return Patched(text=changed, matches=matches, replaced=replaced)

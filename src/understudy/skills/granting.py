@@ -7,7 +7,7 @@ from understudy.core import audit
 from understudy.core.ids import check_caller_id
 from understudy.skills import caller_errors
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.change import Change
 from understudy.skills.lifecycle import after_grants

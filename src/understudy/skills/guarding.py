@@ -1,19 +1,22 @@
 """The content guard at the gate: nothing that it finds fault with is kept, unless an admin says so."""
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from threading import BoundedSemaphore, Event
-from typing import Final
+from typing import Any, Final
 
+from understudy.core.errors import Unsafe
 from understudy.core.remembered import Remembered
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
 from understudy.skills import caller_errors
 from understudy.skills.acknowledging import Acknowledged, answered
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.guard_counters import GuardCounters
 from understudy.skills.scanning import scan_skill
 
 Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
@@ -103,3 +106,26 @@ class ContentGuard:
     def _check_open(self) -> None:
         if self._stopped.is_set():
             raise caller_errors.guard_busy()
+
+
+@dataclass(slots=True)
+class GuardCounters:
+    """Counts by rule; what breaks several rules counts for each of them once."""
+
+    _by_rule: Counter[str] = field(default_factory=Counter)
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Whatever the guard refuses within counts."""
+        try:
+            yield
+        except Unsafe as refusal:
+            with self._lock:
+                self._by_rule.update({error.code for error in refusal.errors})
+            raise
+
+    def snapshot(self) -> dict[str, dict[str, int]]:
+        """The counts as they stand."""
+        with self._lock:
+            return {"rejections_total": dict(self._by_rule)}

@@ -1,46 +1,53 @@
 """The skills that a person may know of: lists, versions, files, and who may use what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import require_agent
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.skills import caller_errors, content_errors
+from understudy.skills import caller_errors
 from understudy.skills.access import Access, Reason, access_of
-from understudy.skills.author import Author
-from understudy.skills.authority import is_live, owns_or_administers
+from understudy.skills.authority import Author, find, is_live, knows, owns_or_administers
 from understudy.skills.bundles.archive import write_archive
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import read
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.standard import Words, export
-from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
+from understudy.skills.catalogue_entry import AgentSkill, Answer, Detail, Exported, Grants
 from understudy.skills.diff import BundleDiff, compare
-from understudy.skills.filters import SkillFilter
-from understudy.skills.finding import SkillFinder
 from understudy.skills.granting import check_agent_id, check_user_id
-from understudy.skills.local.records import fits, merged
+from understudy.skills.kept_entries import KeptEntries
+from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import (
+    LOCAL,
+    PROMOTED,
     GrantedSkill,
     Skill,
+    SkillFilter,
+    SkillOrigin,
     SkillStatus,
     SkillVersion,
     TrashedSkill,
+    is_id,
+    list_key,
     number_of,
 )
-from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import BundleFile
-from understudy.skills.precedence import stands
-from understudy.skills.refs import is_id
+from understudy.skills.precedence import counting, stands
 from understudy.skills.runtime_settings import settings_of
-from understudy.skills.skill_sources import KeptSource, SkillSource
+from understudy.skills.skill_sources import (
+    NO_OTHERS,
+    KeptSource,
+    OtherSkills,
+    SkillSource,
+    folder_source,
+)
 from understudy.skills.slug import slug_refused, slugify
-from understudy.skills.sorting import list_key
 from understudy.skills.usage import Usage
 
 if TYPE_CHECKING:
@@ -139,7 +146,7 @@ class SkillLibrary:
         """One file of a version; `Invalid` for a path that no file of a skill may have."""
         cause = refused_by(path)
         if cause is not None:
-            raise content_errors.bad_path(path, cause)
+            raise caller_errors.bad_path(path, cause)
         with self._looking(principal, ref) as (_, source):
             data = None if is_artifact(path) else source.read(tidy(path), version)
             if data is None:
@@ -273,3 +280,90 @@ def _agent_skill(granted: GrantedSkill, user_id: str) -> AgentSkill:
         pinned_version=None if grant is None else grant.pinned_version,
         allowed=access_of(granted, user_id).allowed,
     )
+
+
+# How skills without a row are referred to.
+LOOSE: Final = (LOCAL, PROMOTED)
+# Stands between the parts of a name, which no slug has.
+PARTS: Final = ":"
+
+
+class SkillFinder:
+    """Knows where each skill stands, and which of them comes first for whom."""
+
+    def __init__(self, local: LocalSkills, checks: BundleChecks, others: OtherSkills) -> None:
+        self._local = local
+        self._checks = checks
+        self._others = others
+        self._kept = KeptEntries(checks)
+
+    def find(
+        self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
+    ) -> SkillSource:
+        """What is meant by an id, a slug or a name; `NotFound` if they may know of no such skill."""
+        found = self._kept_under(unit, principal, ref, agent_id)
+        if found is None:
+            found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
+        if found is None:
+            raise caller_errors.not_found(ref)
+        return found
+
+    def beside_called(
+        self, unit: "Unit", slug: str, *, user_id: str, agent_id: str = ""
+    ) -> tuple[Skill, ...]:
+        """Those of `beside` that have this slug."""
+        found = self._local.known().get(slug)
+        beside = self.beside(
+            unit, () if found is None else (found,), user_id=user_id, agent_id=agent_id
+        )
+        return tuple(skill for skill in beside if skill.slug == slug)
+
+    def beside(
+        self, unit: "Unit", local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
+    ) -> tuple[Skill, ...]:
+        """What has no row, and stands in the place of nothing that comes before it for a user."""
+        others = [source.skill for source in self._others.sources(unit)]
+        records = [record_of(skill) for skill in local]
+        if not others and not records:
+            return ()
+        who = {"agent_id": agent_id, "user_id": user_id}
+        kept = self._kept.entries(unit, **who)
+        first = counting(unit, others, kept, **who)
+        return (*first, *counting(unit, records, (*kept, *first), **who))
+
+    def _kept_under(
+        self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
+    ) -> SkillSource | None:
+        if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
+            raise caller_errors.bad_ref(ref)
+        is_loose = ref.startswith(LOOSE) or self._is_elsewhere(unit, ref)
+        kept = None if is_loose else find(unit, ref)
+        if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
+            return None
+        return KeptSource(unit, kept, self._checks)
+
+    def _is_elsewhere(self, unit: "Unit", ref: str) -> bool:
+        """Whether something is meant that is not kept: a name with parts, or one that there is."""
+        if slug_refused(ref) is None or not self._others.is_name(ref):
+            return False
+        return PARTS in ref or self._others.has(unit, ref)
+
+    def _loose_under(
+        self, unit: "Unit", ref: str, *, agent_id: str, user_id: str
+    ) -> SkillSource | None:
+        if ref.startswith(PROMOTED):
+            # In full it means this one, whatever else has its name.
+            return self._other(unit, ref)
+        slug = ref.removeprefix(LOCAL)
+        beside = self.beside_called(unit, slug, agent_id=agent_id, user_id=user_id)
+        meant = next((it for it in beside if ref in {it.slug, it.skill_id}), None)
+        if meant is None:
+            return None
+        if meant.origin is SkillOrigin.LOCAL:
+            opened = self._local.open(slug)
+            return None if opened is None else folder_source(opened)
+        return self._other(unit, meant.skill_id)
+
+    def _other(self, unit: "Unit", skill_id: str) -> SkillSource | None:
+        sources = self._others.sources(unit)
+        return next((it for it in sources if it.skill.skill_id == skill_id), None)

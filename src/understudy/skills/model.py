@@ -1,11 +1,30 @@
 """The records of a skill: what it is, each of its versions, and who may use it."""
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
+from understudy.skills import caller_errors
 from understudy.skills.runtime_settings import SkillContext
+from understudy.skills.slug import slug_refused
+
+LOCAL: Final = "local:"
+PROMOTED: Final = "promoted:"
+ID_PREFIX: Final = "skl_"
+_ID: Final = re.compile(rf"{ID_PREFIX}[A-Za-z0-9_-]{{1,100}}")
+
+
+def is_id(ref: str) -> bool:
+    """Whether this is an id, which unlike a slug cannot be guessed; `Invalid` when it is neither."""
+    if _ID.fullmatch(ref):
+        return True
+    if slug_refused(ref) is not None and not ref.startswith((LOCAL, PROMOTED)):
+        raise caller_errors.bad_ref(ref)
+    return False
 
 
 class Visibility(StrEnum):
@@ -152,3 +171,37 @@ class GrantCounts:
     def any(self) -> bool:
         """Whether there is one at all."""
         return self.agents + self.users > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFilter:
+    """Every field narrows further; deleted skills are in no list unless their status is asked for."""
+
+    # Only what this user may know of; None is for somebody who may know of all.
+    seen_by: str | None = None
+    origin: SkillOrigin | None = None
+    visibility: Visibility | None = None
+    status: SkillStatus | None = None
+    owner_id: str | None = None
+    enabled: bool | None = None
+    # A part of the slug, the name, the description or a tag, in any case.
+    query: str | None = None
+
+
+EVERYTHING = SkillFilter()
+
+
+SORTED_CHARS: Final = 200
+
+
+@lru_cache(maxsize=8_192)
+def sort_name(name: str) -> str:
+    """A name as lists are sorted by it: in one case, short enough, and fit for a cursor."""
+    whole = name.encode(errors="replace").decode()
+    folded = unicodedata.normalize("NFC", whole).casefold()
+    return "".join(filter(str.isprintable, folded))[:SORTED_CHARS]
+
+
+def list_key(skill: Skill) -> tuple[str, str]:
+    """By what lists are sorted, and where their pages begin; the store sorts by the same."""
+    return (sort_name(skill.name), skill.slug)

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.core.principal import Principal, Role
+from understudy.skills import caller_errors
 from understudy.skills.authority import is_live, knows
 from understudy.skills.catalogue_entry import folded
+from understudy.skills.model import Skill
+from understudy.skills.skill_sources import OtherSkills
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -75,3 +78,14 @@ def stands(unit: "Unit", slug: str, *, agent_id: str, user_id: str) -> bool:
 def words(slug: str, name: str) -> frozenset[str]:
     """What a skill can be taken for, however it is written."""
     return frozenset({slug, folded(name)})
+
+
+def require_own_name(
+    unit: "Unit", others: OtherSkills, slug: str, name: str, before: Skill | None = None
+) -> None:
+    """Refuse what a skill from elsewhere is called; what stands there already, `before`, stays."""
+    unit.skills.hold_name(folded(name))
+    stands = frozenset() if before is None else words(before.slug, before.name)
+    for word in sorted(words(slug, name) - stands):
+        if others.has(unit, word):
+            raise caller_errors.promoted_name(word)

@@ -4,20 +4,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.skills import caller_errors, writing
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.author import Author
-from understudy.skills.authority import require_mutable
+from understudy.skills.authority import Author, require_mutable, require_switchable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
-from understudy.skills.change import ChangeMaker
-from understudy.skills.drafting import Draft, Drafting
-from understudy.skills.model import Skill
-from understudy.skills.patching import Patch, patched
+from understudy.skills.change import Change, ChangeMaker
+from understudy.skills.dependencies.availability import LocalMachine, missing
+from understudy.skills.dependencies.requirements import find_requirements
+from understudy.skills.drafting import Draft, Drafting, Patch, patched, staged
+from understudy.skills.model import Skill, SkillStatus
 from understudy.skills.ports import require_bundle
-from understudy.skills.staging import staged
 from understudy.skills.writing import KeepPlan, Kept, require_version
 
 if TYPE_CHECKING:
@@ -167,3 +166,45 @@ def _edit(unit: "Unit", renewal: Renewal, skill: Skill) -> Edit:
 
 def _counted(kept: Kept, edit: Edit) -> Kept:
     return replace(kept, matches=edit.matches, replaced=edit.replaced)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switching:
+    """Looks outside of any transaction, and again when the skill changed meanwhile; in the end
+    while nobody else can change it."""
+
+    units: "Units"
+    machine_for: Callable[[str], LocalMachine]
+    maker: ChangeMaker
+
+    def switch(self, author: Author, ref: str, *, enabled: bool) -> Skill:
+        """The skill, on or off; one that misses something is archived when it is switched on."""
+        for _ in range(MAX_ATTEMPTS):
+            with self.units.read() as unit:
+                seen = require_switchable(unit, author, ref)
+                values = self._values(unit, seen, enabled=enabled)
+            with self.maker.by(author) as change:
+                skill = require_switchable(change.unit, author, ref, hold=True)
+                if (skill.skill_id, skill.version) == (seen.skill_id, seen.version):
+                    return _set(change, skill, values)
+        with self.maker.by(author) as change:
+            skill = require_switchable(change.unit, author, ref, hold=True)
+            return _set(change, skill, self._values(change.unit, skill, enabled=enabled))
+
+    def _values(self, unit: "Unit", skill: Skill, *, enabled: bool) -> dict[str, Any]:
+        return {**(self._on(unit, skill) if enabled else {}), "enabled": enabled}
+
+    def _on(self, unit: "Unit", skill: Skill) -> dict[str, Any]:
+        bundle = require_bundle(unit, skill.slug, require_version(unit, skill, skill.version))
+        needed = find_requirements(bundle, read(bundle.manifest_text).manifest)
+        lacking = missing(needed, self.machine_for(skill.slug))
+        status = SkillStatus.ARCHIVED if lacking else SkillStatus.ACTIVE
+        return {"missing_deps": lacking, "status": status}
+
+
+def _set(change: Change, skill: Skill, values: dict[str, Any]) -> Skill:
+    if all(getattr(skill, name) == value for name, value in values.items()):
+        return skill
+    changed = change.save(skill, **values)
+    change.record("skills.toggle", changed, "on" if changed.enabled else "off")
+    return changed

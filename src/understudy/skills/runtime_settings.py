@@ -6,11 +6,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from understudy.core.text import BYTE_ORDER_MARK
-from understudy.skills import content_errors
+from understudy.skills import caller_errors
 from understudy.skills.bundles.bundle import Bundle, decode
-from understudy.skills.bundles.document import Document, Unreadable, Value, read_document
+from understudy.skills.bundles.document import Document, Problem, Unreadable, Value, read_document
 from understudy.skills.fields import WrongValue, line, tool_names
-from understudy.skills.problems import Problem
 
 RUNTIME_FILE: Final = "agents/understudy.yaml"
 
@@ -60,12 +59,12 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
         document = read_settings(content)
     except Unreadable as error:
         problem = Problem(code="invalid_yaml", line=error.line, detail=error.cause)
-        raise content_errors.bad_settings((problem.at(pointer),)) from None
+        raise caller_errors.bad_settings((problem.at(pointer),)) from None
     values, problems = _values(document)
     settings = RuntimeSettings(**values)
     problems += _child_only(settings, document)
     if problems:
-        raise content_errors.bad_settings(tuple(problem.at(pointer) for problem in problems))
+        raise caller_errors.bad_settings(tuple(problem.at(pointer) for problem in problems))
     return settings
 
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from understudy.guard.rule import Finding
 from understudy.guard.scan import go_on, scan_bundle
 from understudy.guard.source import ParsedValue
-from understudy.skills.bundles.document import Document, Unreadable, Value
-from understudy.skills.bundles.frontmatter import read_front_matter
+from understudy.skills.bundles.document import Document, Unreadable, Value, read_front_matter
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.runtime_settings import RUNTIME_FILE, read_settings
 

@@ -1,8 +1,10 @@
 """Brings the skills that come with the product into the store, and keeps them as they are shipped."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from understudy.core import audit
@@ -18,16 +20,16 @@ from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
-from understudy.skills.namesakes import require_own_name
-from understudy.skills.other_sources import NO_OTHERS, OtherSkills
 from understudy.skills.ports import next_number
+from understudy.skills.precedence import require_own_name
 from understudy.skills.runtime_settings import settings_of
-from understudy.skills.shipped import shipped_skills
+from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
 from understudy.skills.slug import check_slug
 from understudy.skills.writing import is_current, put
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
 
 OWNER: Final = "system"
 ACTION: Final = "skills.seed"
@@ -190,3 +192,29 @@ def _taken(skill: Skill) -> Rejected:
         domain="skills",
         detail=f"the slug {skill.slug!r} is that of a skill of {skill.owner_id}",
     )
+
+
+FOLDER: Final = "system"
+# Folders that begin so are shared by skills, and are none.
+NOT_SKILLS: Final = ("_", ".")
+
+
+def shipped_skills() -> Mapping[str, Bundle]:
+    """Every shipped bundle by its slug, which is the name of its folder."""
+    folders = sorted(
+        files("understudy.skills").joinpath(FOLDER).iterdir(), key=lambda one: one.name
+    )
+    return {
+        folder.name: Bundle(dict(_files(folder)))
+        for folder in folders
+        if folder.is_dir() and not folder.name.startswith(NOT_SKILLS)
+    }
+
+
+def _files(folder: Traversable, below: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        path = f"{below}{entry.name}"
+        if entry.is_dir():
+            yield from _files(entry, f"{path}/")
+        else:
+            yield path, entry.read_bytes()

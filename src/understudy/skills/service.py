@@ -1,31 +1,79 @@
 """The one place where skills are changed, whoever asks and by whatever way."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, NotFound, Rejected
 from understudy.core.principal import Principal
-from understudy.skills import authority, deleting, granting, updating, writing
+from understudy.skills import authority, caller_errors, granting, updating, writing
 from understudy.skills.acknowledging import Acknowledged
-from understudy.skills.author import Author
+from understudy.skills.authority import Author, is_live, owns_or_administers, require_mutable
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.caller_errors import damaged, trash_missing
 from understudy.skills.change import Change, ChangeMaker
 from understudy.skills.dependencies.availability import LocalMachine
-from understudy.skills.drafting import Drafting, bundle_of
-from understudy.skills.elsewhere import BesideLookup, nothing_beside, told_where
+from understudy.skills.drafting import Drafting, Patch, bundle_of, check_patch, staged
 from understudy.skills.guarding import ContentGuard
-from understudy.skills.model import Skill, TrashedSkill
-from understudy.skills.other_sources import NO_OTHERS, OtherSkills
-from understudy.skills.patching import Patch, check_patch
-from understudy.skills.renewing import Renewal, Renewer, patching, restoring
-from understudy.skills.staging import staged
-from understudy.skills.switching import Switching
+from understudy.skills.lifecycle import STATUS, after_grants
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
+from understudy.skills.ports import require_bundle
+from understudy.skills.renewing import Renewal, Renewer, Switching, patching, restoring
+from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
 from understudy.skills.updating import Changes
 from understudy.skills.writing import KeepPlan, Kept
 
 if TYPE_CHECKING:
     from understudy.skills.events import SkillEvents
     from understudy.storage.unit import Unit, Units
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# What is not kept that an author means by a slug, as they see it; None when there is none.
+BesideLookup = Callable[[Author, str], Skill | None]
+NOT_FOUND: Final = "skill_not_found"
+_DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
+    SkillOrigin.LOCAL: caller_errors.is_local,
+    SkillOrigin.PROMOTED: caller_errors.is_promoted,
+}
+
+
+class SkillChanger(Protocol):
+    """Somebody who changes kept skills, and can ask what there is beside them."""
+
+    beside: BesideLookup
+
+
+S = TypeVar("S", bound=SkillChanger)
+
+
+def nothing_beside(author: Author, ref: str) -> Skill | None:
+    """Every skill is kept."""
+    del author, ref
+    return None
+
+
+def told_where(
+    change: Callable[Concatenate[S, Author, str, P], R],
+) -> Callable[Concatenate[S, Author, str, P], R]:
+    """A change of what an author names; what they can see and nobody keeps is not told to be missing."""
+
+    @wraps(change)
+    def changing(self: S, author: Author, ref: str, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return change(self, author, ref, *args, **kwargs)
+        except NotFound as problem:
+            found = self.beside(author, ref) if problem.code == NOT_FOUND else None
+            if found is None or found.origin not in _DENIALS:
+                raise
+            raise _DENIALS[found.origin](ref) from None
+
+    return changing
+
 
 # Where a request has the SKILL.md, if it is not in a file.
 _POINTERS: Final = {"skills.create": "/content"}
@@ -154,7 +202,7 @@ class SkillService:
     def delete(self, author: Author, ref: str) -> TrashedSkill:
         """Move a skill to the trash; an admin also one whose record cannot be read."""
         with self._maker.by(author) as change:
-            return deleting.delete(change, deleting.require_deletable(change, ref))
+            return delete(change, require_deletable(change, ref))
 
     def undelete(
         self, author: Author, trash_name: str, *, acknowledged: Sequence[Acknowledged] = ()
@@ -163,13 +211,13 @@ class SkillService:
         not let it in today does not let it come back."""
         authority.check_author(author)
         with self._units.read() as unit:
-            found = deleting.require_trashed(unit, author, trash_name)
-            bundle = deleting.trashed_bundle(unit, found)
+            found = require_trashed(unit, author, trash_name)
+            bundle = trashed_bundle(unit, found)
         taken = self._guard.check(bundle, author, acknowledged)
         with self._maker.by(author) as change:
             change.unit.skills.hold(found.skill.slug)
-            again = deleting.require_trashed(change.unit, author, trash_name)
-            return deleting.undelete(change, again, taken)
+            again = require_trashed(change.unit, author, trash_name)
+            return undelete(change, again, taken)
 
     @told_where
     def grant_agent(
@@ -220,3 +268,79 @@ class SkillService:
 
 def _mutable(change: Change, ref: str) -> Skill:
     return authority.require_mutable(change.unit, change.author, ref, hold=True)
+
+
+def delete(change: Change, skill: Skill) -> TrashedSkill:
+    """Move a skill with all its versions to the trash, and take it from everybody."""
+    unit = change.unit
+    STATUS.check(skill.status, SkillStatus.DELETED)
+    name = unit.skill_bundles.trash(skill.slug, at_ms=change.at_ms)
+    trashed = TrashedSkill(
+        trash_name=name,
+        skill=skill,
+        deleted_by=change.author.principal.actor,
+        deleted_at_ms=change.at_ms,
+    )
+    unit.skills.trash(trashed)
+    unit.skill_grants.take_all(skill.skill_id)
+    gone = change.save(skill, status=SkillStatus.DELETED, trash_name=name)
+    change.record("skills.delete", gone, f"as {name}")
+    return trashed
+
+
+def require_deletable(change: Change, ref: str) -> Skill:
+    """The skill that an author may delete, with its slug held."""
+    try:
+        return require_mutable(change.unit, change.author, ref, hold=True)
+    except DamagedRecord:
+        if not change.author.is_admin or is_id(ref):
+            raise
+    change.unit.skills.hold(ref)
+    change.unit.skills.salvage(ref)
+    return require_mutable(change.unit, change.author, ref)
+
+
+def require_trashed(unit: "Unit", author: Author, trash_name: str) -> TrashedSkill:
+    """What a deletion left, for its owner and for admins; to others there is nothing."""
+    trashed = unit.skills.trashed(trash_name)
+    if trashed is None or not owns_or_administers(trashed.skill, author.principal):
+        raise trash_missing(trash_name)
+    return trashed
+
+
+def trashed_bundle(unit: "Unit", trashed: TrashedSkill) -> Bundle:
+    """What would count again, whole, or `DamagedRecord`."""
+    bundle = unit.skill_bundles.get(trashed.skill.slug, trashed.skill.version)
+    if bundle is None or bundle.digest != trashed.skill.digest:
+        raise damaged(trashed.skill.slug, trashed.skill.version)
+    return bundle
+
+
+def undelete(
+    change: Change, trashed: TrashedSkill, acknowledged: tuple[Acknowledged, ...] = ()
+) -> Skill:
+    """Bring back what a deletion took, as it stood, without its grants; the slug is held."""
+    unit, slug, name = change.unit, trashed.skill.slug, trashed.trash_name
+    now = unit.skills.by_slug(slug)
+    if now is None:
+        raise trash_missing(name)
+    if is_live(now):
+        raise caller_errors.slug_in_use(slug)
+    change.require_name(slug, trashed.skill.name)
+    unit.skill_bundles.restore(slug, name)
+    unit.skills.untrash(name)
+    back = replace(
+        trashed.skill,
+        skill_id=now.skill_id,
+        visibility=after_grants(trashed.skill.visibility, granted=False),
+        trash_name=None,
+        revision=now.revision + 1,
+        updated_at_ms=change.at_ms,
+    )
+    unit.skills.update(back, expected_revision=now.revision)
+    version = unit.skills.version(back.skill_id, back.version)
+    if version is None:
+        raise caller_errors.version_not_found(slug, back.version)
+    require_bundle(unit, slug, version)
+    change.record("skills.undelete", back, f"from {name}", acknowledged)
+    return back

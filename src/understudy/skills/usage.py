@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from understudy.core.clock import DAY_MS
+from understudy.core.clock import DAY_MS, Clock
 from understudy.runs.model import RunStatus
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
+
 
 Outcome: TypeAlias = Literal["succeeded", "failed", "abandoned"]
 
@@ -97,3 +101,57 @@ def _total(ref: str, version: int, offered: int, own: Sequence[UsedBy]) -> Usage
         last_used_at_ms=max((it.last_at_ms for it in own), default=None),
         **ended,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One time that a run was given the body of a skill."""
+
+    # Made from the tool call, so that a call that is done again counts once.
+    use_id: str
+    # None for one that lies in a folder or was promoted.
+    skill_id: str | None
+    slug: str
+    version: int | None
+    digest: str
+    agent_id: str
+    user_id: str
+    session_id: str
+    run_id: str
+    at_ms: int
+    # Of the definition that was promoted; None for every other skill.
+    fingerprint: str | None = None
+    # What that one calls its version.
+    version_label: str | None = None
+
+    @property
+    def told_version(self) -> int | str | None:
+        """The version as whoever asks is told it."""
+        return self.version_label if self.version is None else self.version
+
+
+# So far back it is known on which day runs were told of a skill; before, only how many there were.
+KEPT_DAYS: Final = 90
+# So many at once, as nobody else writes meanwhile.
+BATCH: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class UsageUpkeep:
+    """Sums up by day of which skills runs were told."""
+
+    units: "Units"
+    clock: Clock
+
+    def sweep(self) -> int:
+        """Sum up what there is; tells how much that was."""
+        total = 0
+        while summed := self._sum_up():
+            total += summed
+        with self.units.write() as unit:
+            unit.skill_uses.sum_up_days(before_day=day_of(self.clock.now_ms()) - KEPT_DAYS)
+        return total
+
+    def _sum_up(self) -> int:
+        with self.units.write() as unit:
+            return unit.skill_uses.sum_up(limit=BATCH)

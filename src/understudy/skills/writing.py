@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.ids import new_id
 from understudy.skills import caller_errors, granting
-from understudy.skills.author import Author
-from understudy.skills.authority import is_live
+from understudy.skills.authority import Author, is_live
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.manifest import Reading, described, read

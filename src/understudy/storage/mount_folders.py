@@ -13,8 +13,7 @@ from typing import Final
 from understudy.core.errors import UnderstudyError
 from understudy.rollout.mount_keeper import PLACE
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.folder import read_open_folder
-from understudy.skills.local.folder_stamp import stamp_of
+from understudy.skills.bundles.folder import read_open_folder, stamp_of
 from understudy.storage import bundle_folders as folders
 from understudy.storage.files import made, opened
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import sqlalchemy as sa
 
 from understudy.core.batches import batches
-from understudy.rollout.counting import Counts, Sums
+from understudy.rollout.evidence import Counts, Sums
 from understudy.rollout.model import Evidence, EvidenceKind, Proof, Rollout
 from understudy.storage.paging import readable
 from understudy.storage.rollout_rows import evidence_row, read_evidence

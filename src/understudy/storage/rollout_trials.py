@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import Rollout
-from understudy.rollout.replay.case import ReplayCase
-from understudy.rollout.replay.report import SIDES, CaseReport, Fared, JudgedBy, Verdict
+from understudy.rollout.replay.report import SIDES, CaseReport, Fared, JudgedBy, ReplayCase, Verdict
 from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.storage.columns import fields_of, read_record
 from understudy.storage.engine import Dialect

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
-from understudy.rollout.counting import Sums
+from understudy.rollout.evidence import Sums
 from understudy.rollout.model import (
     EventName,
     Evidence,

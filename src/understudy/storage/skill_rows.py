@@ -15,9 +15,9 @@ from understudy.skills.model import (
     TrashedSkill,
     UserGrant,
     Visibility,
+    sort_name,
 )
 from understudy.skills.runtime_settings import SkillContext
-from understudy.skills.sorting import sort_name
 from understudy.storage.columns import fields_of, list_of, read_record, search_text
 
 # Columns that are fields of the record as they are.

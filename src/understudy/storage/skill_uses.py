@@ -9,17 +9,17 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.runs.model import RunStatus
-from understudy.skills.refs import LOCAL, PROMOTED
+from understudy.skills.model import LOCAL, PROMOTED
 from understudy.skills.usage import (
     NO_VERSION,
     Listing,
     Usage,
+    Use,
     UsedBy,
     day_begin,
     day_of,
     totals,
 )
-from understudy.skills.uses import Use
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS, insert_into, insert_new
 from understudy.storage.schema import runs, skill_listings

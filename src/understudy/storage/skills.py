@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.errors import Unavailable
 from understudy.core.page import Page, PageRequest
-from understudy.skills.filters import SkillFilter
 from understudy.skills.model import (
     GrantedSkill,
     Skill,
+    SkillFilter,
     SkillOrigin,
     SkillStatus,
     SkillVersion,

@@ -15,8 +15,7 @@ from understudy.core.errors import (
 )
 from understudy.core.principal import Principal, Role
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.skills.author import Author
-from understudy.skills.authority import known_id
+from understudy.skills.authority import Author, known_id
 from understudy.wire.base import JsonObject, Request, View
 from understudy.wire.websocket import (
     ConnectParams,

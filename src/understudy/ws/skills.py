@@ -7,10 +7,8 @@ from understudy.core.errors import Invalid
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
 from understudy.skills import caller_errors
-from understudy.skills.author import Author
-from understudy.skills.filters import EVERYTHING
-from understudy.skills.model import Skill
-from understudy.skills.refs import is_id
+from understudy.skills.authority import Author
+from understudy.skills.model import EVERYTHING, Skill, is_id
 from understudy.skills.updating import Changes
 from understudy.wire.websocket import (
     GetSkillParams,

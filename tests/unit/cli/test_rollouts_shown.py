@@ -6,11 +6,11 @@ from tests.support.rollout_records import make_evidence, make_rollout
 from understudy.api.views.rollouts import rollout_view
 from understudy.cli.rollouts import MOST_EVIDENCE, pairs
 from understudy.rollout.confidence import Tally
-from understudy.rollout.counting import Counts
+from understudy.rollout.evidence import Counts
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.service import Detail
 from understudy.rollout.stages import Stage
-from understudy.rollout.uses import Uses
+from understudy.rollout.watching import Uses
 
 UNUSED: dict[str, Any] = {
     "offered_percent": 100,

@@ -5,10 +5,9 @@ import pytest
 from tests.support.factories import make_agent
 from understudy.agents.model import AgentType
 from understudy.core.tokens import size_of
-from understudy.evolution.costs import costs
 from understudy.evolution.nudges import nudge_text
 from understudy.evolution.postscript import postscript
-from understudy.evolution.switch_costs import switches_in_force
+from understudy.evolution.switch_costs import costs, switches_in_force
 from understudy.i18n.locales import DEFAULT, LOCALES
 
 # What each part took when it was first measured, and a fifth more.

@@ -7,7 +7,7 @@ import pytest
 from tests.support.effort import takes_under
 from understudy.agent.prompt import RECALLED, build_sections
 from understudy.agents.model import CONTEXT_FILES
-from understudy.evolution.imitation import SECTIONS, imitating_lines
+from understudy.evolution.file_checks import SECTIONS, imitating_lines
 from understudy.evolution.sections import SKILL_CREATION
 
 IMITATING = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import make_run, make_session
-from understudy.evolution.own_words import own_words
+from understudy.evolution.consent import own_words
 from understudy.runs.model import InputItem, RunInput, RunKind, RunRequest
 
 TYPED = RunInput(items=(InputItem(type="text", text="save as skill"),))

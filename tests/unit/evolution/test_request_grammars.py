@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.support.effort import takes_under
-from understudy.evolution import answers
+from understudy.evolution import acts, answers
 from understudy.evolution.reading import plain, word_line
-from understudy.evolution.requests import named_requests, skill_requests
+from understudy.evolution.requests import skill_requests
 from understudy.evolution.requests.grammar import Grammar
 from understudy.evolution.wording import reads_as
 
-DELETING = named_requests._grammars("delete", ("short-lived",))
-PUBLISHING = named_requests._grammars("publish", ("drafts/report",))
+DELETING = acts._grammars("delete", ("short-lived",))
+PUBLISHING = acts._grammars("publish", ("drafts/report",))
 GRAMMARS = (*skill_requests.grammars(), *DELETING, *PUBLISHING)
 ANSWERS = {
     "accepting": answers.words_around("polite", "agreeing"),
@@ -151,7 +151,7 @@ def test_no_two_leads_that_are_said_again_and_again_take_long(grammar: Grammar) 
 @pytest.mark.parametrize("grammar", DELETING)
 def test_names_are_looked_for_in_no_time(grammar: Grammar) -> None:
     def asked(text: str) -> bool:
-        return named_requests.asks_to_delete(text, "a-a", is_spoken_of=True)
+        return acts.asks_to_delete(text, "a-a", is_spoken_of=True)
 
     for lead in grammar.leads:
         assert in_no_time([f"{lead}{grammar.blank}" * TIMES + "delete the skill a-a x"] * 2, asked)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.evolution.resting import COOLDOWN_MS, Resting
+from understudy.evolution.suggesting import COOLDOWN_MS, Resting
 from understudy.evolution.suggestions import SuggestionState
 
 NOW = 1_700_000_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.factories import NOW, make_letter, make_run
 from understudy.mailboxes.letters import framed
-from understudy.memory.digest import EVIDENCE_BYTES, Digest, digest
+from understudy.memory.capture import EVIDENCE_BYTES, Digest, digest
 from understudy.memory.record import RunMemory
 from understudy.memory.texts import Cleaner
 from understudy.runs.family import CLARIFICATION

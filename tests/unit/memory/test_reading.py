@@ -7,7 +7,7 @@ import pytest
 from tests.support.archive import make_record
 from tests.support.factories import make_run
 from understudy.memory.bounds import MAX_ARTIFACT_IDS
-from understudy.memory.digest import digest
+from understudy.memory.capture import digest
 from understudy.memory.reading import read_record
 from understudy.memory.record import record_json
 from understudy.memory.texts import Cleaner

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from understudy.retrieval.memory_words import asks_for_memory
+from understudy.retrieval.choice import asks_for_memory
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.retrieval.naming import LEAST_SHARED, names_of
+from understudy.retrieval.choice import LEAST_SHARED, names_of
 
 
 def first_of_many(text: str) -> str | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.retrieval.quote import quoted, visible
+from understudy.retrieval.frame import quoted, visible
 
 # What tags, fences, headings, links and template tokens are made of.
 ACTIVE = "<>#`[]&"

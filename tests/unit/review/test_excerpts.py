@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.support.factories import NOW
 from tests.support.reviewed import RULES, found, policy, proposed, rule
 from understudy.learnings.model import Candidate, Kind
+from understudy.review.dry_run import Excerpts
 from understudy.review.evaluate import evaluate
-from understudy.review.excerpts import Excerpts
 from understudy.review.policy import LearningPolicy, Rule
 from understudy.sessions.learning_scopes import session_scope
 

@@ -13,9 +13,8 @@ from understudy.learnings.model import Action, Candidate, EvidenceRef, Kind, Mod
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.decision import after_judge, by_policy_alone
-from understudy.review.envelope import ALLOWED, BEYOND, clamp
 from understudy.review.evaluate import evaluate
-from understudy.review.judge import NO_REASON, TIMEOUT_MS, Judge, Judgement
+from understudy.review.judge import ALLOWED, BEYOND, NO_REASON, TIMEOUT_MS, Judge, Judgement, clamp
 from understudy.review.policy import JudgeSettings, LearningPolicy
 from understudy.testing.clock import FrozenClock
 

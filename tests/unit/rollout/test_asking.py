@@ -7,7 +7,7 @@ from tests.support.rollout_records import make_definition, make_rollout
 from understudy.learnings.making import make_candidate
 from understudy.learnings.model import CapturePath, Kind, Origin
 from understudy.learnings.secrets import secret_reason
-from understudy.rollout.asking import ASKED, MOST_RUNS, asked_about
+from understudy.rollout.changes import ASKED, MOST_RUNS, asked_about
 from understudy.rollout.model import EventName
 from understudy.rollout.stages import Stage
 

@@ -1,6 +1,6 @@
 """What the runs of an attempt amount to."""
 
-from understudy.rollout.counting import NOTHING, Counts, Sums
+from understudy.rollout.evidence import NOTHING, Counts, Sums
 
 
 def test_nothing_amounts_to_nothing() -> None:

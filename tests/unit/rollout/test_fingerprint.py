@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.rollout_records import make_definition
-from understudy.rollout.fingerprint import fingerprint_of
-from understudy.rollout.model import FORKED, Definition
+from understudy.rollout.model import FORKED, Definition, fingerprint_of
 from understudy.skills.runtime_settings import RuntimeSettings
 
 PLAIN = Definition(skill_name="a:b", description="Does it.", instructions="Do it.")

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.rollout_records import make_rollout
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.counting import Counts
+from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, Case, missing
-from understudy.rollout.replay.standing import ReplayStanding
+from understudy.rollout.replay.report import ReplayStanding
 from understudy.rollout.stages import Stage
 
 ROLLOUT = make_rollout()

@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.rollout_records import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
-from understudy.rollout.drift import is_in_place, require_in_place
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Mark, Rollout
 from understudy.rollout.mount_keeper import GLANCED, MountKeeper
 from understudy.rollout.mounting import Mounting
+from understudy.rollout.promoted_skills import is_in_place, require_in_place
 from understudy.rollout.repair import TOGETHER, Repair
 from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage

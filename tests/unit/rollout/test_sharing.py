@@ -9,7 +9,7 @@ import pytest
 from tests.support.factories import make_session
 from tests.support.rollout_records import make_definition, make_rollout
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.counting import Counts, Sums
+from understudy.rollout.evidence import Counts, Sums
 from understudy.rollout.sharing import CanaryShare, is_in_share, share_of
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Unit

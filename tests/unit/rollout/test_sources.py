@@ -7,7 +7,7 @@ import pytest
 from tests.support.factories import NOW
 from tests.support.rolled_out import make_procedure
 from understudy.learnings.model import Kind, LearningStatus, Tier
-from understudy.rollout.sources import BLOCKERS, unfit
+from understudy.rollout.promoting import BLOCKERS, unfit
 from understudy.sessions.learning_scopes import session_scope
 
 UNFIT: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.standard import export
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.scanning import scan_skill
-from understudy.skills.shipped import FOLDER, shipped_skills
+from understudy.skills.seeding import FOLDER, shipped_skills
 
 SHIPPED = shipped_skills()
 

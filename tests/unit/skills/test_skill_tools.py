@@ -11,10 +11,13 @@ from understudy.agents.switches import hidden_tools
 from understudy.core.tokens import estimate_tokens
 from understudy.permissions.model import Decision
 from understudy.skills.runtime_settings import RuntimeSettings
-from understudy.skills.tools.changes import CHANGE_TIMEOUT_S
-from understudy.skills.tools.fork_tools import ForkTools, tools_for, tools_for_promoted
-from understudy.skills.tools.manage import SkillManage, SkillManageParameters
-from understudy.skills.tools.publish import PublishSkill
+from understudy.skills.tools.fork import ForkTools, tools_for, tools_for_promoted
+from understudy.skills.tools.manage import (
+    CHANGE_TIMEOUT_S,
+    PublishSkill,
+    SkillManage,
+    SkillManageParameters,
+)
 from understudy.tools.base import Effect, ToolError
 from understudy.tools.registry import ToolRegistry
 

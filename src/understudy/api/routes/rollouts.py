@@ -27,8 +27,7 @@ from understudy.api.views.rollouts import (
     summary_view,
 )
 from understudy.core.principal import Principal, Role
-from understudy.rollout.comparing import compared
-from understudy.rollout.service import Detail
+from understudy.rollout.service import Detail, compared
 from understudy.wire import rollouts as wire
 from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollout_requests import PromoteSkill, RolloutReason, RolloutResult

@@ -11,7 +11,7 @@ from understudy.api.views.skill_dependencies import (
     rescan_view,
     runtimes_view,
 )
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.wire.skill_dependencies import (
     InstalledOneView,
     InstalledView,

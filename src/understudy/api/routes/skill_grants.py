@@ -19,7 +19,7 @@ from understudy.api.views.skills import (
     offered_view,
 )
 from understudy.core.page import Page
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.wire import skills as wire
 from understudy.wire.base import Items
 from understudy.wire.skill_requests import GrantAgent, GrantUser, RevokeAgent, RevokeUser

@@ -19,10 +19,9 @@ from understudy.api.views.skills import (
     trashed_view,
     viewed_by,
 )
-from understudy.skills.author import Author
+from understudy.skills.authority import Author
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
-from understudy.skills.filters import SkillFilter
-from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.model import SkillFilter, SkillOrigin, SkillStatus, Visibility
 from understudy.skills.updating import Changes
 from understudy.wire import skills as wire
 from understudy.wire.base import Items

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from understudy.core.errors import DamagedRecord
-from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.trials.trial import Trial
 from understudy.wire import rollouts as wire
 

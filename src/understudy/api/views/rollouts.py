@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from understudy.api.views.memory import scope_view
-from understudy.rollout.actions import actions_of
 from understudy.rollout.confidence import Tally
-from understudy.rollout.guards import Reason
+from understudy.rollout.guards import Reason, actions_of
 from understudy.rollout.model import Definition, Evidence, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.mount_keeper import PLACE
 from understudy.rollout.service import Counted, Detail
 from understudy.rollout.stages import Stage
-from understudy.rollout.uses import Uses
+from understudy.rollout.watching import Uses
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.diff import BundleDiff
 from understudy.wire import rollouts as wire

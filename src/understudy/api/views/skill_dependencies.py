@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from understudy.skills.dependencies.runtimes import Runtimes
+from understudy.skills.dependencies.environments import Runtimes
 from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
 from understudy.wire.skill_dependencies import (
     InstalledOneView,

@@ -12,9 +12,15 @@ from understudy.api.views.assets import RAW_HEADERS
 from understudy.core.principal import Principal
 from understudy.skills.authority import actions_of
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.dependencies.next_steps import next_steps
-from understudy.skills.details import AgentSkill, Answer, Detail, Exported, Grants
+from understudy.skills.catalogue_entry import (
+    AgentSkill,
+    Answer,
+    CatalogueEntry,
+    Detail,
+    Exported,
+    Grants,
+)
+from understudy.skills.dependencies.availability import next_steps
 from understudy.skills.diff import BundleDiff
 from understudy.skills.model import (
     KEPT,

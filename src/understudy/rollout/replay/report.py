@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.rollout.confidence import Interval, Tally, wilson_interval
+from understudy.rollout.model import Rollout
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 
 class Verdict(StrEnum):
@@ -157,3 +161,72 @@ def tally_in(report: Mapping[str, Any]) -> Tally:
     if type(successes) is int and type(tries) is int and 0 <= successes <= tries:
         return Tally(successes=successes, tries=tries)
     return Tally(successes=0, tries=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayCase:
+    """One row of a replay; its runs are begun together."""
+
+    trial_id: str
+    # Its place among the cases of the trial, from 1.
+    number: int
+    recorded_run_id: str
+    # Whom its runs belong to.
+    owner_id: str
+    # What the output has to contain, where anything is said.
+    marker: str | None = None
+    without_run_id: str | None = None
+    with_run_id: str | None = None
+    # How all three went, once they have ended and were judged, and when that was.
+    report: CaseReport | None = None
+    judged_at_ms: int | None = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether its runs are there."""
+        return self.with_run_id is not None
+
+    @property
+    def yardstick(self) -> JudgedBy | None:
+        """What its runs were held against; None before they were judged."""
+        if self.report is None:
+            return None
+        if self.marker is not None:
+            return JudgedBy.MARKER
+        # A run that did not complete is judged by that alone, whatever the others are.
+        is_judged = any(it.judged_by is JudgedBy.JUDGE for it in self.report.sides)
+        return JudgedBy.JUDGE if is_judged else JudgedBy.STATUS
+
+
+# How many of the cases that are still worse are named.
+MOST_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayStanding:
+    """Whether replays speak for a definition, and what speaks against it."""
+
+    # A replay passed in which all cases were judged by a marker or the judge.
+    is_vouched_for: bool = False
+    # Recorded runs that fared worse with it, and no better since by the same yardstick.
+    regressions: tuple[str, ...] = ()
+
+
+NO_REPLAYS: Final = ReplayStanding()
+
+
+def replay_standing(unit: "Unit", rollout: Rollout) -> ReplayStanding:
+    """What all replays of this very definition in this attempt come to."""
+    worse = unit.replay_cases.regressed(rollout, limit=MOST_NAMED)
+    return ReplayStanding(
+        is_vouched_for=unit.replay_cases.is_vouched_for(rollout),
+        regressions=tuple(dict.fromkeys(case.recorded_run_id for case in worse)),
+    )
+
+
+def replayed(unit: "Unit", rollout: Rollout) -> Tally:
+    """How many cases of the newest replay succeeded with the skill; none of none without one."""
+    trials = unit.rollout_trials.with_report(rollout.skill_name, rollout.attempt)
+    replays = (it for it in trials if it.cases and it.fingerprint == rollout.fingerprint)
+    newest = next(replays, None)
+    return tally_in({} if newest is None or newest.report is None else newest.report)

@@ -1,24 +1,102 @@
 """Beginning replays: recorded runs, run again with and without the skill, one case after another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
+from understudy.core.errors import Invalid
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
+from understudy.rollout.carrying_out import task_for
 from understudy.rollout.model import EvidenceKind, Rollout
-from understudy.rollout.replay.case import ReplayCase
-from understudy.rollout.replay.plan import Planned, plan, with_skill, without_skill
-from understudy.rollout.trials.runs import TrialPlace, TrialRuns
-from understudy.rollout.trials.trial import Trial, TrialState
-from understudy.rollout.trials.wish import TrialWish, check_room, lock_unchanged
-from understudy.runs.model import Run, require_run
+from understudy.rollout.replay.report import ReplayCase
+from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns, is_of_trial
+from understudy.rollout.trials.trial import (
+    CaseWish,
+    Trial,
+    TrialState,
+    TrialWish,
+    check_room,
+    lock_unchanged,
+)
+from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.model import InputItem, Run, require_run
+from understudy.tools.base import ToolError
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+
+MAX_CASES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A recorded run, and what its input has to come to."""
+
+    recorded: Run
+    marker: str | None
+
+    @property
+    def said(self) -> Mapping[str, str]:
+        """The case as its trial keeps it."""
+        return {"run_id": self.recorded.run_id} | ({"marker": self.marker} if self.marker else {})
+
+
+def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]:
+    """The cases of a replay, each of which can be run; `Invalid` names those that cannot."""
+    for part, is_given in {
+        "kind": wish.kind is not None,
+        "params": wish.params is not None,
+    }.items():
+        if is_given:
+            raise not_of_replays(part)
+    if len(wish.cases) > MAX_CASES:
+        raise too_many_cases(MAX_CASES)
+    planned = [
+        _planned(unit, rollout, case, wish.marker, pointer=f"/cases/{index}")
+        for index, case in enumerate(wish.cases)
+    ]
+    runs = [each.recorded.run_id for each in planned]
+    for index, run_id in enumerate(runs):
+        if run_id in runs[:index]:
+            raise case_twice(run_id, f"/cases/{index}/run_id")
+    return tuple(planned)
+
+
+def with_skill(rollout: Rollout, recorded: Run) -> TrialInput:
+    """The skill as a task, and the recorded words as data that it works on; a `ToolError` if not."""
+    task = task_for(rollout, recorded.input.text or None)
+    files = [item for item in recorded.input.items if item.type != "text"]
+    return TrialInput(items=(InputItem(type="text", text=task), *files))
+
+
+def without_skill(recorded: Run) -> TrialInput:
+    """The same input as it was."""
+    return TrialInput(items=recorded.input.items, has_skill=False)
+
+
+def _planned(
+    unit: "Unit", rollout: Rollout, case: CaseWish, marker: str | None, *, pointer: str
+) -> Planned:
+    where = f"{pointer}/run_id"
+    recorded = unit.runs.get(case.run_id)
+    if recorded is None:
+        raise no_such_run(case.run_id, where)
+    if recorded.status not in TERMINAL:
+        raise run_goes_on(case.run_id, where)
+    if is_of_trial(recorded) or recorded.skill_fingerprint is not None:
+        raise skill_in_recording(case.run_id, where)
+    try:
+        with_skill(rollout, recorded)
+    except ToolError as problem:
+        raise unfit_input(problem.detail, where) from None
+    # Both sides are given the same, so words that stand in it favour neither.
+    return Planned(recorded=recorded, marker=marker if case.marker is None else case.marker)
+
 
 # The folders of a case: without the skill, and with it.
 CaseFolders = tuple[str, str]
@@ -141,3 +219,62 @@ def _cases(
 def _case(unit: "Unit", case: ReplayCase) -> ReplayCase:
     """The case as it is now."""
     return next(it for it in unit.replay_cases.of_trial(case.trial_id) if it.number == case.number)
+
+
+def not_of_replays(part: str) -> Invalid:
+    """What a plain trial is told, and a replay has no use for."""
+    return Invalid(
+        "not_of_replays",
+        domain="rollout",
+        pointer=f"/{part}",
+        detail=f"a replay takes its cases, and no {part}",
+    )
+
+
+def too_many_cases(most: int) -> Invalid:
+    """Each case is two runs."""
+    return Invalid(
+        "too_many_cases",
+        domain="rollout",
+        pointer="/cases",
+        detail=f"a replay has at most {most} cases",
+    )
+
+
+def case_twice(run_id: str, pointer: str) -> Invalid:
+    """Once more tells nothing new."""
+    return Invalid(
+        "case_twice", domain="rollout", pointer=pointer, detail=f"run {run_id} is a case already"
+    )
+
+
+def no_such_run(run_id: str, pointer: str) -> Invalid:
+    """There is nothing to run again."""
+    return Invalid(
+        "unknown_case", domain="rollout", pointer=pointer, detail=f"there is no run {run_id!r}"
+    )
+
+
+def run_goes_on(run_id: str, pointer: str) -> Invalid:
+    """A recording is whole, or none."""
+    return Invalid(
+        "run_not_ended",
+        domain="rollout",
+        pointer=pointer,
+        detail=f"run {run_id} has not ended; wait for it",
+    )
+
+
+def skill_in_recording(run_id: str, pointer: str) -> Invalid:
+    """There would be no run without the skill."""
+    return Invalid(
+        "case_not_replayable",
+        domain="rollout",
+        pointer=pointer,
+        detail=f"run {run_id} carries out a skill itself; take one that somebody asked for",
+    )
+
+
+def unfit_input(detail: str, pointer: str) -> Invalid:
+    """The skill could not be given this input in earnest either."""
+    return Invalid("case_not_replayable", domain="rollout", pointer=pointer, detail=detail)

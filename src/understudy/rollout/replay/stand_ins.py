@@ -1,33 +1,148 @@
 """Tools that do nothing in a replay: what would do more when done again is answered from a recording."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
 from understudy.core.errors import DamagedRecord
-from understudy.rollout.replay.counterparts import recorded_for
-from understudy.rollout.replay.recording import (
-    Answer,
-    Call,
-    CallNumbers,
-    Recognise,
-    Recording,
-    place_in,
-    read_recording,
-)
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.runs.execute import MAX_RUN_EVENTS, Execution
 from understudy.runs.model import Run
 from understudy.runs.steps import Steps
-from understudy.sessions.journal import EventKind
+from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.sidechains import Spawn, spawns_of
 from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError, in_thread
 from understudy.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+
+CALLED: Final = ":call:"
+RESULTED: Final = ":result:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as it is recognised: the tool by its own name, the arguments in one form."""
+
+    tool: str
+    arguments: str
+
+
+# A call as a model made it, by the name it used and raw JSON; None: not one that is recorded.
+Recognise = Callable[[str, str], Call | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came of a call."""
+
+    is_ok: bool
+    content: str
+    # Of the whole, where the content is only a part of it.
+    artifact_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """The answers of one run: those of equal calls in the order in which they were made."""
+
+    run_id: str
+    answers: Mapping[Call, tuple[Answer, ...]] = field(default_factory=dict)
+
+    def answer(self, call: Call, number: int) -> Answer | None:
+        """What came of the call when it was made for the nth time, from 1."""
+        known = self.answers.get(call, ())
+        return known[number - 1] if 1 <= number <= len(known) else None
+
+    def count(self, call: Call) -> int:
+        """How often the call was made."""
+        return len(self.answers.get(call, ()))
+
+
+def read_recording(run_id: str, events: Iterable[JournalEvent], recognise: Recognise) -> Recording:
+    """The answers that the journal of a run holds; calls that did not run have none."""
+    calls: dict[str | None, tuple[tuple[int, int], Call]] = {}
+    found: dict[Call, list[tuple[tuple[int, int], Answer]]] = {}
+    for event in events:
+        if event.kind is EventKind.TOOL_CALL and event.key is not None:
+            call = recognise(_text(event.data, "name"), _text(event.data, "arguments"))
+            if call is not None:
+                calls[event.key.replace(CALLED, RESULTED)] = (_place(event.data), call)
+        elif event.key in calls and event.data.get("executed"):
+            # Calls of one reply end in any order; their places tell how they were asked for.
+            place, call = calls[event.key]
+            found.setdefault(call, []).append((place, _answer(event.data)))
+    return Recording(
+        run_id=run_id,
+        answers={
+            call: tuple(answer for _, answer in sorted(each, key=lambda it: it[0]))
+            for call, each in found.items()
+        },
+    )
+
+
+@dataclass(slots=True)
+class CallNumbers:
+    """Counts equal calls by their place in a run, so that a repeat after a crash counts the same."""
+
+    recognise: Recognise
+    _counts: Counter[Call] = field(default_factory=Counter)
+    _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    _last_step: int = 0
+
+    def number(self, place: tuple[int, int], replies: Iterable[JournalEvent]) -> int:
+        """How often the call at a place, a step and an index, was made by then, itself included.
+
+        `replies` are the events of the run in order; those that were looked at are passed over.
+        """
+        for event in replies:
+            if event.kind is EventKind.MESSAGE:
+                self._count(event.data)
+        return self._numbers.get(place, 1)
+
+    def _count(self, reply: Mapping[str, Any]) -> None:
+        step = reply.get("step")
+        if not isinstance(step, int) or step <= self._last_step:
+            return
+        self._last_step = step
+        for index, made in enumerate(reply.get("tool_calls", ())):
+            call = self.recognise(_text(made, "name"), _text(made, "arguments"))
+            if call is not None:
+                self._counts[call] += 1
+                self._numbers[step, index] = self._counts[call]
+
+
+def place_in(call_key: str) -> tuple[int, int]:
+    """The step and index that the key of a call names."""
+    _, _, place = call_key.rpartition(CALLED)
+    step, _, index = place.partition(":")
+    return int(step), int(index)
+
+
+def _place(data: Mapping[str, Any]) -> tuple[int, int]:
+    step, index = data.get("step"), data.get("index")
+    return (step if isinstance(step, int) else 0, index if isinstance(index, int) else 0)
+
+
+def _answer(data: Mapping[str, Any]) -> Answer:
+    artifact_id = data.get("artifact_id")
+    return Answer(
+        is_ok=data.get("status") == "ok",
+        content=_text(data, "content"),
+        artifact_id=artifact_id if isinstance(artifact_id, str) else None,
+    )
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
 
 # The words that every call begins with that the recording cannot answer.
 UNRECORDED: Final = "not run: this is a replay, which answers such calls from a recording, and "
@@ -158,3 +273,32 @@ def call_of(tool: str, arguments: BaseModel) -> Call:
     """A call with its arguments in the one form that equal ones have."""
     plain = arguments.model_dump(mode="json")
     return Call(tool=tool, arguments=json.dumps(plain, sort_keys=True, ensure_ascii=False))
+
+
+def recorded_for(unit: "Unit", run: Run) -> str | None:
+    """The run that holds what a run of a replay was told then; None where that is not clear.
+
+    A sidechain repeats the one of the same label that the recorded run made, if it made just one;
+    a second one of that label repeats nothing.
+    """
+    case = unit.replay_cases.of_run(run.run_id)
+    if case is not None:
+        return case.recorded_run_id
+    spawn = unit.sidechains.spawn_of(run.session_id)
+    if spawn is None or spawn.first_run_id != run.run_id:
+        return None
+    # Sessions go only a few levels deep.
+    above = unit.runs.get(spawn.run_id)
+    recorded = None if above is None else recorded_for(unit, above)
+    if recorded is None:
+        return None
+    mine, theirs = _alike(unit, spawn.run_id, spawn), _alike(unit, recorded, spawn)
+    is_clear = len(theirs) == 1 and mine[0].session_id == spawn.session_id
+    return theirs[0].first_run_id if is_clear else None
+
+
+def _alike(unit: "Unit", run_id: str, like: Spawn) -> list[Spawn]:
+    """The sidechains of one label that a run made, oldest first."""
+    alike = [spawn for spawn in spawns_of(unit, run_id) if spawn.label == like.label]
+    # Of those of one moment the ids of runs tell which came first; those of sessions do not.
+    return sorted(alike, key=lambda spawn: (spawn.created_at_ms, spawn.first_run_id))

@@ -1,28 +1,30 @@
 """Runs that try something out: each in a session and a folder of its own."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 
+from understudy.agents.built_in import NOT_OF_VERIFICATION
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.core.principal import DAEMON, Principal
+from understudy.permissions.model import Decision, Rule
+from understudy.rollout import refusals
 from understudy.rollout.model import Rollout
-from understudy.rollout.trials import refusals
-from understudy.rollout.trials.rules import TRIAL_RULES
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import TRIAL_SOURCE, InputItem, Run
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import SIDECHAIN_CREDENTIALS, NewSession, open_session
 from understudy.sessions.model import Session
-from understudy.skills.tools.fork_tools import ForkTools, tools_for_promoted
+from understudy.skills.tools.fork import ForkTools, tools_for_promoted
 from understudy.tools.base import ToolError
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
 
 log = structlog.get_logger()
 
@@ -138,3 +140,12 @@ def _submission(rollout: Rollout, given: TrialInput) -> Submission:
         reply_targets=(),
         skill_fingerprint=rollout.fingerprint if given.has_skill else None,
     )
+
+
+NOT_IN_TRIALS: Final[Mapping[str, str]] = {
+    "ask_user": "nobody is there to answer: this only tries a skill out",
+    **NOT_OF_VERIFICATION,
+}
+TRIAL_RULES: Final = tuple(
+    Rule(tool=tool, decision=Decision.DENY, reason=reason) for tool, reason in NOT_IN_TRIALS.items()
+)

@@ -13,20 +13,22 @@ from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.rollout import refusals
 from understudy.rollout.carrying_out import task_for
 from understudy.rollout.changes import ChangeMaker
 from understudy.rollout.evidence import SPEAKING, Shown, shown_by
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
 from understudy.rollout.model import Rollout
-from understudy.rollout.replay.case import ReplayCase
+from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.results import Execution, record_executed
-from understudy.rollout.trials import refusals
 from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns
-from understudy.rollout.trials.trial import BATCH, Trial, TrialState
-from understudy.rollout.trials.wish import (
+from understudy.rollout.trials.trial import (
+    BATCH,
     KINDS,
+    Trial,
+    TrialState,
     TrialWish,
     check_on_trial,
     check_room,

@@ -1,15 +1,14 @@
 """What a SKILL.md says of itself, and what it tells an agent to do."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from understudy.core.errors import UnderstudyError
-from understudy.core.text import BYTE_ORDER_MARK
-from understudy.skills import content_errors
-from understudy.skills.bundles.document import Value
-from understudy.skills.bundles.frontmatter import FrontMatter, read_front_matter
-from understudy.skills.bundles.paragraph import first_paragraph
+from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
+from understudy.skills import caller_errors
+from understudy.skills.bundles.document import FrontMatter, Problem, Value, read_front_matter
 from understudy.skills.fields import (
     FieldKind,
     WrongValue,
@@ -21,8 +20,6 @@ from understudy.skills.fields import (
     tools,
     words,
 )
-from understudy.skills.lifting import lift
-from understudy.skills.problems import Problem
 
 MAX_NAME_CHARS: Final = 200
 
@@ -105,14 +102,14 @@ def parse(content: str, *, pointer: str = "/content") -> Reading:
     if fatal:
         raise _refusal(fatal, pointer)
     if not reading.manifest.name:
-        raise content_errors.no_name(pointer)
+        raise caller_errors.no_name(pointer)
     return reading
 
 
 def check_not_blank(content: str, *, pointer: str) -> None:
     """Refuse a SKILL.md that says nothing."""
     if not content.removeprefix(BYTE_ORDER_MARK).strip():
-        raise content_errors.blank_manifest(pointer)
+        raise caller_errors.blank_manifest(pointer)
 
 
 def described(reading: Reading) -> str:
@@ -124,9 +121,7 @@ def _refusal(fatal: tuple[Problem, ...], pointer: str) -> UnderstudyError:
     errors = tuple(problem.at(pointer) for problem in fatal)
     unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
     return (
-        content_errors.bad_front_matter(errors)
-        if unreadable
-        else content_errors.bad_manifest(errors)
+        caller_errors.bad_front_matter(errors) if unreadable else caller_errors.bad_manifest(errors)
     )
 
 
@@ -154,4 +149,73 @@ def _undescribed(front: FrontMatter) -> Problem:
         line=front.line("description"),
         detail="no description: an agent cannot tell when to use this skill",
         fatal=False,
+    )
+
+
+MAX_CHARS: Final = 1024
+# Headings, lists, quotes, tables, rules, pictures, comments and indented code are not prose.
+_NOT_PROSE: Final = re.compile(
+    r"#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|>|\||!\[|<|(?:[-*_]\s*){3,}$|[=-]+\s*$|\t|    "
+)
+_FENCE: Final = re.compile(r" {0,3}(```|~~~)")
+
+
+def first_paragraph(markdown: str) -> str:
+    """The lines of the first paragraph, joined; empty without one."""
+    found: list[str] = []
+    fence: str | None = None
+    for each in markdown.splitlines():
+        mark = _FENCE.match(each)
+        if mark and (fence is None or mark[1] == fence):
+            fence = mark[1] if fence is None else None
+            plain = ""
+        else:
+            plain = "" if fence or _NOT_PROSE.match(each) else each.strip()
+        if plain:
+            found.append(plain)
+        elif found:
+            break
+    return " ".join(" ".join(found).split())[:MAX_CHARS].rstrip()
+
+
+# Where an exported skill keeps what the standard has no key for.
+PREFIX: Final = "understudy-"
+_PLAIN: Final = ("tags", "author", "when-to-use", "deps", "exclude_deps", "slug")
+LIFTED: Final[Mapping[str, str]] = {
+    **{f"{PREFIX}{key}": key for key in ("name", "description", "compatibility", *_PLAIN)},
+    f"{PREFIX}version-label": "version",
+}
+
+
+def lift(given: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The fields with those from `metadata` in their own place.
+
+    Only while the export is as it was made: whoever gives the skill another name means that name.
+    """
+    metadata = given.get("metadata")
+    if not isinstance(metadata, Mapping) or not _is_export(given, metadata):
+        return given
+    lifted = {
+        field: metadata[key]
+        for key, field in LIFTED.items()
+        if key in metadata and _may_replace(field, given.get(field, ""), metadata[key])
+    }
+    rest = {key: value for key, value in metadata.items() if key not in LIFTED}
+    return {**given, "metadata": rest, **lifted}
+
+
+def _is_export(given: Mapping[str, Value], metadata: Mapping[str, Value]) -> bool:
+    slug = metadata.get(f"{PREFIX}slug")
+    return slug is not None and given.get("name") == slug
+
+
+def _may_replace(field: str, given: Value, kept: Value) -> bool:
+    """A name, what is not there, and what had to be cut."""
+    if field == "name" or not given:
+        return True
+    return (
+        isinstance(given, str)
+        and isinstance(kept, str)
+        and given.endswith(ELLIPSIS)
+        and kept.startswith(given.removesuffix(ELLIPSIS))
     )

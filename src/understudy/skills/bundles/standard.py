@@ -8,9 +8,8 @@ from typing import Final
 from understudy.core.text import ELLIPSIS
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import Manifest, Reading, described, read
+from understudy.skills.bundles.manifest import PREFIX, Manifest, Reading, described, read
 from understudy.skills.fields import as_text
-from understudy.skills.lifting import PREFIX
 from understudy.skills.slug import check_slug
 
 MAX_DESCRIPTION_CHARS: Final = 1024

@@ -1,28 +1,157 @@
 """Looks after what skills need: which of it is there, and how the rest gets there."""
 
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord
+from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
 from understudy.core.principal import Role
-from understudy.skills.author import Author
-from understudy.skills.change import ChangeMaker
-from understudy.skills.dependencies.bringing import bring
-from understudy.skills.dependencies.environments import Environments
-from understudy.skills.dependencies.install_plans import Plan, plans_for_missing, plans_for_one
+from understudy.skills.authority import Author, is_live
+from understudy.skills.bundles import manifest
+from understudy.skills.change import Change, ChangeMaker
+from understudy.skills.dependencies.availability import missing, next_step
+from understudy.skills.dependencies.environments import Environments, FindRuntimes, Runtimes
 from understudy.skills.dependencies.names import Dependency, Manager, check_dependency
-from understudy.skills.dependencies.needs import Needs, keep, needs_in_use
-from understudy.skills.dependencies.next_steps import next_step
-from understudy.skills.dependencies.runtimes import FindRuntimes, Runtimes
+from understudy.skills.dependencies.requirements import Requirements, find_requirements
 from understudy.skills.events import EventName, SkillEvents
+from understudy.skills.lifecycle import STATUS
+from understudy.skills.model import Skill, SkillFilter, SkillStatus
+from understudy.skills.ports import require_bundle
 
 if TYPE_CHECKING:
     from understudy.skills.dependencies.installing import PackageInstaller
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
+
+
+# Said of a skill that needs nothing, and of one whose bundle cannot be read.
+NOTHING_NEEDED = "ok"
+DAMAGED = "damaged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What the current version of a skill needs, and what of it is missing here."""
+
+    skill: Skill
+    requirements: Requirements
+    missing: tuple[str, ...]
+    is_damaged: bool = False
+
+    @property
+    def status(self) -> SkillStatus:
+        """The status that it should have."""
+        return SkillStatus.ARCHIVED if self.missing else SkillStatus.ACTIVE
+
+    @property
+    def said(self) -> str:
+        """The status as people are told it."""
+        if self.is_damaged:
+            return DAMAGED
+        return str(self.status) if self.requirements.dependencies else NOTHING_NEEDED
+
+    @property
+    def is_news(self) -> bool:
+        """Whether the row says something else."""
+        known = (self.skill.status, self.skill.missing_deps)
+        return not self.is_damaged and known != (self.status, self.missing)
+
+
+def needs_in_use(units: "Units", environments: Environments) -> Iterator[Needs]:
+    """The needs of every skill that is enabled and not deleted, by name."""
+    after = None
+    while True:
+        with units.read() as unit:
+            request = PageRequest(limit=MAX_LIMIT, after=after)
+            page = unit.skills.page(request, narrowed=SkillFilter(enabled=True))
+        for skill in page.items:
+            machine = environments.machine_for(skill.slug)
+            with units.read() as unit:
+                requirements = requirements_of(unit, skill)
+            if requirements is None:
+                yield Needs(skill=skill, requirements=Requirements(), missing=(), is_damaged=True)
+            else:
+                lacking = missing(requirements, machine)
+                yield Needs(skill=skill, requirements=requirements, missing=lacking)
+        if page.next_cursor is None:
+            return
+        after = decode_cursor(page.next_cursor)
+
+
+def requirements_of(unit: "Unit", skill: Skill) -> Requirements | None:
+    """What the current version needs; None when it cannot be read as it was kept."""
+    version = unit.skills.version(skill.skill_id, skill.version)
+    if version is None:
+        return None
+    try:
+        bundle = require_bundle(unit, skill.slug, version)
+    except DamagedRecord:
+        return None
+    return find_requirements(bundle, manifest.read(bundle.manifest_text).manifest)
+
+
+def keep(change: Change, needs: Needs) -> bool:
+    """Write down what was found out; False when the skill has changed since, and it is moot."""
+    change.unit.skills.hold(needs.skill.slug)
+    skill = change.unit.skills.get(needs.skill.skill_id)
+    is_same = skill is not None and skill.version == needs.skill.version
+    if skill is None or not is_same or not skill.enabled or not is_live(skill):
+        return False
+    STATUS.check(skill.status, needs.status)
+    kept = change.save(skill, status=needs.status, missing_deps=needs.missing)
+    lacking = ", ".join(kept.missing_deps) or "nothing"
+    change.record("skills.rescan", kept, f"is {kept.status}, missing {lacking}")
+    return True
+
+
+# Names that pip takes for one another.
+_SEPARATORS: Final = re.compile(r"[-_.]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The packages that the environment of a skill is to hold, of one package manager."""
+
+    slug: str
+    manager: Manager
+    names: tuple[str, ...]
+
+
+def plans_for_missing(needs: Needs) -> Iterator[Plan]:
+    """For each manager that has something to bring, all of it: an environment sees no other."""
+    lacking = {check_dependency(label).manager for label in needs.missing}
+    for manager, names in _packages(needs):
+        if manager in lacking:
+            yield Plan(slug=needs.skill.slug, manager=manager, names=names)
+
+
+def plans_for_one(needs: Needs, dependency: Dependency) -> Iterator[Plan]:
+    """One package for a skill that needs it or could use it, beside those that it does not lack."""
+    wanted = {_key(label) for label in (*needs.requirements.listed, *needs.requirements.optional)}
+    if _key(dependency.label) not in wanted:
+        return
+    lacking = {_key(label) for label in needs.missing} - {_key(dependency.label)}
+    for manager, names in _packages(needs):
+        if manager is dependency.manager:
+            kept = {_key(f"{manager}:{name}"): name for name in names}
+            kept.setdefault(_key(dependency.label), dependency.name)
+            held = tuple(name for key, name in kept.items() if key not in lacking)
+            yield Plan(slug=needs.skill.slug, manager=manager, names=held)
+
+
+def _packages(needs: Needs) -> tuple[tuple[Manager, tuple[str, ...]], ...]:
+    return (Manager.PIP, needs.requirements.pip), (Manager.NPM, needs.requirements.npm)
+
+
+def _key(label: str) -> str:
+    is_pip = label.startswith("pip:")
+    return _SEPARATORS.sub("-", label).casefold() if is_pip else label
+
 
 # For everything that one call installs.
 INSTALL_WITHIN_S: Final = 300.0
@@ -200,3 +329,44 @@ def _result(installed: Installed) -> dict[str, list[str]]:
 def _summary(installed: Installed) -> str:
     named = [*(f"pip:{name}" for name in installed.pip), *(f"npm:{name}" for name in installed.npm)]
     return f"installed {', '.join(named) or 'nothing'}; {len(installed.errors)} failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """What the environment of a skill holds now, and why it does not hold the rest."""
+
+    names: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+def bring(
+    installer: "PackageInstaller", plan: Plan, *, held: frozenset[str], until: float
+) -> Brought:
+    """Have an environment hold what a plan says. Where that fails, each package is tried alone, and
+    those that can be had come without the others; never in the place of more that it `held`."""
+    cause = installer.install(plan.slug, plan.manager, plan.names, within_s=_left(until))
+    if cause is None:
+        return Brought(names=plan.names)
+    together = Brought(errors=(f"{plan.manager} for {plan.slug}: {cause}",))
+    if len(plan.names) == 1:
+        return together
+    causes = {
+        name: installer.fetch(plan.slug, plan.manager, name, within_s=_left(until))
+        for name in plan.names
+    }
+    had = tuple(name for name, why in causes.items() if why is None)
+    if len(had) == len(plan.names):
+        return together
+    errors = tuple(
+        f"{plan.manager}:{name} for {plan.slug}: {why}" for name, why in causes.items() if why
+    )
+    if not had or not held <= {*had}:
+        return Brought(errors=errors)
+    cause = installer.install(plan.slug, plan.manager, had, within_s=_left(until))
+    if cause is None:
+        return Brought(names=had, errors=errors)
+    return Brought(errors=(*errors, f"{plan.manager} for {plan.slug}: {cause}"))
+
+
+def _left(until: float) -> float:
+    return until - time.monotonic()

@@ -1,8 +1,9 @@
 """The skills in folders of this machine: looked at now and then, and only those that are safe."""
 
+import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +12,151 @@ from typing import Final
 import structlog
 
 from understudy.core.clock import Clock
+from understudy.core.errors import UnderstudyError
+from understudy.core.remembered import Remembered
+from understudy.core.text import and_more
+from understudy.guard.rule import Finding
+from understudy.guard.texts import is_text
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.local.budget import MAX_SKILL_BYTES, MAX_SKILLS, Budget
-from understudy.skills.local.folder_stamp import Stamp, stamp_of
-from understudy.skills.local.reading import Guard, LocalReader, bytes_in, folder_of, too_large
+from understudy.skills.bundles.folder import Stamp, read_folder, stamp_of
+from understudy.skills.bundles.manifest import read
 from understudy.skills.local.roots import LocalCatalogue, Root, find_local
-from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, unusable
+from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, load_skill, unusable
+
+# Of one skill: all of its files, those that the guard reads, and what it reads at once for a call.
+MAX_SKILL_BYTES: Final = 5 * 1024 * 1024
+MAX_TEXT_BYTES: Final = 1024 * 1024
+MAX_TEXT_AT_ONCE: Final = 128 * 1024
+# Of one root during one look. What was read before and not touched since costs next to nothing, so
+# the next look goes on where this one ended.
+MAX_SKILLS: Final = 200
+MAX_ENTRIES: Final = 20_000
+MAX_SECONDS: Final = 10.0
+
+
+def text_bytes(bundle: Bundle) -> int:
+    """How much of a bundle the guard has to read."""
+    return sum(len(data) for path, data in bundle.items() if is_text(path, data))
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left for one root."""
+
+    now: Callable[[], float] = time.monotonic
+    _bytes: int = MAX_SKILL_BYTES
+    _entries: int = MAX_ENTRIES
+    _skills: int = MAX_SKILLS
+    _until: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._until = self.now() + MAX_SECONDS
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more is looked at."""
+        return self._entries <= 0 or self.now() > self._until
+
+    def count_skill(self) -> bool:
+        """Count a skill that is found; False when there are too many."""
+        self._skills -= 1
+        return self._skills >= 0
+
+    def looked_at(self, entries: int) -> None:
+        """Count files and folders whose stamps were taken."""
+        self._entries -= entries
+
+    def may_read(self, size: int) -> bool:
+        """Whether so many bytes more are read; the first skill always is."""
+        if size > self._bytes:
+            return False
+        self._bytes -= size
+        return True
+
+
+# How many findings of an unsafe skill are told.
+_TOLD: Final = 5
+_VERDICTS: Final = 4_096
+
+Guard = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
+
+
+class LocalReader:
+    """Reads skills, and remembers what the guard said of the contents that it met last."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        # By digest: what is wrong with it; "" where nothing is.
+        self._verdicts = Remembered[str, str](_VERDICTS)
+
+    def read(
+        self, path: Path, *, root: Path, scope: str, at_once: bool = False
+    ) -> tuple[LocalLoad, Bundle | None]:
+        """The skill of a SKILL.md with its files; none where something is wrong.
+
+        For somebody who waits for it, the guard reads only what it reads in a moment.
+        """
+        folder = folder_of(path)
+        if not folder.is_relative_to(root):
+            return unusable(path, "link_leaves_root", "a link leads out of the root"), None
+        try:
+            bundle = read_folder(folder)
+        except UnderstudyError as problem:
+            return unusable(path, problem.code, problem.detail), None
+        wrong = self._refused(path, bundle, MAX_TEXT_AT_ONCE if at_once else MAX_TEXT_BYTES)
+        if wrong is not None:
+            return wrong, None
+        loaded = load_skill(path, root=root, scope=scope)
+        if loaded.skill is not None and not _agrees(loaded.skill, bundle):
+            return unusable(path, "changed", "SKILL.md changed while it was read"), None
+        return _measured(loaded, path, bundle), bundle
+
+    def _refused(self, path: Path, bundle: Bundle, most: int) -> LocalLoad | None:
+        known = self._verdicts.get(bundle.digest)
+        if known is None:
+            if text_bytes(bundle) > most:
+                return too_large(path, f"more than {most} bytes of text")
+            known = _told(self._guard(bundle))
+            self._verdicts.put(bundle.digest, known)
+        return unusable(path, "unsafe", known) if known else None
+
+
+def folder_of(path: Path) -> Path:
+    """The folder of a SKILL.md itself, where the way to it leads over a link within the root."""
+    return Path(os.path.realpath(path.parent))
+
+
+def bytes_in(stamp: Stamp) -> int:
+    """How much a folder of this stamp holds."""
+    return sum(size for _, _, size, _, _ in stamp)
+
+
+def too_large(path: Path, what: str = f"more than {MAX_SKILL_BYTES} bytes") -> LocalLoad:
+    """A skill that nobody reads; one that is kept may be larger."""
+    return unusable(path, "too_large", f"the folder holds {what}, too much for a local skill")
+
+
+def _measured(loaded: LocalLoad, path: Path, bundle: Bundle) -> LocalLoad:
+    if loaded.skill is None:
+        return loaded
+    try:
+        changed_at_ms = path.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return unusable(path, "unreadable", "SKILL.md cannot be read")
+    skill = replace(loaded.skill, size=bundle.size, changed_at_ms=changed_at_ms)
+    return replace(loaded, skill=skill)
+
+
+def _agrees(skill: LocalSkill, bundle: Bundle) -> bool:
+    """Whether what the guard saw is what was loaded."""
+    reading = read(bundle.manifest_text)
+    return reading.manifest == skill.manifest and reading.body == skill.instructions
+
+
+def _told(findings: Sequence[Finding]) -> str:
+    told = [f"{each.path} line {each.line}: {each.reason}" for each in findings[:_TOLD]]
+    return "; ".join(and_more(told, len(findings) - _TOLD))
+
 
 log = structlog.get_logger()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from understudy.core.text import and_more, quoted
-from understudy.skills.dependencies.next_steps import next_steps
+from understudy.skills.dependencies.availability import next_steps
 from understudy.skills.model import TrashedSkill
 from understudy.skills.writing import Kept
 

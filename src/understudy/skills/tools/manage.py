@@ -1,16 +1,87 @@
 """The tool by which an agent keeps what it learned as a skill, and mends or removes it later."""
 
+import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
-from understudy.skills.author import Author
+from understudy.core.clock import Clock
+from understudy.core.errors import Unavailable, UnderstudyError
+from understudy.core.principal import Principal, Role
+from understudy.core.text import quoted
+from understudy.sessions.refusal_audit import RefusedChange, record_refusal
+from understudy.skills.authority import Author, known_id
+from understudy.skills.bundles.folder import read_open_folder
 from understudy.skills.service import SkillService
-from understudy.skills.tools.answers import created, deleted, patched
-from understudy.skills.tools.changes import CHANGE_TIMEOUT_S, ToolChangeMaker
-from understudy.tools.base import Approval, Effect, Parameters, ToolContext
+from understudy.skills.tools.answers import created, deleted, patched, published
+from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError, in_thread
+from understudy.tools.paths import WorkspacePath, open_directory, parse_path, readable_errors
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
+
+
+T = TypeVar("T")
+
+# A folder of 20 MB takes the guard a while, and so does a patch of what has as much beside it.
+CHANGE_TIMEOUT_S: Final = 600.0
+# What a run may do in the name of its user.
+RoleOf = Callable[[ToolContext], Role]
+# One text for both, or guessing slugs would tell which private skills others have.
+NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChangeMaker:
+    """Makes changes in the name of the user that a run works for, with that user's role."""
+
+    service: SkillService
+    units: "Units"
+    clock: Clock
+    role_of: RoleOf
+
+    async def make(
+        self, context: ToolContext, action: str, ref: str, change: Callable[[Author], T]
+    ) -> T:
+        """What came of a change; a refusal is noted, and told to the model."""
+        try:
+            return await in_thread(self._make, context, action, ref, change)
+        except UnderstudyError as problem:
+            raise ToolError(_told(problem, ref), code=problem.code) from problem
+
+    def _make(
+        self, context: ToolContext, action: str, ref: str, change: Callable[[Author], T]
+    ) -> T:
+        principal = Principal(user_id=context.user_id, role=self.role_of(context))
+        author = Author(principal=principal, agent_id=context.agent_id, run_id=context.run_id)
+        try:
+            return change(author)
+        except Unavailable:
+            # Nobody said no.
+            raise
+        except UnderstudyError as problem:
+            refused = RefusedChange(
+                principal=author.principal,
+                action=action,
+                ref=ref,
+                error=problem,
+                run_id=author.run_id,
+            )
+            record_refusal(
+                self.units, self.clock, refused, named=lambda unit: known_id(unit, author, ref)
+            )
+            raise
+
+
+def _told(problem: UnderstudyError, ref: str) -> str:
+    if problem.code in NOT_FOR_YOU:
+        return f"there is no skill {quoted(ref)} that you may change"
+    return problem.detail
+
 
 ACTIONS: Final = ("create", "patch", "delete")
 # What each action cannot do without, and what else it reads.
@@ -106,3 +177,56 @@ def _delete(service: SkillService, wanted: SkillManageParameters, author: Author
 
 _Act = Callable[[SkillService, SkillManageParameters, Author], str]
 _ACTS: Final[Mapping[str, _Act]] = {"create": _create, "patch": _patch, "delete": _delete}
+
+
+class PublishSkillParameters(Parameters):
+    """What `publish_skill` takes."""
+
+    path: str = Field(description="The folder in the workspace that holds SKILL.md.")
+
+
+class PublishSkill:
+    """Keeps a folder as a skill, or as the next version of one."""
+
+    name = "publish_skill"
+    description = (
+        "Make a skill of a folder in the workspace: its SKILL.md, with front matter that has name "
+        "and description, and all files beside it. Publishing it again makes a new version. All "
+        "text in it is checked for unsafe content first."
+    )
+    # A repeat may undo what somebody changed since, or keep what the folder has become.
+    effect = Effect.ONCE
+    approval = Approval.NEVER
+    parameters: type[BaseModel] = PublishSkillParameters
+    timeout_s: Final = CHANGE_TIMEOUT_S
+
+    def __init__(self, maker: ToolChangeMaker) -> None:
+        self._maker = maker
+
+    async def call(self, arguments: PublishSkillParameters, context: ToolContext) -> str:
+        """What there is now, and what to do next."""
+
+        def publish(author: Author) -> str:
+            return self._publish(author, context, arguments.path)
+
+        return await self._maker.make(context, "skills.publish", arguments.path, publish)
+
+    def _publish(self, author: Author, context: ToolContext, given: str) -> str:
+        path = folder_in(context.workspace, given)
+        with readable_errors(path), open_directory(context.place, path.parts) as folder:
+            bundle, left_out = read_open_folder(folder, str(path))
+        kept = self._maker.service.keep(author, bundle, action="skills.publish")
+        return published(kept, files=len(bundle), left_out=left_out)
+
+
+def folder_in(workspace: Path, given: str) -> WorkspacePath:
+    """The folder that a path means; one that is spelled from the root must begin as the workspace.
+
+    Shells answer with such paths. What comes behind is read by the same rules as any other.
+    """
+    for top in (str(workspace), os.path.realpath(workspace)):
+        if given == top:
+            return parse_path(".")
+        if given.startswith(f"{top}/"):
+            return parse_path(given[len(top) + 1 :].lstrip("/") or ".")
+    return parse_path(given)

@@ -16,11 +16,10 @@ from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
 from understudy.skills.instructions import file_text, rendered
-from understudy.skills.model import SkillOrigin
-from understudy.skills.refs import PROMOTED
+from understudy.skills.model import PROMOTED, SkillOrigin
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.tools.fork import Forks
-from understudy.skills.uses import Use
+from understudy.skills.usage import Use
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.effort import takes_under
-from understudy.evolution.requests.named_requests import asks_to_delete, asks_to_publish
+from understudy.evolution.acts import asks_to_delete, asks_to_publish
 
 SLUG, PATH = "short-lived", "drafts/report"
 DELETE = (

@@ -16,8 +16,8 @@ from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
 from understudy.rollout.replay.judge import ReplayJudge
-from understudy.rollout.replay.measuring import EndedRun, Measuring
 from understudy.rollout.replay.report import Fared, JudgedBy, Verdict
+from understudy.rollout.replay.work import EndedRun, Measuring
 from understudy.runs.model import RunStatus, Usage
 from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from understudy.rollout.replay.recording import (
+from understudy.rollout.replay.stand_ins import (
     Answer,
     Call,
     CallNumbers,
     Recording,
     place_in,
     read_recording,
+    recogniser,
 )
-from understudy.rollout.replay.stand_ins import recogniser
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ReadFile

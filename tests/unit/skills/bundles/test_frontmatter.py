@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.skills.bundles.frontmatter import read_front_matter
+from understudy.skills.bundles.document import read_front_matter
 
 
 def front(block: str, body: str = "Body.\n") -> str:

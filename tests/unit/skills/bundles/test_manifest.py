@@ -3,8 +3,7 @@
 import pytest
 
 from understudy.core.errors import Invalid
-from understudy.skills.bundles.manifest import described, parse, read
-from understudy.skills.bundles.paragraph import first_paragraph
+from understudy.skills.bundles.manifest import described, first_paragraph, parse, read
 
 FULL = """\
 ---

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.skill_texts import companions
 from understudy.skills.bundles.archive import read_archive, write_archive
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.frontmatter import read_front_matter
+from understudy.skills.bundles.document import read_front_matter
 from understudy.skills.bundles.manifest import parse, read
 from understudy.skills.bundles.standard import export, export_text
 

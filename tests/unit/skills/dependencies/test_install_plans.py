@@ -1,10 +1,9 @@
 """What is to be installed for which skill."""
 
 from tests.support.skill_store import make_skill
-from understudy.skills.dependencies.install_plans import Plan, plans_for_missing, plans_for_one
 from understudy.skills.dependencies.names import Manager, check_dependency
-from understudy.skills.dependencies.needs import Needs
 from understudy.skills.dependencies.requirements import Requirements
+from understudy.skills.dependencies.service import Needs, Plan, plans_for_missing, plans_for_one
 
 ALL = Requirements(
     system=("ffmpeg",), pip=("Pillow", "python_docx"), npm=("marked",), optional=("pip:rich",)

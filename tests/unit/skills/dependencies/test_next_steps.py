@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from understudy.core.errors import Invalid
-from understudy.skills.dependencies.next_steps import next_step, next_steps
+from understudy.skills.dependencies.availability import next_step, next_steps
 
 
 def machine_with(folder: Path, *programs: str) -> str:

@@ -12,10 +12,13 @@ from understudy.core.errors import Invalid
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import parse
 from understudy.skills.dependencies.availability import LocalMachine, missing
-from understudy.skills.dependencies.javascript_imports import javascript_imports
 from understudy.skills.dependencies.names import Manager, check_dependency
 from understudy.skills.dependencies.python_imports import python_imports
-from understudy.skills.dependencies.requirements import Requirements, find_requirements
+from understudy.skills.dependencies.requirements import (
+    Requirements,
+    find_requirements,
+    javascript_imports,
+)
 
 
 def scan(front: str = "", **files: str) -> Requirements:

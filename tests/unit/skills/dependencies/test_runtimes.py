@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.skills.dependencies import runtimes
-from understudy.skills.dependencies.runtimes import Runtime, Runtimes, find_runtimes
+from understudy.skills.dependencies import environments
+from understudy.skills.dependencies.environments import Runtime, Runtimes, find_runtimes
 from understudy.tools.processes import Children
 from understudy.tools.programs import Programs
 
@@ -53,8 +53,8 @@ def test_a_program_that_fails_is_as_good_as_none(tmp_path: Path) -> None:
 def test_a_program_that_is_slow_is_there_but_says_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtimes, "ANSWER_WITHIN_S", 0.3)
-    monkeypatch.setattr(runtimes, "NAMES", ("node",))
+    monkeypatch.setattr(environments, "ANSWER_WITHIN_S", 0.3)
+    monkeypatch.setattr(environments, "NAMES", ("node",))
 
     answer = found(tmp_path, "node", script="#!/bin/sh\nexec /bin/sleep 60\n")
 

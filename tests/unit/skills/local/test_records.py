@@ -8,12 +8,16 @@ import pytest
 from tests.support.skill_store import make_skill
 from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor
 from understudy.skills.bundles.manifest import Manifest
-from understudy.skills.filters import SkillFilter
-from understudy.skills.local.records import fits, merged, record_of
-from understudy.skills.local.skill import LocalSkill
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
+from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
+from understudy.skills.model import (
+    Skill,
+    SkillFilter,
+    SkillOrigin,
+    SkillStatus,
+    Visibility,
+    list_key,
+)
 from understudy.skills.runtime_settings import RuntimeSettings
-from understudy.skills.sorting import list_key
 
 
 def local(name: str, **fields: Any) -> Skill:

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from understudy.guard.rule import Finding
-from understudy.skills.local.budget import (
+from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.skills import (
     MAX_SKILL_BYTES,
     MAX_SKILLS,
     MAX_TEXT_AT_ONCE,
     MAX_TEXT_BYTES,
+    READ_EVERY_MS,
+    LocalSkills,
 )
-from understudy.skills.local.roots import Root, RootScope
-from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.scanning import scan_skill
 from understudy.testing.clock import FrozenClock
 
