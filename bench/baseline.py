@@ -32,6 +32,7 @@ from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.execute import Execution
 from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
+from understudy.runs.snapshot import RunSnapshot
 from understudy.runs.steps import Steps
 from understudy.runs.stops import StopSignal
 from understudy.sessions.journal import JournalEvent, NewEvent
@@ -154,12 +155,8 @@ def _execution(text: str) -> Execution:
         route=Route(route_id="fake", model="fake"),
     )
     steps = MemorySteps(units=NoUnits(), clock=SystemClock(), run=run)
-    names = ["read_file", "write_file", "list_files"]
-    snapshot = {
-        "system": "You are measured.",
-        "tools": names,
-        "max_steps": 20,
-        "history_from": 1,
-        "input_offset": 1,
-    }
+    names = ("read_file", "write_file", "list_files")
+    snapshot = RunSnapshot(
+        system="You are measured.", tools=names, max_steps=20, history_from=1, input_offset=1
+    )
     return Execution(run=run, steps=steps, stop=StopSignal(), snapshot=snapshot)

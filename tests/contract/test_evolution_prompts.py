@@ -21,11 +21,11 @@ from tests.support.factories import make_file, make_session
 from tests.support.memories import section_in, set_policy, system_text
 from tests.support.silent_parts import NoCoach
 from tests.support.skill_shop import SkillShop
+from tests.support.stored_runs import has_prompt
 from tests.support.workshop import Probe, Workshop
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agents.model import AgentType
 from understudy.core.tokens import estimate_tokens
-from understudy.evolution.run_settings import KEY
 from understudy.evolution.sections import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
@@ -231,9 +231,9 @@ async def test_what_a_run_goes_by_is_kept_beyond_its_end(coached: Coached) -> No
     run_id = (await coached.run(locale="vi")).run.run_id
 
     with coached.shop.units.read() as unit:
-        kept = unit.runs.snapshot(run_id)
-    assert "system" not in kept
-    assert kept[KEY] == {
+        assert not has_prompt(unit, run_id)
+        kept = unit.runs.reports(run_id).evolution
+    assert kept == {
         "self_evolve": False,
         "skill_evolve": True,
         "skill_nudge_interval": 4,

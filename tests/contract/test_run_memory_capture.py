@@ -429,7 +429,7 @@ async def test_a_run_whose_texts_break_the_making_ends_and_is_given_up_later(
     shop = Workshop(house.units, settings)
     # Nothing that a person or a model sends does this; a literal that is no text stands for a bug.
     broken = replace(shop.capture, literals=cast("tuple[str, ...]", (7,)))
-    shop.executor = replace(shop.executor, ending_hooks=(broken.ended,))
+    shop.executor = replace(shop.executor, run_ended=broken.ended)
     fake.queue("done")
 
     run = (await shop.run()).run

@@ -20,6 +20,7 @@ from tests.support.memories import (
     told,
 )
 from tests.support.scenes import play
+from tests.support.stored_runs import stored_snapshot
 from tests.support.troupe import WAIT, Troupe, spawn
 from tests.support.workshop import Probe, Workshop, die, restarted, texts
 from understudy.core.errors import Unavailable
@@ -469,6 +470,6 @@ async def test_a_run_that_has_ended_keeps_the_report_and_not_the_words_of_its_pr
     earlier, later = await remember(shop, "count the crates", "count the crates again")
 
     with shop.units.read() as unit:
-        left = unit.runs.snapshot(later)
+        left = stored_snapshot(unit, later)
     assert [entry["run_id"] for entry in report_of(shop, later)["entries"]] == [earlier]
     assert "count the crates" not in json.dumps(left)

@@ -1,12 +1,15 @@
 """Runs are kept whole, counted, ordered, fenced and stopped."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from tests.contract.conftest import House
 from tests.support.factories import NOW, ODD_TEXTS, make_run
+from tests.support.stored_runs import stored_snapshot
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import PageRequest
 from understudy.runs.model import (
@@ -22,6 +25,7 @@ from understudy.runs.model import (
     StopRequest,
     Usage,
 )
+from understudy.runs.snapshot import RunReports, RunSnapshot
 from understudy.sessions.model import ReplyTarget
 from understudy.storage.unit import Units
 
@@ -49,6 +53,44 @@ FULL = make_run(
     progress=8,
     parked=True,
 )
+
+# A snapshot, and the JSON that stands for it in the database of every version since 0.1.
+STORED: dict[str, Any] = {
+    "system": "Be kind.",
+    "tools": ["read_file", "write_file"],
+    "withheld": ["shell"],
+    "max_steps": 20,
+    "memory": {"used_tokens": 0, "entries": []},
+    "skills": {"offered": 0, "listed": []},
+    "evolution": {"self_evolve": True, "locale": "vi"},
+    "workdir": ".understudy-procedural-worktrees/a/b",
+    "checkpoint": 4,
+    "history_from": 7,
+    "input_offset": 9,
+}
+SNAPSHOT = RunSnapshot(
+    system="Be kind.",
+    tools=("read_file", "write_file"),
+    withheld=("shell",),
+    max_steps=20,
+    checkpoint=4,
+    history_from=7,
+    input_offset=9,
+    workdir=".understudy-procedural-worktrees/a/b",
+    reports=RunReports(
+        memory={"used_tokens": 0, "entries": []},
+        skills={"offered": 0, "listed": []},
+        evolution={"self_evolve": True, "locale": "vi"},
+    ),
+)
+# Those that every snapshot ever had.
+FIRST_FIELDS = ("system", "tools", "max_steps", "history_from", "input_offset")
+
+
+def store_snapshot(house: House, run_id: str, text: str | None) -> None:
+    with house.engine.begin() as connection:
+        statement = sa.text("UPDATE runs SET snapshot = :given WHERE run_id = :run_id")
+        connection.execute(statement, {"given": text, "run_id": run_id})
 
 
 def add(units: Units, *runs: Run) -> None:
@@ -86,11 +128,79 @@ def test_odd_characters_survive(units: Units, odd: str) -> None:
     )
     add(units, run)
     with units.write() as unit:
-        unit.runs.set_snapshot(run.run_id, {"system": odd})
+        unit.runs.set_snapshot(run.run_id, replace(SNAPSHOT, system=odd))
 
     assert get(units, run.run_id) == run
     with units.read() as unit:
-        assert unit.runs.snapshot(run.run_id) == {"system": odd}
+        assert unit.runs.snapshot(run.run_id) == replace(SNAPSHOT, system=odd)
+
+
+def test_a_snapshot_is_stored_as_json_and_read_back(units: Units) -> None:
+    run = make_run()
+    add(units, run)
+    with units.write() as unit:
+        unit.runs.set_snapshot(run.run_id, SNAPSHOT)
+
+    with units.read() as unit:
+        assert unit.runs.snapshot(run.run_id) == SNAPSHOT
+        assert unit.runs.reports(run.run_id) == SNAPSHOT.reports
+        assert stored_snapshot(unit, run.run_id) == STORED
+
+
+def test_only_the_reports_of_a_snapshot_outlast_its_prompt(units: Units) -> None:
+    run = make_run()
+    add(units, run)
+    with units.write() as unit:
+        unit.runs.set_snapshot(run.run_id, SNAPSHOT)
+        unit.runs.drop_prompt(run.run_id)
+
+    with units.read() as unit:
+        assert unit.runs.reports(run.run_id) == SNAPSHOT.reports
+        assert stored_snapshot(unit, run.run_id).keys() == {"memory", "skills", "evolution"}
+        with pytest.raises(DamagedRecord):
+            unit.runs.snapshot(run.run_id)
+
+
+# What a run that began under an older version may have in the database, and how it reads.
+BEFORE: dict[str, tuple[dict[str, Any], RunSnapshot]] = {
+    "the first of all": (
+        {name: STORED[name] for name in FIRST_FIELDS},
+        RunSnapshot(**{name: getattr(SNAPSHOT, name) for name in FIRST_FIELDS}),
+    ),
+    "without a folder and a checkpoint": (
+        STORED | {"checkpoint": None, "workdir": None},
+        replace(SNAPSHOT, checkpoint=None, workdir=None),
+    ),
+    "with a report that is none": (
+        STORED | {"evolution": "on", "skills": []},
+        replace(SNAPSHOT, reports=RunReports(memory=SNAPSHOT.reports.memory)),
+    ),
+    "with something that nobody knows": (STORED | {"later": 1}, SNAPSHOT),
+}
+
+
+@pytest.mark.parametrize("case", BEFORE)
+def test_snapshots_of_older_versions_are_read(house: House, case: str) -> None:
+    stored, read = BEFORE[case]
+    run = make_run()
+    add(house.units, run)
+    store_snapshot(house, run.run_id, json.dumps(stored))
+
+    with house.units.read() as unit:
+        assert unit.runs.snapshot(run.run_id) == read
+
+
+@pytest.mark.parametrize("field", FIRST_FIELDS)
+@pytest.mark.parametrize("value", [None, True, {}])
+def test_a_snapshot_without_what_a_run_needs_is_damaged(
+    house: House, field: str, value: object
+) -> None:
+    run = make_run()
+    add(house.units, run)
+    store_snapshot(house, run.run_id, json.dumps(STORED | {field: value}))
+
+    with house.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):
+        unit.runs.snapshot(run.run_id)
 
 
 def test_queued_runs_stand_in_line_by_the_order_of_their_acceptance(units: Units) -> None:
@@ -203,9 +313,7 @@ def test_a_damaged_snapshot_is_named_and_hides_nothing_else(
 ) -> None:
     run = make_run()
     add(house.units, run)
-    with house.engine.begin() as connection:
-        statement = sa.text("UPDATE runs SET snapshot = :damage WHERE run_id = :run_id")
-        connection.execute(statement, {"damage": damage, "run_id": run.run_id})
+    store_snapshot(house, run.run_id, damage)
 
     assert get(house.units, run.run_id) == run
     with house.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):

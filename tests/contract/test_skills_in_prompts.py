@@ -11,8 +11,9 @@ from tests.support.factories import make_session
 from tests.support.memories import section_in, system_text
 from tests.support.skill_shop import SkillShop
 from tests.support.skill_store import to_agent
+from tests.support.stored_runs import has_prompt
 from tests.support.workshop import Probe, Workshop
-from understudy.agent.skill_prompt import SKILLS_KEY, CatalogueSkills
+from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.skills.model import Visibility
@@ -141,10 +142,10 @@ async def test_the_snapshot_keeps_what_was_listed_with_version_and_digest_beyond
 
     assert ended.status is RunStatus.COMPLETED
     with shop.units.read() as unit:
-        kept = unit.runs.snapshot(ended.run_id)
-    assert "system" not in kept
-    assert kept[SKILLS_KEY]["offered"] == 2
-    notes, weekly = kept[SKILLS_KEY]["listed"]
+        assert not has_prompt(unit, ended.run_id)
+        kept = unit.runs.reports(ended.run_id).skills or {}
+    assert kept["offered"] == 2
+    notes, weekly = kept["listed"]
     assert (notes["ref"], notes["version"]) == ("local:notes", None)
     assert weekly == {
         "slug": "weekly",
@@ -166,7 +167,7 @@ async def test_many_skills_are_counted_and_searched_for(
     assert "too many skills to list here: 41." in section(fake)
     assert section(fake).count("<skill ") == 0
     with shop.units.read() as unit:
-        report = unit.runs.snapshot(run_id)[SKILLS_KEY]
+        report = unit.runs.reports(run_id).skills or {}
     assert (report["offered"], len(report["listed"])) == (41, 0)
 
 

@@ -159,7 +159,7 @@ async def test_a_run_that_is_taken_up_again_goes_by_the_same_start(
     assert is_refused(again.results(run_id)[-1]["content"])
     assert files.file() == soul(18)
     with files.units.read() as unit:
-        kept = settings_in(unit.runs.snapshot(run_id)).soul_version
+        kept = settings_in(unit.runs.reports(run_id)).soul_version
     assert kept == 2
 
 

@@ -48,7 +48,7 @@ from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.scanning import scan_skill
-from understudy.storage.unit import Units
+from understudy.storage.unit import Unit, Units
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
@@ -134,14 +134,15 @@ class Workshop:
         )
         self.keeper = Keeper(self.clock, Counters())
         self.capture = self._capture()
-        hooks = (self.capture.ended, *self.ending)
-        self.family = Family(units=self.units, clock=self.clock, intake=self.intake, further=hooks)
+        self.family = Family(
+            units=self.units, clock=self.clock, intake=self.intake, run_ended=self.run_ended
+        )
         self.runs = RunService(
             units=self.units,
             clock=self.clock,
             intake=self.intake,
             signal_stop=self.signals.request,
-            ending_hooks=(self.family.ended,),
+            run_ended=self.run_ended,
         )
         self.sidechains = SidechainService(
             units=self.units,
@@ -150,6 +151,11 @@ class Workshop:
             cancel_run=self.runs.cancel,
         )
         self.executor = self._executor()
+
+    def run_ended(self, unit: Unit, run: Run) -> None:
+        """What the end of a run sets in motion."""
+        for step in (self.capture.ended, *self.ending, self.family.ended):
+            step(unit, run)
 
     def _capture(self) -> Capture:
         return Capture(self.units, self.clock, self.keeper, ("hunter22",))
@@ -186,8 +192,8 @@ class Workshop:
             signals=self.signals,
             observer=metrics,
             admit=self.slots.enter_unless_draining,
-            ending_hooks=(self.family.ended,),
-            asking_hooks=(self.family.asked,),
+            run_ended=self.run_ended,
+            run_asked=self.family.asked,
             foresee=self.capture.foresee,
         )
 

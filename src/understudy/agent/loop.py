@@ -1,10 +1,10 @@
 """The loop: ask the model, run the tools it asks for, until it has answered."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.agent.admission import Offer
 from understudy.agent.asking import Asker
@@ -15,13 +15,12 @@ from understudy.agent.conversation import Conversation
 from understudy.agent.history import reply_of
 from understudy.agent.prompt import build_sections, recalled_sections, render
 from understudy.agent.recall import mark_start, recall
-from understudy.agent.skill_prompt import SKILLS_KEY, CatalogueSkills
+from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.slots import Slots
 from understudy.agent.specs import SpecCosts, specs_of
 from understudy.agent.stream import DeltaHub
-from understudy.agent.toolbox import WORKDIR_KEY, Toolbox
+from understudy.agent.toolbox import Toolbox
 from understudy.agent.turn import Turn, piece_of, reply_events
-from understudy.agent.withheld import KEY as WITHHELD_KEY
 from understudy.agent.withheld import withheld_in
 from understudy.agents.model import Agent
 from understudy.core.errors import UnderstudyError
@@ -29,7 +28,6 @@ from understudy.core.tokens import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.prompt_files import UserFiles
-from understudy.evolution.run_settings import KEY as EVOLUTION_KEY
 from understudy.mcp_client.source import McpToolSource
 from understudy.providers.base import (
     Message,
@@ -40,12 +38,12 @@ from understudy.providers.base import (
 )
 from understudy.retrieval.pack import Budget
 from understudy.retrieval.recollect import Recollector
-from understudy.retrieval.report import SNAPSHOT_KEY
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.runs.execute import Execution
 from understudy.runs.model import Ending, Run, RunStatus
 from understudy.runs.patience import patiently
 from understudy.runs.routing import check_route
+from understudy.runs.snapshot import RunReports, RunSnapshot
 from understudy.runs.steps import executed_calls
 from understudy.sessions.journal import NewEvent
 from understudy.sessions.model import Session, require_session
@@ -56,8 +54,6 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
     from understudy.telemetry.metrics import Metrics
 
-# What of a run's snapshot is kept when it has ended.
-REPORTS: Final = (SNAPSHOT_KEY, SKILLS_KEY, EVOLUTION_KEY)
 LAST_CALL: Final = (
     "[Budget] This is the last step of this run's budget: no tools are left. Answer now with what "
     "you have, and say what is still open."
@@ -89,7 +85,7 @@ class AgentLoop:
 
     def prepare(
         self, unit: "Unit", run: Run, session: Session, *, input_offset: int
-    ) -> Mapping[str, Any]:
+    ) -> RunSnapshot:
         """What the prompt is built from, fixed when the run starts."""
         self.consent.hear(unit, run, session)
         agent = unit.agents.get(run.agent_id)
@@ -111,21 +107,19 @@ class AgentLoop:
         budget = Budget(limit=most, base=fixed + start.tokens)
         recalled = self.memories.recollect(unit, run, budget)
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
-        return {
-            "system": render((*sections, *recalled_sections(recalled.sections))),
-            "tools": list(enabled),
-            WITHHELD_KEY: list(withheld),
-            "max_steps": min(limit for limit in limits if limit is not None),
-            SNAPSHOT_KEY: recalled.report,
-            SKILLS_KEY: skills.report,
-            EVOLUTION_KEY: briefing.record,
-            WORKDIR_KEY: session.workdir,
-            **start.marks,
-        }
-
-    def leftover(self, snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The reports on what was recalled and offered; the prompt's words are no longer needed."""
-        return {name: snapshot[name] for name in REPORTS if name in snapshot}
+        return RunSnapshot(
+            system=render((*sections, *recalled_sections(recalled.sections))),
+            tools=enabled,
+            withheld=withheld,
+            max_steps=min(limit for limit in limits if limit is not None),
+            checkpoint=start.checkpoint,
+            history_from=start.history_from,
+            input_offset=input_offset,
+            workdir=session.workdir,
+            reports=RunReports(
+                memory=recalled.report, skills=skills.report, evolution=briefing.record
+            ),
+        )
 
     async def work(self, execution: Execution) -> Ending:
         """Ask and act, step by step, until the model has answered or cannot."""
@@ -147,9 +141,7 @@ class AgentLoop:
 
     async def _own_offer(self, execution: Execution) -> Offer:
         """What was fixed at its start, and what other sources have now."""
-        names = tuple(execution.snapshot["tools"])
-        # Snapshots of runs that began under an older version do not say.
-        withheld = tuple(execution.snapshot.get(WITHHELD_KEY, ()))
+        names, withheld = execution.snapshot.tools, execution.snapshot.withheld
         if not self.sources:
             return Offer(registry=self.registry, names=names, withheld=withheld)
         session = await patiently(self._session, execution.run.session_id)
@@ -171,7 +163,7 @@ class AgentLoop:
     async def _converse(self, execution: Execution, provider: Provider, offer: Offer) -> Ending:
         conversation = await patiently(self._conversation, execution)
         room = self._room(execution, offer)
-        max_steps = execution.snapshot["max_steps"]
+        max_steps = execution.snapshot.max_steps
         self._count_recalled(execution)
         for step in range(1, max_steps + 1):
             execution.stop.check()
@@ -193,15 +185,14 @@ class AgentLoop:
 
     def _count_recalled(self, execution: Execution) -> None:
         """Once in the life of a run: when its first prompt is about to be sent."""
-        first = Turn(run=execution.run, step=1, max_steps=execution.snapshot["max_steps"])
+        first = Turn(run=execution.run, step=1, max_steps=execution.snapshot.max_steps)
         if execution.steps.find(first.key) is None:
-            # Snapshots of runs that began under an older version have no report.
-            self.memories.used(execution.snapshot.get(SNAPSHOT_KEY, {}))
+            self.memories.used(execution.snapshot.reports.memory or {})
 
     def _room(self, execution: Execution, offer: Offer) -> Room:
         return room_for(
             context_window=self._context_window(execution.run),
-            system=execution.snapshot["system"],
+            system=execution.snapshot.system,
             tools=specs_of(offer),
         )
 
@@ -305,7 +296,7 @@ class AgentLoop:
         ephemeral = (UserMessage(text=LAST_CALL),) if turn.is_last and turn.max_steps > 1 else ()
         return ModelRequest(
             model=execution.run.route.model,
-            system=execution.snapshot["system"],
+            system=execution.snapshot.system,
             messages=(*messages, *ephemeral),
             tools=() if turn.is_last else specs_of(offer),
             generation=execution.run.route.generation,

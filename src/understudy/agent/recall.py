@@ -1,9 +1,8 @@
 """What a run begins from: the newest checkpoint of its session, and what was said after it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.agent.budget import list_tokens
 from understudy.agent.compaction import checkpoint_of, newest_checkpoint
@@ -25,12 +24,14 @@ READ_AHEAD: Final = 8
 class Beginning:
     """Where the history of a run begins, and about how many tokens it takes with the input."""
 
-    marks: Mapping[str, Any]
+    # The offset of the checkpoint that stands for what is older.
+    checkpoint: int | None
+    history_from: int
     tokens: int
 
 
 def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Beginning:
-    """Where the history of a run begins; the marks are to be kept in its snapshot."""
+    """Where the history of a run begins, to be kept in its snapshot."""
     known = newest_checkpoint(unit.journal, run.session_id, before_offset=input_offset)
     checkpoint = checkpoint_of(known) if known else None
     start = find_start(
@@ -40,14 +41,13 @@ def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Begi
         before_offset=input_offset,
         budget_tokens=READ_AHEAD * limit,
     )
-    marks = {
-        "checkpoint": known.offset if known else None,
-        "history_from": start.offset,
-        "input_offset": input_offset,
-    }
     summary = estimate_tokens(checkpoint.message().text) if checkpoint else 0
     said = summary + start.tokens + input_tokens(items_of(run))
-    return Beginning(marks=marks, tokens=list_tokens(said))
+    return Beginning(
+        checkpoint=known.offset if known else None,
+        history_from=start.offset,
+        tokens=list_tokens(said),
+    )
 
 
 def recall(unit: "Unit", execution: Execution, *, accepts: frozenset[str]) -> Conversation:
@@ -57,11 +57,11 @@ def recall(unit: "Unit", execution: Execution, *, accepts: frozenset[str]) -> Co
     history = read_history(
         unit.journal,
         execution.run.session_id,
-        from_offset=snapshot["history_from"],
-        before_offset=snapshot["input_offset"],
+        from_offset=snapshot.history_from,
+        before_offset=snapshot.input_offset,
         show=partial(reader.earlier, own=own),
     )
-    asked = Piece.of(snapshot["input_offset"], (reader.own(own),))
+    asked = Piece.of(snapshot.input_offset, (reader.own(own),))
     return Conversation(
         own_offset=asked.offset,
         pieces=(*history, asked),
@@ -70,8 +70,7 @@ def recall(unit: "Unit", execution: Execution, *, accepts: frozenset[str]) -> Co
 
 
 def _checkpoint(unit: "Unit", execution: Execution) -> Checkpoint | None:
-    # Snapshots of runs that began under an older version have none.
-    offset = execution.snapshot.get("checkpoint")
+    offset = execution.snapshot.checkpoint
     if offset is None:
         return None
     found = unit.journal.read(session_id=execution.run.session_id, after_offset=offset - 1, limit=1)

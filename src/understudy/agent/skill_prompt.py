@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Under this name it stands in the snapshot of a run.
-SKILLS_KEY: Final = "skills"
 USE_SKILL: Final = "use_skill"
 SKILL_SEARCH: Final = "skill_search"
 

@@ -36,8 +36,6 @@ UNKNOWN_OUTCOME: Final = (
 )
 
 
-# In the snapshot of a run: where in the workspace its session works.
-WORKDIR_KEY: Final = "workdir"
 CHANGED: Final = "[the person who allowed this changed the arguments to {arguments}]"
 
 
@@ -194,11 +192,10 @@ class Toolbox:
         return Outcome(status="ok", content=content, executed=True, entry=entry)
 
     async def _place(self, execution: Execution) -> Place:
-        # Snapshots of runs that began under an older version do not say.
-        workdir = execution.snapshot.get(WORKDIR_KEY)
+        workdir = execution.snapshot.workdir
         if workdir is None:
             return Place(self.workspace)
-        return await in_thread(self.workdirs.ready, self.workspace, str(workdir))
+        return await in_thread(self.workdirs.ready, self.workspace, workdir)
 
     def _bounded(self, content: str, asked: Asked) -> tuple[str, Artifact | None]:
         """What the model is shown, and the whole where that is only a part of it."""

@@ -1,15 +1,10 @@
 """Which tools are withheld from a model: those that the rules of its agent or session always deny."""
 
-from typing import Final
-
 from understudy.agents.model import Agent
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.permissions.rules import denied_outright, read_document
 from understudy.permissions.sidechains import read_session_rules
 from understudy.sessions.model import Session
-
-# Under this name they stand in the snapshot of a run.
-KEY: Final = "withheld"
 
 
 def withheld_in(agent: Agent | None, session: Session) -> tuple[str, ...]:

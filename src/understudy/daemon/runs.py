@@ -18,17 +18,17 @@ class RunPlane:
         self,
         ground: Ground,
         intake: RunIntake,
-        ended: tuple[EndingHook, ...],
+        run_ended: EndingHook,
         check_input: CheckInput,
     ) -> None:
         units, clock = ground.units, ground.clock
-        self.family = Family(units=units, clock=clock, intake=intake, further=ended)
+        self.family = Family(units=units, clock=clock, intake=intake, run_ended=run_ended)
         self.service = RunService(
             units=units,
             clock=clock,
             intake=intake,
             signal_stop=ground.signals.request,
-            ending_hooks=(self.family.ended,),
+            run_ended=run_ended,
         )
         self.sidechains = SidechainService(
             units=units, clock=clock, intake=intake, cancel_run=self.service.cancel

@@ -42,7 +42,7 @@ from understudy.rollout.checkout import Checkout, head_of
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake, RuntimeDefaults
-from understudy.runs.model import DebugLevel, EndingHook
+from understudy.runs.model import DebugLevel, Run
 from understudy.runtime.service import RuntimeService, current_revision
 from understudy.schedules.fire import TOPIC as SCHEDULES_TOPIC
 from understudy.schedules.firing import Firing
@@ -92,7 +92,7 @@ class Services:
         self.capture = _capture(ground, self.keeper, self.learning)
         self.intake = RunIntake(clock, ground.routes, self.defaults)
         self._add_rollouts()
-        self.runs = RunPlane(ground, self.intake, self._when_runs_end(), self._check_input)
+        self.runs = RunPlane(ground, self.intake, self.run_ended, self._check_input)
         self.firing = Firing(
             clock=clock,
             intake=self.intake,
@@ -133,14 +133,27 @@ class Services:
         )
         self.trials = self.rollout.trials(self.trial_runs, guard, listeners)
 
-    def _when_runs_end(self) -> tuple[EndingHook, ...]:
-        return (
+    def run_ended(self, unit: Unit, run: Run) -> None:
+        """Everything that the end of a run sets in motion, in the transaction that ends it.
+
+        Before this the run is stored, its deliveries are queued, the journal says that it ended,
+        its open requests are withdrawn and its prompt is dropped; after it the next run in line
+        wakes.
+        """
+        for step in (
+            # Writes its memory, a candidate that sums it up, and the job to learn from it.
             self.capture.ended,
+            # After the commit: wakes who looks for habits of agents.
             self.agents.suggester.ended,
+            # After the commit, if it was a trial or a replay: settles that.
             self.trials.ended,
             self.rollout.replay_news.ended,
+            # After the commit: notes what became of the promoted skills that it used.
             self.outcomes.ended,
-        )
+            # Tells the session above, stops the sidechains below.
+            self.runs.family.ended,
+        ):
+            step(unit, run)
 
     def _metrics(self) -> Metrics:
         """What is counted, with the counters that parts keep for themselves."""

@@ -35,8 +35,8 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
         signals=ground.signals,
         observer=services.metrics,
         admit=ground.slots.enter_unless_draining,
-        ending_hooks=services.runs.service.ending_hooks,
-        asking_hooks=(services.runs.family.asked,),
+        run_ended=services.run_ended,
+        run_asked=services.runs.family.asked,
         ready=services.skills.catalogue.refresh,
         foresee=services.capture.foresee,
     )

@@ -74,7 +74,7 @@ class EvolutionCoach:
         self, execution: Execution, *, step: int, max_steps: int, has_tools: bool
     ) -> Remark | None:
         """What to say before a model call about how much of the budget is used."""
-        run, settings = execution.run, settings_in(execution.snapshot)
+        run, settings = execution.run, settings_in(execution.snapshot.reports)
         if not settings.switches.skill_evolve:
             return None
         done = execution.steps.done
@@ -87,7 +87,7 @@ class EvolutionCoach:
 
     async def parting(self, execution: Execution, *, step: int, reply: str) -> Remark | None:
         """What to put below the last reply of a run that has come to its end in good order."""
-        run, settings = execution.run, settings_in(execution.snapshot)
+        run, settings = execution.run, settings_in(execution.snapshot.reports)
         finish = Finish(
             switches=settings.switches,
             tool_calls=counted_calls(execution.steps.done.values()),

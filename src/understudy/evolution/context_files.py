@@ -163,9 +163,9 @@ class AgentContextFiles:
 
     def soul(self, task: _Task, make: _Make) -> str:
         """The same for all users: with the switch, unless it is frozen, and maybe as a proposal."""
-        snapshot = task.unit.runs.snapshot(task.context.run_id)
+        reports = task.unit.runs.reports(task.context.run_id)
         locks = soul_locks(task.agent)
-        if not settings_in(snapshot).switches.self_evolve:
+        if not settings_in(reports).switches.self_evolve:
             raise _soul_locked(OFF)
         if locks.frozen:
             raise _soul_locked(FROZEN)

@@ -1,16 +1,13 @@
 """What holds for one run, fixed when it starts: switches, language, and whether somebody can answer."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from understudy.agents.switches import Switches, switches_in
 from understudy.i18n.locales import DEFAULT, locale_of
 from understudy.runs.model import TRIAL_SOURCE, Run, RunKind
+from understudy.runs.snapshot import RunReports
 from understudy.sessions.model import Session
-
-# Under this name it stands in the snapshot of a run.
-KEY: Final = "evolution"
 
 # Runs that begin with what a person typed.
 ASKED_BY_PEOPLE: Final = frozenset(
@@ -44,11 +41,9 @@ class RunSettings:
         }
 
 
-def settings_in(snapshot: Mapping[str, Any]) -> RunSettings:
+def settings_in(reports: RunReports) -> RunSettings:
     """What the snapshot of a run says; one that says nothing, or nonsense, switches nothing on."""
-    kept = snapshot.get(KEY)
-    if not isinstance(kept, Mapping):
-        return RunSettings()
+    kept = reports.evolution or {}
     locale, version = kept.get("locale"), kept.get("soul_version")
     return RunSettings(
         switches=switches_in(kept),

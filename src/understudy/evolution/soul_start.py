@@ -27,7 +27,7 @@ def soul_at_start(unit: "Unit", run_id: str) -> str | None:
     own = [run for run in runs if run.agent_id == runs[0].agent_id]
     if not own:
         return None
-    version = settings_in(unit.runs.snapshot(own[-1].run_id)).soul_version
+    version = settings_in(unit.runs.reports(own[-1].run_id)).soul_version
     file = unit.agents.file(own[-1].agent_id, SOUL, version=version) if version else None
     return None if file is None else file.content
 

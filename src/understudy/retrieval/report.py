@@ -16,8 +16,6 @@ from understudy.runs.model import require_run
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# Under this name it stands in the snapshot of a run.
-SNAPSHOT_KEY: Final = "memory"
 # The rest is only counted; it is kept with every run.
 MAX_LISTED: Final = 50
 
@@ -26,8 +24,7 @@ def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
     """The report of a run, or `NotFound`; None where it has not begun, or began before there was any."""
     if require_run(unit, run_id).started_at_ms is None:
         return None
-    report = unit.runs.snapshot(run_id).get(SNAPSHOT_KEY)
-    return report if isinstance(report, dict) else None
+    return unit.runs.reports(run_id).memory
 
 
 def injection_json(

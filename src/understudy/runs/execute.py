@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -16,6 +16,7 @@ from understudy.runs.lifecycle import RUN, TERMINAL
 from understudy.runs.model import Ending, EndingHook, Run, RunStatus, StopRequest, Usage
 from understudy.runs.patience import patiently
 from understudy.runs.requests import Audience
+from understudy.runs.snapshot import RunSnapshot
 from understudy.runs.steps import Steps, executed_calls
 from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
 from understudy.runs.waiting import (
@@ -54,11 +55,11 @@ class Execution:
     run: Run
     steps: Steps
     stop: StopSignal
-    snapshot: Mapping[str, Any]
+    snapshot: RunSnapshot
 
 
 # A run that may be worked on, what it has done, and what its prompt is built from.
-Begun = tuple[Run, Steps, Mapping[str, Any]]
+Begun = tuple[Run, Steps, RunSnapshot]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +74,9 @@ class RunExecutor:
     # Lets a run begin, or holds it for the next start when the daemon is stopping.
     admit: Callable[[], Awaitable[None]]
     # What else happens in the transaction that ends a run.
-    ending_hooks: tuple[EndingHook, ...] = ()
+    run_ended: EndingHook
     # And in the one that keeps a question to the session above.
-    asking_hooks: tuple[EndingHook, ...] = ()
+    run_asked: EndingHook
     # What is done before a run begins, when nothing is held yet: looks at a disk, for one.
     ready: Callable[[], None] = lambda: None
     # What is done before the first of them, given the last words of the run: nothing is held yet.
@@ -189,17 +190,16 @@ class RunExecutor:
                 self.signals.request(run.run_id, run.stop_request)
             is_asleep = fall_asleep(unit, run, sleep, at_ms=self.clock.now_ms())
             if is_asleep and any(each.audience is Audience.PARENT for each in sleep.requests):
-                for hook in self.asking_hooks:
-                    hook(unit, run)
+                self.run_asked(unit, run)
             return is_asleep
 
     def _refuse(self, run_id: str, reason: str) -> None:
         with self.units.write() as unit:
             run = fail_unread(unit, run_id, reason=reason, at_ms=self.clock.now_ms())
             if run is not None:
-                self._tell(unit, run)
+                self.run_ended(unit, run)
 
-    def _start(self, unit: "Unit", run: Run) -> tuple[Run, Mapping[str, Any]]:
+    def _start(self, unit: "Unit", run: Run) -> tuple[Run, RunSnapshot]:
         RUN.check(run.status, RunStatus.RUNNING)
         now = self.clock.now_ms()
         session = require_session(unit, run.session_id)
@@ -267,18 +267,13 @@ class RunExecutor:
         unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
         unit.requests.withdraw(run.run_id, at_ms=now)
         self._clear(unit, run)
-        self._tell(unit, run)
+        self.run_ended(unit, run)
         return run, wake_next(unit, run.session_id, at_ms=now)
 
     def _clear(self, unit: "Unit", run: Run) -> None:
         """Let go of the prompt: what was recalled for it may have to be forgotten one day."""
         with suppress(DamagedRecord):
-            snapshot = unit.runs.snapshot(run.run_id)
-            unit.runs.set_snapshot(run.run_id, self.worker.leftover(snapshot))
-
-    def _tell(self, unit: "Unit", run: Run) -> None:
-        for hook in self.ending_hooks:
-            hook(unit, run)
+            unit.runs.drop_prompt(run.run_id)
 
 
 def _last_words(steps: Steps) -> str:

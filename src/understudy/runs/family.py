@@ -66,13 +66,11 @@ class Family:
     units: "Units"
     clock: Clock
     intake: RunIntake
-    # What else happens whenever a run ends, whoever ends it.
-    further: tuple[EndingHook, ...] = ()
+    # Everything that happens in the transaction that ends a run, whoever ends it; calls `ended`.
+    run_ended: EndingHook
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """What happens in the transaction that ends a run."""
-        for hook in self.further:
-            hook(unit, run)
+        """What the end of a run means for the sessions above and below, in its transaction."""
         now = self.clock.now_ms()
         notify_parent(unit, run, at_ms=now)
         if run.status in CASCADES:
@@ -159,7 +157,7 @@ class Family:
         unit.audit.add(audit.done(DAEMON, "runs.cancel", run.run_id, at_ms=now))
         if run.status is RunStatus.QUEUED:
             run = replace(run, error=STOPPED)
-            self.ended(unit, leave_line(unit, run, StopRequest.CANCEL, at_ms=now))
+            self.run_ended(unit, leave_line(unit, run, StopRequest.CANCEL, at_ms=now))
         else:
             stop(unit, run, StopRequest.CANCEL, at_ms=now, error=STOPPED)
 

@@ -39,7 +39,8 @@ class RunService:
     intake: RunIntake
     # Tells a run of this process at once that it should stop; the database tells the others.
     signal_stop: Callable[[str, StopRequest], None]
-    ending_hooks: tuple[EndingHook, ...] = ()
+    # What else happens in the transaction that ends a run.
+    run_ended: EndingHook
 
     def submit(
         self,
@@ -135,8 +136,7 @@ class RunService:
             now = self.clock.now_ms()
             if run.status is RunStatus.QUEUED:
                 run = leave_line(unit, run, how, at_ms=now)
-                for hook in self.ending_hooks:
-                    hook(unit, run)
+                self.run_ended(unit, run)
             else:
                 run = stop(unit, run, how, at_ms=now)
             unit.audit.add(audit.done(principal, action, run_id, at_ms=now))

@@ -1,8 +1,8 @@
 """The run store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -25,8 +25,9 @@ from understudy.runs.model import (
     Usage,
     work_id,
 )
+from understudy.runs.snapshot import RunReports, RunSnapshot
 from understudy.sessions.model import ReplyTarget
-from understudy.storage.columns import optional_object, read_record
+from understudy.storage.columns import fields_of, optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
 from understudy.storage.schema import journal, runs
@@ -77,14 +78,24 @@ class RunStore:
             sa.update(runs).where(runs.c.run_id == run.run_id).values(_changing(run))
         )
 
-    def set_snapshot(self, run_id: str, snapshot: Mapping[str, Any]) -> None:
-        """Keep what the prompt of a run is built from: when it starts, and what is left at its end."""
-        self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": snapshot})
+    def set_snapshot(self, run_id: str, snapshot: RunSnapshot) -> None:
+        """Keep what the prompt of a run is built from."""
+        self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": _snapshot_json(snapshot)})
 
-    def snapshot(self, run_id: str) -> Mapping[str, Any]:
-        """What the prompt of a run is built from."""
+    def snapshot(self, run_id: str) -> RunSnapshot:
+        """What the prompt of a run that has not ended is built from."""
         row = self._connection.execute(_SNAPSHOT, {"of": run_id}).one()
         return read_record(row, _snapshot, what=f"snapshot of run {run_id}")
+
+    def reports(self, run_id: str) -> RunReports:
+        """How the prompt of a run came about."""
+        row = self._connection.execute(_SNAPSHOT, {"of": run_id}).one()
+        return read_record(row, _reports, what=f"snapshot of run {run_id}")
+
+    def drop_prompt(self, run_id: str) -> None:
+        """Keep nothing but the reports of a snapshot."""
+        left = _reports_json(self.reports(run_id))
+        self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": left})
 
     def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
         """End a run without reading it, for one that cannot be read; its session, if it was open."""
@@ -306,7 +317,42 @@ def _state(**known: Any) -> dict[str, Any]:
     return {**nothing, **known}
 
 
-def _snapshot(row: Any) -> Mapping[str, Any]:
+# The fields of a snapshot beside the reports; older versions wrote some of them not down.
+_PROMPT: Final = {
+    "system": str,
+    "tools": list,
+    "max_steps": int,
+    "history_from": int,
+    "input_offset": int,
+}
+_SINCE: Final = {"withheld": list, "checkpoint": int, "workdir": str}
+_REPORTS: Final = ("memory", "skills", "evolution")
+
+
+def _snapshot_json(snapshot: RunSnapshot) -> dict[str, Any]:
+    fields = {name: getattr(snapshot, name) for name in (*_PROMPT, *_SINCE)}
+    return {**fields, **_reports_json(snapshot.reports)}
+
+
+def _snapshot(row: Any) -> RunSnapshot:
+    stored = _stored_snapshot(row)
+    fields = fields_of(stored, _PROMPT, optional=False) | fields_of(stored, _SINCE, optional=True)
+    tools, withheld = tuple(fields["tools"]), tuple(fields["withheld"] or ())
+    return RunSnapshot(**{**fields, "tools": tools, "withheld": withheld, "reports": _reports(row)})
+
+
+def _reports_json(reports: RunReports) -> dict[str, Any]:
+    found = {name: getattr(reports, name) for name in _REPORTS}
+    return {name: report for name, report in found.items() if report is not None}
+
+
+def _reports(row: Any) -> RunReports:
+    # A report that is none is left out: it decides on nothing, and the run can go on.
+    found = {name: _stored_snapshot(row).get(name) for name in _REPORTS}
+    return RunReports(**{name: it for name, it in found.items() if isinstance(it, dict)})
+
+
+def _stored_snapshot(row: Any) -> dict[str, Any]:
     snapshot = optional_object(row.snapshot)
     if snapshot is None:
         raise TypeError("missing")

@@ -4,8 +4,9 @@ import pytest
 
 from tests.support.factories import make_run, make_session
 from understudy.agents.switches import Switches
-from understudy.evolution.run_settings import KEY, RunSettings, is_interactive, settings_in
+from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
 from understudy.runs.model import RunKind, RunRequest
+from understudy.runs.snapshot import RunReports
 
 ALL_ON = RunSettings(
     switches=Switches(self_evolve=True, skill_evolve=True, skill_nudge_interval=3),
@@ -17,20 +18,20 @@ ALL_ON = RunSettings(
 
 @pytest.mark.parametrize("settings", [RunSettings(), ALL_ON])
 def test_what_is_kept_reads_as_it_was(settings: RunSettings) -> None:
-    assert settings_in({KEY: settings.record()}) == settings
+    assert settings_in(RunReports(evolution=settings.record())) == settings
 
 
 @pytest.mark.parametrize(
-    "snapshot",
+    "kept",
     [
-        *[{}, {KEY: None}, {KEY: []}, {KEY: "on"}, {KEY: {}}],
-        {KEY: {"self_evolve": "true", "skill_evolve": 1, "is_interactive": 1, "locale": 7}},
-        {KEY: {"skill_nudge_interval": True, "locale": "tlh", "soul_version": "3"}},
-        {KEY: {"soul_version": True}},
+        *[None, {}],
+        {"self_evolve": "true", "skill_evolve": 1, "is_interactive": 1, "locale": 7},
+        {"skill_nudge_interval": True, "locale": "tlh", "soul_version": "3"},
+        {"soul_version": True},
     ],
 )
-def test_what_is_missing_or_malformed_switches_nothing_on(snapshot: dict[str, object]) -> None:
-    assert settings_in(snapshot) == RunSettings()
+def test_what_is_missing_or_malformed_switches_nothing_on(kept: dict[str, object] | None) -> None:
+    assert settings_in(RunReports(evolution=kept)) == RunSettings()
 
 
 @pytest.mark.parametrize("kind", RunKind)
