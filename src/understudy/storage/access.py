@@ -1,18 +1,19 @@
 """The stores of tokens, of the audit, and of idempotency receipts."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from understudy.access.tokens import Token
-from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.audit import AuditEntry
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
-from understudy.storage.columns import DAMAGED, read_record
+from understudy.storage.columns import DAMAGED
 from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import audit, receipts, responses, tokens
 
 
@@ -24,15 +25,7 @@ class TokenStore:
 
     def add(self, token: Token) -> None:
         """Store a new token."""
-        values = {
-            "token_id": token.token_id,
-            "token_hash": token.token_hash,
-            "user_id": token.user_id,
-            "role": str(token.role),
-            "created_at_ms": token.created_at_ms,
-            "locale": token.locale,
-        }
-        self._connection.execute(sa.insert(tokens).values(values))
+        self._connection.execute(sa.insert(tokens).values(to_row(token, tokens)))
 
     def by_hash(self, token_hash: str) -> Token | None:
         """The token with this hash."""
@@ -51,7 +44,7 @@ class TokenStore:
             sa.select(tokens),
             request,
             by=(tokens.c.created_at_ms, tokens.c.token_id),
-            read=_read,
+            read=partial(from_row, kind=Token),
             descending=True,
         )
 
@@ -66,22 +59,7 @@ class TokenStore:
 
     def _one(self, where: sa.ColumnElement[bool]) -> Token | None:
         row = self._connection.execute(sa.select(tokens).where(where)).first()
-        return None if row is None else _read(row)
-
-
-def _read(row: Any) -> Token:
-    return read_record(row, _token, what=f"token {row.token_id}")
-
-
-def _token(row: Any) -> Token:
-    return Token(
-        token_id=row.token_id,
-        token_hash=row.token_hash,
-        user_id=row.user_id,
-        role=Role(row.role),
-        created_at_ms=row.created_at_ms,
-        locale=row.locale,
-    )
+        return None if row is None else from_row(row, Token)
 
 
 class ReceiptStore:
@@ -206,28 +184,10 @@ class AuditStore:
             query,
             request,
             by=(audit.c.number,),
-            read=_audit_entry,
+            read=partial(from_row, kind=AuditEntry),
             descending=True,
         )
 
 
 # Put together only once: tool calls add an entry each.
 _INSERT = sa.insert(audit)
-
-
-def _audit_entry(row: Any) -> AuditEntry:
-    return read_record(row, _entry, what=f"audit entry {row.number}")
-
-
-def _entry(row: Any) -> AuditEntry:
-    return AuditEntry(
-        at_ms=row.at_ms,
-        actor=row.actor,
-        action=row.action,
-        resource=row.resource,
-        resource_id=row.resource_id,
-        outcome=Outcome(row.outcome),
-        version=row.version,
-        reason=row.reason,
-        request_id=row.request_id,
-    )

@@ -1,17 +1,17 @@
 """The asset store."""
 
 from collections.abc import Collection
+from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
-from understudy.assets.model import Asset, AssetReference, ReferenceKind
+from understudy.assets.model import Asset, AssetReference
 from understudy.core.page import Page, PageRequest
-from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import asset_references, assets
 
 BATCH: Final = 500
@@ -38,8 +38,7 @@ class AssetStore:
 
     def add(self, asset: Asset) -> bool:
         """Store a new asset; False when one of that type and content is there."""
-        values = {name: getattr(asset, name) for name in asset.__slots__}
-        return insert_new(self._connection, assets, values)
+        return insert_new(self._connection, assets, to_row(asset, assets))
 
     def delete(self, asset_id: str) -> None:
         """Remove an asset."""
@@ -52,18 +51,13 @@ class AssetStore:
             sa.select(assets),
             request,
             by=(assets.c.created_at_ms, assets.c.asset_id),
-            read=_read,
+            read=partial(from_row, kind=Asset),
             descending=True,
         )
 
     def refer(self, reference: AssetReference) -> None:
         """Note a reference; noting it again changes nothing."""
-        values = {
-            "asset_id": reference.asset_id,
-            "kind": str(reference.kind),
-            "ref_id": reference.ref_id,
-        }
-        insert_new(self._connection, asset_references, values)
+        insert_new(self._connection, asset_references, to_row(reference, asset_references))
 
     def references(self, asset_id: str, request: PageRequest) -> Page[AssetReference]:
         """What refers to an asset."""
@@ -72,7 +66,7 @@ class AssetStore:
             sa.select(asset_references).where(asset_references.c.asset_id == asset_id),
             request,
             by=(asset_references.c.kind, asset_references.c.ref_id),
-            read=_read_reference,
+            read=partial(from_row, kind=AssetReference),
         )
 
     def is_referenced(self, asset_id: str) -> bool:
@@ -89,7 +83,7 @@ class AssetStore:
             .order_by(assets.c.created_at_ms, assets.c.asset_id)
             .limit(limit)
         )
-        return tuple(_read(row) for row in self._connection.execute(query))
+        return tuple(from_row(row, Asset) for row in self._connection.execute(query))
 
     def used(self, sha256s: Collection[str], *, besides: Collection[str] = ()) -> frozenset[str]:
         """Which of these contents some asset has, as if those `besides` were not there."""
@@ -104,28 +98,4 @@ class AssetStore:
 
     def _one(self, where: sa.ColumnElement[bool]) -> Asset | None:
         row = self._connection.execute(sa.select(assets).where(where)).first()
-        return None if row is None else _read(row)
-
-
-def _read(row: Any) -> Asset:
-    return read_record(row, _asset, what=f"asset {row.asset_id}")
-
-
-def _asset(row: Any) -> Asset:
-    return Asset(
-        asset_id=row.asset_id,
-        file_name=row.file_name,
-        media_type=row.media_type,
-        size=row.size,
-        sha256=row.sha256,
-        owner_id=row.owner_id,
-        created_at_ms=row.created_at_ms,
-    )
-
-
-def _read_reference(row: Any) -> AssetReference:
-    return read_record(row, _reference, what=f"reference to asset {row.asset_id}")
-
-
-def _reference(row: Any) -> AssetReference:
-    return AssetReference(asset_id=row.asset_id, kind=ReferenceKind(row.kind), ref_id=row.ref_id)
+        return None if row is None else from_row(row, Asset)

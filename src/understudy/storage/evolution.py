@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from sys import intern
 from typing import Any, Final
 
@@ -16,10 +17,9 @@ from understudy.evolution.sequences import MAX_READ
 from understudy.evolution.suggestions import Made, SuggestionState
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import JournalEvent
-from understudy.storage.columns import read_record
 from understudy.storage.journal import event_of
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import upsert_of
+from understudy.storage.rows import from_row, to_row, upsert_of
 from understudy.storage.schema import (
     agent_files,
     agents,
@@ -154,11 +154,11 @@ class ProposalStore:
     def get(self, proposal_id: str) -> Proposal | None:
         """One proposal."""
         row = self._connection.execute(_ONE, {"wanted": proposal_id}).first()
-        return None if row is None else _read(row)
+        return None if row is None else from_row(row, Proposal)
 
     def add(self, proposal: Proposal) -> None:
         """Keep a new one."""
-        self._connection.execute(sa.insert(file_proposals).values(_row(proposal)))
+        self._connection.execute(sa.insert(file_proposals).values(to_row(proposal, file_proposals)))
 
     def decide(self, proposal: Proposal) -> bool:
         """Keep what was decided of one that waits; False when it waits no longer."""
@@ -166,14 +166,16 @@ class ProposalStore:
         statement = (
             sa.update(file_proposals)
             .where(file_proposals.c.proposal_id == proposal.proposal_id, waits)
-            .values(_row(proposal))
+            .values(to_row(proposal, file_proposals))
         )
         return self._connection.execute(statement).rowcount == 1
 
     def waiting(self, agent_id: str, name: str) -> Sequence[Proposal]:
         """Those that wait for a file of an agent, oldest first."""
         values = {"of_agent": agent_id, "file_name": name}
-        return readable(self._connection.execute(_WAITING, values).all(), _read)
+        return readable(
+            self._connection.execute(_WAITING, values).all(), partial(from_row, kind=Proposal)
+        )
 
     def page(
         self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
@@ -187,7 +189,7 @@ class ProposalStore:
             query,
             request,
             by=(file_proposals.c.proposal_id,),
-            read=_read,
+            read=partial(from_row, kind=Proposal),
             descending=True,
         )
 
@@ -204,33 +206,6 @@ _WAITING: Final = (
     )
     .order_by(file_proposals.c.proposal_id)
 )
-
-
-def _row(proposal: Proposal) -> dict[str, Any]:
-    values = {column.name: getattr(proposal, column.name) for column in file_proposals.c}
-    return {**values, "state": str(proposal.state)}
-
-
-def _read(row: Any) -> Proposal:
-    return read_record(row, _proposal, what=f"proposal {row.proposal_id}")
-
-
-def _proposal(row: Any) -> Proposal:
-    return Proposal(
-        proposal_id=row.proposal_id,
-        agent_id=row.agent_id,
-        name=row.name,
-        content=row.content + "",
-        base_version=row.base_version,
-        state=ProposalState(row.state),
-        actor=row.actor,
-        run_id=row.run_id,
-        created_at_ms=row.created_at_ms,
-        decided_by=row.decided_by,
-        decided_at_ms=row.decided_at_ms,
-        reason=None if row.reason is None else row.reason + "",
-        file_version=row.file_version,
-    )
 
 
 # What tools answered comes along, so not many runs at once are looked at.

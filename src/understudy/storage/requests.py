@@ -2,21 +2,19 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import partial
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.runs.requests import (
     WAITING_STATUS,
-    Audience,
     Request,
     RequestKind,
     RequestState,
 )
-from understudy.storage.columns import optional_object, read_record
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS
 
@@ -67,7 +65,9 @@ class RequestStore:
             .order_by(requests.c.created_at_ms, requests.c.request_id)
         )
         found: dict[str, tuple[Request, ...]] = {}
-        for request in readable(self._connection.execute(query).all(), _read):
+        for request in readable(
+            self._connection.execute(query).all(), partial(from_row, kind=Request)
+        ):
             found[request.run_id] = (*found.get(request.run_id, ()), request)
         return found
 
@@ -102,14 +102,20 @@ class RequestStore:
             if value is not None:
                 query = query.where(requests.c[name] == value)
         by = (requests.c.created_at_ms, requests.c.request_id)
-        return select_page(self._connection, query, request, by=by, read=_read)
+        return select_page(
+            self._connection, query, request, by=by, read=partial(from_row, kind=Request)
+        )
 
     def offers_to(
         self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
     ) -> tuple[Request, ...]:
         """What a user was offered in a session, newest first."""
         values = {"in": session_id, "to": user_id, "states": list(states), "most": limit}
-        return tuple(readable(self._connection.execute(_OFFERS_TO, values).all(), _read))
+        return tuple(
+            readable(
+                self._connection.execute(_OFFERS_TO, values).all(), partial(from_row, kind=Request)
+            )
+        )
 
     def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
         """Open requests whose time is up, the most overdue first: their ids and their runs'."""
@@ -132,34 +138,11 @@ class RequestStore:
 
     def _one(self, condition: sa.ColumnElement[bool]) -> Request | None:
         row = self._connection.execute(sa.select(requests).where(condition)).first()
-        return None if row is None else _read(row)
+        return None if row is None else from_row(row, Request)
 
 
 def _agent_of(run_id: str) -> sa.ScalarSelect[str]:
     return sa.select(runs.c.agent_id).where(runs.c.run_id == run_id).scalar_subquery()
-
-
-def _read(row: Any) -> Request:
-    return read_record(row, _request, what=f"request {row.request_id}")
-
-
-def _request(row: Any) -> Request:
-    return Request(
-        request_id=row.request_id,
-        kind=RequestKind(row.kind),
-        run_id=row.run_id,
-        session_id=row.session_id,
-        call_key=row.call_key,
-        audience=Audience(row.audience),
-        state=RequestState(row.state),
-        body=dict(row.body),
-        created_at_ms=row.created_at_ms,
-        expires_at_ms=row.expires_at_ms,
-        resolution=optional_object(row.resolution),
-        resolved_by=row.resolved_by,
-        resolved_at_ms=row.resolved_at_ms,
-        user_id=row.user_id,
-    )
 
 
 # Looked at when a run begins with an answer, and before a skill is made: put together only once.

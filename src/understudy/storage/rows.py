@@ -1,5 +1,6 @@
 """Rows: from records and back, inserted unless taken, replaced only if nobody else changed them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -19,22 +20,25 @@ T = TypeVar("T")
 
 
 def to_row(record: "DataclassInstance", table: sa.Table) -> dict[str, Any]:
-    """The values of a record's row: columns by their names, other fields in the JSON column `body`."""
+    """The values of a record's row: columns by their names, other fields in the JSON column `body`.
+
+    A record with a field `body` has a column for each of its fields.
+    """
     values = asdict(record)
     row = {column.name: values.pop(column.name) for column in table.c if column.name in values}
-    return {**row, "body": values} if "body" in table.c else row
+    return {"body": values, **row} if "body" in table.c else row
 
 
 def from_row(row: Any, kind: type[T]) -> T:
     """The record of a row that `to_row` made, or `DamagedRecord`."""
-    return read_record(
-        row, lambda each: _parsed(each, kind), what=f"{kind.__name__.lower()} {row[0]}"
-    )
+    noun = re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()
+    return read_record(row, lambda each: _parsed(each, kind), what=f"{noun} {row[0]}")
 
 
 def _parsed(row: Any, kind: type[T]) -> T:
     values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-    values |= values.pop("body", {})
+    if not hasattr(kind, "body"):
+        values |= values.pop("body", {})
     try:
         return parsed(kind, values)
     except ValueError:

@@ -1,13 +1,9 @@
 """The stores of runtime revisions and of the switches of tools."""
 
-from dataclasses import asdict
-from typing import Any
-
 import sqlalchemy as sa
 
 from understudy.runtime.model import Revision
-from understudy.storage.columns import read_record
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import runtime_revisions, tool_switches
 
 
@@ -20,22 +16,22 @@ class RevisionStore:
     def latest(self) -> Revision | None:
         """The revision in force."""
         row = self._connection.execute(_LATEST).first()
-        return None if row is None else _read(row)
+        return None if row is None else from_row(row, Revision)
 
     def get(self, revision: int) -> Revision | None:
         """One revision."""
         query = sa.select(runtime_revisions).where(runtime_revisions.c.revision == revision)
         row = self._connection.execute(query).first()
-        return None if row is None else _read(row)
+        return None if row is None else from_row(row, Revision)
 
     def all(self) -> tuple[Revision, ...]:
         """Kept revisions, newest first."""
         query = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.desc())
-        return tuple(_read(row) for row in self._connection.execute(query))
+        return tuple(from_row(row, Revision) for row in self._connection.execute(query))
 
     def add(self, revision: Revision, *, keep: int) -> bool:
         """Store the next revision and drop the oldest past `keep`; False when the number is taken."""
-        if not insert_new(self._connection, runtime_revisions, asdict(revision)):
+        if not insert_new(self._connection, runtime_revisions, to_row(revision, runtime_revisions)):
             return False
         self._connection.execute(
             sa.delete(runtime_revisions).where(
@@ -47,21 +43,6 @@ class RevisionStore:
 
 # Asked before every tool call, so it is put together only once.
 _LATEST = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.desc()).limit(1)
-
-
-def _read(row: Any) -> Revision:
-    return read_record(row, _revision, what=f"runtime revision {row.revision}")
-
-
-def _revision(row: Any) -> Revision:
-    return Revision(
-        revision=row.revision,
-        updated_at_ms=row.updated_at_ms,
-        actor=row.actor,
-        setting=row.setting,
-        document=dict(row.document),
-        rollback_of_revision=row.rollback_of_revision,
-    )
 
 
 class ToolSwitchStore:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -15,7 +16,6 @@ from understudy.schedules.model import (
     Cadence,
     Cron,
     Execution,
-    ExecutionStatus,
     Interval,
     MisfirePolicy,
     Once,
@@ -27,6 +27,7 @@ from understudy.sessions.model import ReplyTarget
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
+from understudy.storage.rows import from_row, to_row
 from understudy.storage.schema import runs, schedule_executions, schedules
 
 _FIRES = schedule_executions.c
@@ -138,7 +139,7 @@ class ScheduleStore:
 
     def record(self, execution: Execution, *, keep: int) -> None:
         """Store or replace an execution, and forget the oldest beyond `keep` whose runs have ended."""
-        values = _execution_row(execution)
+        values = to_row(execution, schedule_executions)
         replaced = self._connection.execute(
             sa.update(schedule_executions)
             .where(_FIRES.execution_id == execution.execution_id)
@@ -162,7 +163,7 @@ class ScheduleStore:
             sa.select(schedule_executions).where(_FIRES.schedule_id == schedule_id),
             request,
             by=(_FIRES.number,),
-            read=_read_execution,
+            read=partial(from_row, kind=Execution),
             descending=True,
         )
 
@@ -233,38 +234,6 @@ def _schedule(row: Any) -> Schedule:
         version=row.version,
         created_at_ms=row.created_at_ms,
         updated_at_ms=row.updated_at_ms,
-    )
-
-
-def _execution_row(execution: Execution) -> dict[str, Any]:
-    return {
-        "execution_id": execution.execution_id,
-        "schedule_id": execution.schedule_id,
-        "status": str(execution.status),
-        "at_ms": execution.at_ms,
-        "scheduled_for_ms": execution.scheduled_for_ms,
-        "attempts": execution.attempts,
-        "run_id": execution.run_id,
-        "reason": execution.reason,
-        "triggered_by": execution.triggered_by,
-    }
-
-
-def _read_execution(row: Any) -> Execution:
-    return read_record(row, _execution, what=f"execution {row.execution_id}")
-
-
-def _execution(row: Any) -> Execution:
-    return Execution(
-        execution_id=row.execution_id,
-        schedule_id=row.schedule_id,
-        status=ExecutionStatus(row.status),
-        at_ms=row.at_ms,
-        scheduled_for_ms=row.scheduled_for_ms,
-        attempts=row.attempts,
-        run_id=row.run_id,
-        reason=row.reason,
-        triggered_by=row.triggered_by,
     )
 
 
