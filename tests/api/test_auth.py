@@ -52,8 +52,12 @@ def test_a_route_that_does_not_say_who_may_call_it_cannot_be_built() -> None:
 
 
 def test_nobody_says_twice_who_may_call_a_route() -> None:
+    @viewer()
+    def endpoint() -> None:
+        """A route function."""
+
     with pytest.raises(TypeError, match="twice"):
-        admin()(viewer()(lambda: None))
+        admin()(endpoint)
 
 
 def test_without_a_token_nothing_but_the_probes_answers(guarded: TestClient) -> None:

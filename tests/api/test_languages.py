@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.api.live import Live
 from tests.api.skill_desk import ALL, Desk, Person, bearer
 from tests.support.rpc import rpc
-from understudy.api.located import located
+from understudy.api.bodies import located
 from understudy.api.problems import refusal_of
 from understudy.core.errors import Unsafe
 from understudy.i18n.catalogue import say

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+from jsonschema_rs import Draft202012Validator, meta
+from schemathesis.specs.openapi.definitions import OPENAPI_31
 from starlette.testclient import TestClient
 
 from understudy.api.app import openapi_document
+from understudy.core.records import OMITTED_MARK
 
 COMMITTED = Path(__file__).parents[2] / "docs/reference/openapi.json"
 
@@ -20,6 +23,19 @@ def test_the_committed_document_is_current() -> None:
     assert json.loads(COMMITTED.read_text()) == json.loads(json.dumps(openapi_document())), (
         "run: understudy openapi > docs/reference/openapi.json"
     )
+
+
+def test_it_is_valid_as_the_version_of_openapi_that_it_names() -> None:
+    document = json.loads(json.dumps(openapi_document()))
+    assert document["openapi"].startswith("3.1.")
+    told = [error.message for error in Draft202012Validator(OPENAPI_31).iter_errors(document)]
+    assert told == []
+    for schema in document["components"]["schemas"].values():
+        meta.validate(schema)
+
+
+def test_no_schema_tells_how_it_was_made() -> None:
+    assert OMITTED_MARK not in json.dumps(openapi_document())
 
 
 def test_operation_ids_are_unique_names() -> None:

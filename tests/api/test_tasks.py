@@ -10,6 +10,7 @@ from tests.api.live import Live
 from tests.api.test_resources import ok, refused
 from tests.support.command_line import typed
 from understudy.client import Client
+from understudy.sessions.tasks import TaskStatus
 from understudy.testing.answers import call
 from understudy.wire.tasks import CreateTask, UpdateTask
 
@@ -184,7 +185,7 @@ def test_agent_client_and_command_line_share_one_list(live: Live) -> None:
     run = live.run("shared", "plan it")
     with Client(url) as client:
         client.tasks.create("shared", CreateTask(title="plant", depends_on=[1]))
-        client.tasks.update("shared", "1", UpdateTask(status="completed"))
+        client.tasks.update("shared", "1", UpdateTask(status=TaskStatus.COMPLETED))
         made = next(client.tasks.list("shared"))
 
     def answer(*line: str) -> Any:

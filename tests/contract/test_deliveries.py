@@ -233,20 +233,20 @@ async def test_after_eight_attempts_a_delivery_is_dead_and_can_be_revived(
         await work(worker)
         clock.advance(3_600_000)
     [log] = service.of_run(run.run_id)
-    assert (log.delivery.status, log.delivery.attempts) == ("dead", MAX_ATTEMPTS)
-    assert log.delivery.next_attempt_at_ms is None
-    assert log.delivery.last_error == "given up after 8 attempts: the target answered 500"
+    assert (log.status, log.attempts) == ("dead", MAX_ATTEMPTS)
+    assert log.next_attempt_at_ms is None
+    assert log.last_error == "given up after 8 attempts: the target answered 500"
     assert [tried.outcome for tried in log.tries] == [TryOutcome.RETRY] * 7 + [TryOutcome.DEAD]
 
-    again = service.retry(ALICE, run.run_id, log.delivery.delivery_id or "")
-    assert again.delivery.status == "pending"
+    again = service.retry(ALICE, run.run_id, log.delivery_id or "")
+    assert again.status == "pending"
     assert await work(worker) == 1
     [log] = service.of_run(run.run_id)
-    assert (log.delivery.status, log.delivery.attempts) == ("delivered", MAX_ATTEMPTS + 1)
+    assert (log.status, log.attempts) == ("delivered", MAX_ATTEMPTS + 1)
     assert [tried.status_code for tried in log.tries] == [500] * 8 + [200]
     with units.read() as unit:
         [entry, *_] = unit.audit.page(PageRequest(), resource="deliveries", actor=None).items
-    assert (entry.action, entry.resource_id) == ("deliveries.retry", log.delivery.delivery_id)
+    assert (entry.action, entry.resource_id) == ("deliveries.retry", log.delivery_id)
 
 
 async def test_a_revived_delivery_has_as_many_attempts_as_a_new_one(

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import House
 from tests.support.factories import ADMIN, ALICE, NOW
 from tests.support.planned_times import HOUR, MINUTE, PAGE, Almanac, Catalogue, Died
-from understudy.api.views.schedules import schedule_view
+from understudy.api.routes.schedules import schedule_view
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.runs.model import RunKind, RunStatus

@@ -30,7 +30,7 @@ def tasks(units: Units) -> TaskService:
 
 def add(tasks: TaskService, title: str = "dig", *after: str, **fields: Any) -> str:
     detail = tasks.create(ALICE, "s1", NewTask(title=title, depends_on=after, **fields))
-    return detail.task.task_id
+    return detail.task_id
 
 
 def become(tasks: TaskService, reference: str, status: str) -> None:
@@ -86,10 +86,10 @@ def test_a_damaged_task_costs_itself_and_what_waits_for_it(
             sa.text("UPDATE tasks SET body = '{' WHERE task_id = :id"), {"id": broken}
         )
 
-    assert [detail.task.title for detail in tasks.list("s1")] == ["waits"]
+    assert [detail.title for detail in tasks.list("s1")] == ["waits"]
     with pytest.raises(Conflict, match=broken):
         become(tasks, "2", "in_progress")
-    assert tasks.create(ALICE, "s1", NewTask(title="next")).task.number == 3
+    assert tasks.create(ALICE, "s1", NewTask(title="next")).number == 3
 
 
 # The rules
@@ -98,9 +98,9 @@ def test_a_damaged_task_costs_itself_and_what_waits_for_it(
 def test_tasks_are_numbered_within_their_session(tasks: TaskService) -> None:
     for title in ("one", "two"):
         add(tasks, title)
-    other = tasks.create(ALICE, "s2", NewTask(title="elsewhere")).task
+    other = tasks.create(ALICE, "s2", NewTask(title="elsewhere"))
 
-    assert [detail.task.number for detail in tasks.list("s1")] == [1, 2]
+    assert [detail.number for detail in tasks.list("s1")] == [1, 2]
     assert other.number == 1
     with pytest.raises(NotFound):
         tasks.get("s1", other.task_id)
@@ -110,7 +110,7 @@ def test_many_who_add_at_once_each_get_a_number_of_their_own(tasks: TaskService)
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda n: add(tasks, f"task {n}"), range(12)))
 
-    assert [detail.task.number for detail in tasks.list("s1")] == list(range(1, 13))
+    assert [detail.number for detail in tasks.list("s1")] == list(range(1, 13))
 
 
 def test_a_task_begins_when_what_it_depends_on_is_completed(tasks: TaskService) -> None:
@@ -152,7 +152,7 @@ def test_dependencies_stay_in_the_session_and_in_no_ring(tasks: TaskService) -> 
     first = add(tasks, "a")
     add(tasks, "b", first)
     add(tasks, "c", "2")
-    elsewhere = tasks.create(ALICE, "s2", NewTask(title="x")).task.task_id
+    elsewhere = tasks.create(ALICE, "s2", NewTask(title="x")).task_id
 
     for wish, code in (
         (("3",), "dependency_cycle"),
@@ -163,7 +163,7 @@ def test_dependencies_stay_in_the_session_and_in_no_ring(tasks: TaskService) -> 
         with pytest.raises(Invalid) as refused:
             tasks.update(ALICE, "s1", first, TaskChange(depends_on=wish))
         assert refused.value.code == code
-    assert tasks.get("s1", first).task.depends_on == ()
+    assert tasks.get("s1", first).depends_on == ()
 
 
 def test_a_change_that_changes_nothing_writes_nothing(units: Units, tasks: TaskService) -> None:
@@ -172,8 +172,8 @@ def test_a_change_that_changes_nothing_writes_nothing(units: Units, tasks: TaskS
     same = tasks.update(ALICE, "s1", "1", TaskChange(title=" dig ", status=TaskStatus.PENDING))
     cleared = tasks.update(ALICE, "s1", "1", TaskChange(description=""))
 
-    assert (same.task.version, cleared.task.version) == (1, 2)
-    assert cleared.task.description is None
+    assert (same.version, cleared.version) == (1, 2)
+    assert cleared.description is None
     with units.read() as unit:
         entries = unit.audit.page(PageRequest(), resource="tasks", actor=None).items
         events = unit.journal.read(session_id="s1")
@@ -186,7 +186,7 @@ def test_stopping_cancels_what_goes_on_and_leaves_what_has_ended(tasks: TaskServ
     add(tasks, "two")
     become(tasks, "2", "completed")
 
-    stopped = [tasks.stop(ALICE, "s1", number).task for number in ("1", "1", "2")]
+    stopped = [tasks.stop(ALICE, "s1", number) for number in ("1", "1", "2")]
 
     assert [(task.status, task.version) for task in stopped] == [
         (TaskStatus.CANCELLED, 2),
@@ -257,7 +257,7 @@ async def test_an_agent_keeps_the_list(tasks: TaskService) -> None:
     await use(tasks, "k3", action="update", task=1, status="completed")
     listed = await use(tasks, "k4", action="list")
 
-    first = tasks.get("s1", "1").task
+    first = tasks.get("s1", "1")
     assert (first.created_by, first.run_id) == ("alice", "run_1")
     assert created == f"created task 1 [pending] dig (id {first.task_id})"
     assert [line.partition(" (id")[0] for line in listed.splitlines()] == [

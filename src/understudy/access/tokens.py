@@ -3,8 +3,8 @@
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -12,6 +12,7 @@ from understudy.core.errors import Invalid, NotFound, Rejected, Unauthenticated
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.core.records import HIDDEN, OMIT
 from understudy.i18n.locales import LOCALES, spoken_in
 
 if TYPE_CHECKING:
@@ -29,12 +30,19 @@ class Token:
     """A token as it is stored: never the token itself."""
 
     token_id: str
-    token_hash: str
     user_id: str
     role: Role
     created_at_ms: int
     # What its user reads, where a request does not say.
-    locale: str | None = None
+    locale: Annotated[str | None, OMIT] = None
+    token_hash: Annotated[str, HIDDEN] = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCreated(Token):
+    """A new token. The secret is shown once: a repeat under the same idempotency key lacks it."""
+
+    token: Annotated[str | None, OMIT] = field(default=None, repr=False)
 
 
 def hash_token(token: str) -> str:

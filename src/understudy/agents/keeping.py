@@ -134,7 +134,7 @@ def check_restorable(file: ContextFile, check_content: Callable[[str, str], None
     except Invalid as problem:
         detail = f"version {file.version} cannot come back: {problem.detail}"
         raise problem.moved(lambda _: "/version", detail=detail) from None
-    if file.is_deletion:
+    if file.deleted:
         raise Conflict(
             "agent_file_version_deleted",
             domain="agents",

@@ -79,7 +79,7 @@ class ContextFile:
         return len(self.content.encode())
 
     @property
-    def is_deletion(self) -> bool:
+    def deleted(self) -> bool:
         """Whether this version took the file out of force."""
         return not self.content
 

@@ -1,11 +1,17 @@
 """Answers as JSON: records are serialised as they are, and whatever is stored can be shown."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 from starlette.responses import Response
 
 from understudy.core.showable import showable
+
+# What came from outside must run nothing and load nothing, wherever it is opened.
+RAW_HEADERS: Final = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 def showable_answer(kind: Any) -> Any:

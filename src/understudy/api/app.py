@@ -13,6 +13,7 @@ from understudy.api.refusals import answer_error
 from understudy.api.routes import (
     access,
     agents,
+    approvals,
     assets,
     checkpoints,
     daemon,
@@ -45,7 +46,6 @@ from understudy.api.routes import (
     tasks,
     tools,
     user_files,
-    waiting,
 )
 from understudy.api.services import Services
 from understudy.core.errors import UnderstudyError
@@ -54,7 +54,7 @@ ROUTERS = (
     sessions.router,
     checkpoints.router,
     runs.router,
-    waiting.router,
+    approvals.router,
     deliveries.router,
     streams.router,
     permissions.router,

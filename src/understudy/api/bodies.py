@@ -1,8 +1,12 @@
-"""Records from what callers send."""
+"""Bodies of requests: records made from them, and errors that point into them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from understudy.core.errors import Invalid
+from understudy.core.pointer import MAX_CHARS, pointer
 from understudy.core.records import parsed
 from understudy.wire.base import Request
 
@@ -16,3 +20,24 @@ def record_of(kind: type[T], body: Request, **more: Any) -> T:
     """A record from the fields of a body that have the same names, and from what is said beside it."""
     names = {field.name for field in fields(kind)} - set(more)
     return parsed(kind, {**body.model_dump(include=names), **more})
+
+
+def check_same_id(field: str, sent: str | None, addressed: str) -> None:
+    """Refuse a body that names another record than the path does."""
+    if sent is not None and sent != addressed:
+        raise Invalid(
+            "id_mismatch",
+            domain="api",
+            pointer=f"/{field}",
+            detail=f"{field} is not the id in the path; an id cannot be changed",
+        )
+
+
+@contextmanager
+def located(*path: str) -> Iterator[None]:
+    """Put a path in front of every pointer of an `Invalid`."""
+    try:
+        yield
+    except Invalid as problem:
+        place = pointer(path)
+        raise problem.moved(lambda below: (place + below)[:MAX_CHARS]) from None

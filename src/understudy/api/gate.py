@@ -9,15 +9,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from understudy.api.auth import identify
+from understudy.access.bearer import ACT_FOR, bearer_token
+from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.api.idempotency import answer_once, claim_of
 from understudy.api.limits import bounded
 from understudy.api.methods import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.services import Services, services_of
-from understudy.api.strict import StrictRequest, check_text
 from understudy.core.errors import Invalid, Unavailable
+from understudy.core.principal import Principal
+from understudy.core.strict_json import check_text, parse
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 MAX_PATH_ID_CHARS: Final = 500
@@ -25,6 +27,24 @@ MAX_PATH_ID_CHARS: Final = 500
 # a file may be as long as a skill's may be.
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 DOMAIN_READINESS: Final = "readiness"
+
+
+JSON_TYPES: Final = ("application/json",)
+
+
+class StrictRequest(Request):
+    """A request whose JSON is parsed once, and checked."""
+
+    async def json(self) -> Any:
+        if not hasattr(self, "_strict"):
+            self._strict = parse(await self.body())
+        return self._strict
+
+    @property
+    def has_json(self) -> bool:
+        """Whether the caller says that the body is JSON."""
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return kind in JSON_TYPES or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 class GatedRoute(APIRoute):
@@ -64,11 +84,26 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
     """Know the caller, check the role, and take no new work while stopping."""
     if operation.role is None:
         return
-    principal = await run_in_threadpool(identify, request, services)
+    principal = await run_in_threadpool(_identify, request, services)
     request.state.principal = principal
     principal.require(operation.role)
     if request.method not in SAFE_METHODS:
         require_ready(services)
+
+
+def _identify(request: Request, services: Services) -> Principal:
+    """The caller, by token; without one only the machine's own user, never a web page."""
+    token = bearer_token(request.headers.get("authorization"))
+    if token is None and services.ground.settings.is_loopback:
+        _refuse_web_pages(request)
+    return services.tokens.authenticate(token, act_for=request.headers.get(ACT_FOR))
+
+
+def _refuse_web_pages(request: Request) -> None:
+    """Refuse what a page of another site could make a browser send; it cannot read an answer."""
+    refuse_foreign_host(request.headers)
+    if request.method not in SAFE_METHODS:
+        refuse_other_sites(request.headers)
 
 
 def require_ready(services: Services) -> None:

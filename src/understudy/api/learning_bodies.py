@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from understudy.api.bodies import located
 from understudy.api.learning_filters import candidate_filter
-from understudy.api.located import located
 from understudy.core.errors import Invalid
 from understudy.learnings.bulk import BulkAction, BulkRequest
 from understudy.learnings.filters import CandidateFilter

@@ -51,8 +51,8 @@ class ServedDocument:
 def document_of(app: FastAPI) -> dict[str, Any]:
     """The document of an app."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    _require_what_is_sent(document)
     _add_components(document["components"])
+    _require_what_is_sent(document)
     routes = (context.original_route for context in iter_route_contexts(app.routes))
     declared = {
         each.operation_id: each.operation for each in routes if isinstance(each, GatedRoute)

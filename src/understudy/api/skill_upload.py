@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, cast
 from fastapi import Depends, Request
 from pydantic import TypeAdapter, ValidationError
 
-from understudy.api.located import located
+from understudy.api.bodies import located
 from understudy.api.multipart import MEDIA_TYPE, Form
 from understudy.api.skill_bodies import acknowledged
 from understudy.core.errors import FieldError, Invalid

@@ -14,7 +14,12 @@ from understudy.cli.requests import question_lines
 from understudy.cli.screen import count, visible
 
 if TYPE_CHECKING:
-    from understudy.wire.waiting import AnswerBody, AskedView, QuestionResolutionBody, QuestionView
+    from understudy.wire.approvals import (
+        AnswerBody,
+        AskedView,
+        QuestionResolutionBody,
+        QuestionView,
+    )
 
 DECLINE: Final = "/decline"
 SEPARATOR: Final = re.compile(r"[,\s]+")
@@ -28,7 +33,7 @@ class Unclear(Exception):
 
 def ask_questions(person: Person, view: "QuestionView") -> "QuestionResolutionBody":
     """The answers of a person to all questions of a request, or that they decline."""
-    from understudy.wire.waiting import QuestionResolutionBody
+    from understudy.wire.approvals import QuestionResolutionBody
 
     answers: list[AnswerBody] = []
     for asked in view.questions:
@@ -42,7 +47,7 @@ def ask_questions(person: Person, view: "QuestionView") -> "QuestionResolutionBo
 
 def read_answer(asked: "AskedView", typed: str) -> "AnswerBody":
     """What was typed as an answer: numbers, names or labels of options, else free words."""
-    from understudy.wire.waiting import AnswerBody
+    from understudy.wire.approvals import AnswerBody
 
     text = typed.strip()
     if not text:
@@ -109,7 +114,7 @@ def _all_named(asked: "AskedView", words: list[str]) -> list[str] | None:
 
 
 def _declined(person: Person, view: "QuestionView") -> "QuestionResolutionBody":
-    from understudy.wire.waiting import QuestionResolutionBody
+    from understudy.wire.approvals import QuestionResolutionBody
 
     more: dict[str, Any] = {}
     if why := person.ask("why not (may be empty; the model is told): "):
@@ -132,7 +137,7 @@ class Typed:
 
 def read_answers(view: "QuestionView", typed: Typed) -> "QuestionResolutionBody":
     """The answers to a request; every question needs one."""
-    from understudy.wire.waiting import QuestionResolutionBody
+    from understudy.wire.approvals import QuestionResolutionBody
 
     default = _default_question(view, typed)
     chosen = _by_question(view, typed.options, default)
@@ -178,7 +183,7 @@ def _by_question(
 
 
 def _answer(asked: "AskedView", options: Sequence[str], texts: Sequence[str]) -> "AnswerBody":
-    from understudy.wire.waiting import AnswerBody
+    from understudy.wire.approvals import AnswerBody
 
     if len(texts) > 1:
         raise typer.BadParameter(f"--text is given twice for {visible(asked.id)}")

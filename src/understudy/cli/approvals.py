@@ -14,7 +14,7 @@ from understudy.cli.output import note, print_json
 from understudy.cli.requests import approval_pairs, inline, outlook
 
 if TYPE_CHECKING:
-    from understudy.wire.waiting import ApprovalResolution, ApprovalView
+    from understudy.wire.approvals import ApprovalResolution, ApprovalView
 
 commands = Commands("Approvals: tool calls that wait for a person to agree, and offers.")
 
@@ -129,7 +129,7 @@ def _resolve(
     ctx: typer.Context, request_ids: Sequence[str], key: str | None, **fields: Any
 ) -> None:
     """One batch for each run, so that those of a run take effect together."""
-    from understudy.wire.waiting import ApprovalResolution
+    from understudy.wire.approvals import ApprovalResolution
 
     with connect(ctx) as daemon:
         # All are looked up before the first is resolved: a mistyped id changes nothing.

@@ -32,10 +32,10 @@ from understudy.cli.transcript import Transcript
 if TYPE_CHECKING:
     from understudy.client import Client
     from understudy.client.streams import StreamEvent
+    from understudy.wire.approvals import ApprovalView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import RouteView
     from understudy.wire.sessions import CreateSession, SessionView
-    from understudy.wire.waiting import ApprovalView
 
 OFFLINE = "scripted"
 

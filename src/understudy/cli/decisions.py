@@ -23,8 +23,8 @@ from understudy.cli.screen import field_lines, one_line, visible
 
 if TYPE_CHECKING:
     from understudy.client import Client
+    from understudy.wire.approvals import ApprovalResolution, ApprovalView, QuestionView
     from understudy.wire.runs import RunView
-    from understudy.wire.waiting import ApprovalResolution, ApprovalView, QuestionView
 
 # Whole words or their first letter, so that a sentence typed by mistake decides nothing.
 KEYS: Final = {
@@ -94,13 +94,13 @@ class CallDecision:
 
     def _allow(self) -> "ApprovalResolution":
         from understudy.client.calls import given
-        from understudy.wire.waiting import ApprovalResolution
+        from understudy.wire.approvals import ApprovalResolution
 
         fields = given(updated_input=self._updated)
         return ApprovalResolution(request_id=self._view.id, behavior="allow", **fields)
 
     def _deny(self) -> "ApprovalResolution | None":
-        from understudy.wire.waiting import ApprovalResolution
+        from understudy.wire.approvals import ApprovalResolution
 
         reason = self._person.ask("why not (the model is told): ")
         if not reason:
@@ -204,7 +204,7 @@ def settle_offer(
     client: "Client", person: Person, view: "ApprovalView"
 ) -> "tuple[ApprovalResolution, RunView] | None":
     """Show an offer and ask about it; what was said and the run, or None for later."""
-    from understudy.wire.waiting import ApprovalResolution
+    from understudy.wire.approvals import ApprovalResolution
 
     known = ("session", "run", "state")
     pairs = [pair for pair in offer_pairs(view) if pair[0] not in known]

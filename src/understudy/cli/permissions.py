@@ -13,7 +13,8 @@ from understudy.cli.options import Commands
 from understudy.cli.runtime import Expected
 
 if TYPE_CHECKING:
-    from understudy.wire.permissions import PermissionRule, PermissionsView, RuleView
+    from understudy.permissions.model import Rule
+    from understudy.wire.permissions import PermissionRule, PermissionsView
 
 FORM: Final = "TOOL [ARGUMENT=PATTERN]"
 COLUMNS: Final = ("rule", "of", "decision", "tool", "arguments", "reason")
@@ -60,12 +61,12 @@ def read(given: Sequence[Any]) -> "list[PermissionRule]":
     return [PermissionRule.model_validate(rule) for rule in given]
 
 
-def row(whose: str, index: int, rule: "RuleView") -> tuple[object, ...]:
+def row(whose: str, index: int, rule: "Rule") -> tuple[object, ...]:
     """A rule as a line of a table."""
     return (index + 1, whose, rule.decision, rule.tool, arguments(rule), rule.reason)
 
 
-def arguments(rule: "RuleView") -> str | None:
+def arguments(rule: "Rule") -> str | None:
     """The argument patterns of a rule, on one line."""
     pairs = [f"{name}={pattern}" for name, pattern in (rule.arguments or {}).items()]
     return "  ".join(pairs) or None

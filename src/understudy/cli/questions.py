@@ -12,8 +12,8 @@ from understudy.cli.output import ExitCode, note, understudy
 from understudy.cli.requests import outlook, question_pairs
 
 if TYPE_CHECKING:
+    from understudy.wire.approvals import QuestionResolutionBody, QuestionView
     from understudy.wire.runs import RunView
-    from understudy.wire.waiting import QuestionResolutionBody, QuestionView
 
 commands = Commands("Questions: what runs ask people.")
 

@@ -12,8 +12,8 @@ from understudy.cli.output import ExitCode, note, understudy
 from understudy.cli.screen import Pairs, count, one_line, visible
 
 if TYPE_CHECKING:
+    from understudy.wire.approvals import ApprovalView, AskedView, QuestionView
     from understudy.wire.runs import RunView
-    from understudy.wire.waiting import ApprovalView, AskedView, QuestionView
 
 SEE_ALL = "v shows all"
 

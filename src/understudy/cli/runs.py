@@ -24,7 +24,7 @@ from understudy.cli.output import ExitCode, note, print_json, understudy
 from understudy.cli.requests import WaitNotice, leave_waiting, need_lines, requests_of, tell_waiting
 
 if TYPE_CHECKING:
-    from understudy.wire.replies import DeliveryLogView, DeliveryTryView
+    from understudy.deliveries.model import DeliveryLog, Try
     from understudy.wire.runs import RunView
 
 commands = Commands("Runs: execution requests in sessions, one at a time in each.")
@@ -288,7 +288,7 @@ def retry(
         daemon.show(lambda: note(f"delivery {delivery_id} is tried again"))
 
 
-def rows_of(item: "DeliveryLogView") -> list[tuple[object, ...]]:
+def rows_of(item: "DeliveryLog") -> list[tuple[object, ...]]:
     """A line for each try, the last one with the next; one that was not tried has its own line."""
     target = f"{item.plugin}:{item.address}"
     about = (item.delivery_id or "–", item.status)
@@ -303,7 +303,7 @@ def rows_of(item: "DeliveryLogView") -> list[tuple[object, ...]]:
     ]
 
 
-def _outcome(each: "DeliveryTryView") -> str:
+def _outcome(each: "Try") -> str:
     return f"{each.outcome} ({each.status_code})" if each.status_code else each.outcome
 
 

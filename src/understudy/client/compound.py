@@ -13,14 +13,14 @@ from understudy.client.operation import Group, S, built
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from understudy.assets.model import Asset
     from understudy.client.calls import HttpCall
-    from understudy.wire.assets import AssetView
+    from understudy.wire.approvals import AnswerBody
     from understudy.wire.rollout_requests import PromoteSkill
     from understudy.wire.rollouts import RolloutView, Stage
     from understudy.wire.runs import RunView
     from understudy.wire.skill_requests import AcknowledgedFinding
     from understudy.wire.skills import SkillKept
-    from understudy.wire.waiting import AnswerBody
 
 ZIP: Final = "application/zip"
 # Why a skill goes no further by itself.
@@ -37,7 +37,7 @@ class AssetUploads(Group[S]):
     @built
     def upload(
         self, file_name: str, data: bytes, *, media_type: str | None = None, key: str | None = None
-    ) -> HttpCall[AssetView]:
+    ) -> HttpCall[Asset]:
         """Keep a file; the same content again is the same asset."""
         content = base64.b64encode(data).decode()
         fields = given(file_name=file_name, media_type=media_type, content_base64=content)

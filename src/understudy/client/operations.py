@@ -13,12 +13,22 @@ from understudy.client.operation import DELETE, GET, PATCH, POST, PUT, Group, Pa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from understudy.access.tokens import Token, TokenCreated
+    from understudy.assets.model import Asset, AssetReference
+    from understudy.core.audit import AuditEntry
     from understudy.core.page import Page
+    from understudy.deliveries.model import DeliveryLog
+    from understudy.mailboxes.model import Message
+    from understudy.mcp_client.model import ServerStatus
     from understudy.memory.policy import RunMemoryPolicy
     from understudy.review.dry_run import DryRun
     from understudy.review.policy import LearningPolicy
+    from understudy.runs.artifacts import Artifact
+    from understudy.runs.model import DebugRequest
+    from understudy.runtime.model import Revision
+    from understudy.schedules.model import Execution
     from understudy.sessions.model import Persona, Project, ProjectMember
-    from understudy.wire.access import AuditEntryView, TokenCreated, TokenView
+    from understudy.sessions.tasks import TaskDetail
     from understudy.wire.agents import (
         AgentView,
         CreateAgent,
@@ -28,7 +38,13 @@ if TYPE_CHECKING:
         FileView,
         UpdateAgent,
     )
-    from understudy.wire.assets import AssetReferenceView, AssetView, CollectedView
+    from understudy.wire.approvals import (
+        ApprovalResolution,
+        ApprovalView,
+        QuestionResolutionBody,
+        QuestionView,
+    )
+    from understudy.wire.assets import CollectedView
     from understudy.wire.base import Deleted, Items
     from understudy.wire.checkpoints import CheckpointView
     from understudy.wire.events import RunEventView
@@ -50,8 +66,8 @@ if TYPE_CHECKING:
         ReviewItemView,
         RevokedMatchingView,
     )
-    from understudy.wire.mailboxes import MessageView, PostMessage
-    from understudy.wire.mcp import McpServerView, SessionMcpServer, SessionMcpServersView
+    from understudy.wire.mailboxes import PostMessage
+    from understudy.wire.mcp import SessionMcpServer, SessionMcpServersView
     from understudy.wire.memory import (
         MemoryContextView,
         MemoryExplainView,
@@ -71,7 +87,7 @@ if TYPE_CHECKING:
     from understudy.wire.policies import CandidateExplainView, PolicyRevisionView, PolicyView
     from understudy.wire.projects import AddMember, CreateProject, UpdateProject
     from understudy.wire.proposals import ProposalDetail, ProposalView
-    from understudy.wire.replies import DeliveryLogView, ReplyTarget, WebhookSecretView
+    from understudy.wire.replies import ReplyTarget, WebhookSecretView
     from understudy.wire.rollout_requests import PromoteSkill, RolloutResult, StartTrial
     from understudy.wire.rollouts import (
         LifecycleEventView,
@@ -81,21 +97,9 @@ if TYPE_CHECKING:
         SnapshotView,
         TrialView,
     )
-    from understudy.wire.runs import DebugRequestView, RunView, SubmitInput
-    from understudy.wire.runtime import (
-        ChangeRuntime,
-        RevisionView,
-        RouteView,
-        RuntimeView,
-        StatusView,
-        ToolView,
-    )
-    from understudy.wire.schedules import (
-        CreateSchedule,
-        ExecutionView,
-        ScheduleAnswer,
-        ScheduleView,
-    )
+    from understudy.wire.runs import RunView, SubmitInput
+    from understudy.wire.runtime import ChangeRuntime, RouteView, RuntimeView, StatusView, ToolView
+    from understudy.wire.schedules import CreateSchedule, ScheduleAnswer, ScheduleView
     from understudy.wire.sessions import (
         CreateSession,
         InterruptView,
@@ -136,48 +140,49 @@ if TYPE_CHECKING:
         SkillView,
         TrashedSkillView,
     )
-    from understudy.wire.tasks import CreateTask, TaskView, UpdateTask
-    from understudy.wire.waiting import (
-        ApprovalResolution,
-        ApprovalView,
-        ArtifactView,
-        QuestionResolutionBody,
-        QuestionView,
-    )
+    from understudy.wire.tasks import CreateTask, UpdateTask
 
 # Where the types of answers are, to be imported when the first answer is read.
 ANSWERS: Final = {
+    "understudy.access.tokens": "Token TokenCreated",
+    "understudy.assets.model": "Asset AssetReference",
+    "understudy.core.audit": "AuditEntry",
     "understudy.core.page": "Page",
+    "understudy.deliveries.model": "DeliveryLog",
+    "understudy.mailboxes.model": "Message",
+    "understudy.mcp_client.model": "ServerStatus",
     "understudy.memory.policy": "RunMemoryPolicy",
     "understudy.review.dry_run": "DryRun",
     "understudy.review.policy": "LearningPolicy",
+    "understudy.runs.artifacts": "Artifact",
+    "understudy.runs.model": "DebugRequest",
+    "understudy.runtime.model": "Revision",
+    "understudy.schedules.model": "Execution",
     "understudy.sessions.model": "Persona Project ProjectMember",
-    "understudy.wire.access": "AuditEntryView TokenCreated TokenView",
+    "understudy.sessions.tasks": "TaskDetail",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView",
-    "understudy.wire.assets": "AssetReferenceView AssetView CollectedView",
+    "understudy.wire.approvals": "ApprovalView QuestionView",
+    "understudy.wire.assets": "CollectedView",
     "understudy.wire.base": "Deleted Items",
     "understudy.wire.checkpoints": "CheckpointView",
     "understudy.wire.events": "RunEventView",
     "understudy.wire.evolution": "EvolutionEntry",
     "understudy.wire.learnings": "BulkDecisionView CandidateView LearningView LineageView NextItemView PublishedView ReviewItemView RevokedMatchingView",
-    "understudy.wire.mailboxes": "MessageView",
-    "understudy.wire.mcp": "McpServerView SessionMcpServersView",
+    "understudy.wire.mcp": "SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView MemoryExplainView MemoryReportView MemorySearchView RunMemoryItem RunMemoryView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.proposals": "ProposalDetail ProposalView",
-    "understudy.wire.replies": "DeliveryLogView WebhookSecretView",
+    "understudy.wire.replies": "WebhookSecretView",
     "understudy.wire.rollouts": "LifecycleEventView RolloutDiff RolloutSummary RolloutView SnapshotView TrialView",
-    "understudy.wire.runs": "DebugRequestView RunView",
-    "understudy.wire.runtime": "RevisionView RouteView RuntimeView StatusView ToolView",
-    "understudy.wire.schedules": "ExecutionView ScheduleAnswer ScheduleView",
+    "understudy.wire.runs": "RunView",
+    "understudy.wire.runtime": "RouteView RuntimeView StatusView ToolView",
+    "understudy.wire.schedules": "ScheduleAnswer ScheduleView",
     "understudy.wire.sessions": "InterruptView ReplyTargetsView SessionEventsView SessionView",
     "understudy.wire.sidechains": "SidechainView",
     "understudy.wire.skill_dependencies": "InstalledOneView InstalledView RescanView RuntimesView",
     "understudy.wire.skill_usage": "SkillUsage",
     "understudy.wire.skills": "AgentSkill GrantView OfferedSkill SkillAccess SkillChanged SkillDeleted SkillDetail SkillDiff SkillFile SkillFileEntry SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
-    "understudy.wire.tasks": "TaskView",
-    "understudy.wire.waiting": "ApprovalView ArtifactView QuestionView",
 }
 
 
@@ -374,7 +379,7 @@ class AssetsCalls(AssetUploads[S]):
     """Calls about assets."""
 
     @GET("/v1/assets")
-    def page(self, **page: Unpack[Paging]) -> Items[AssetView]:
+    def page(self, **page: Unpack[Paging]) -> Page[Asset]:
         """Assets, newest first."""
 
     list = every(page)
@@ -390,11 +395,11 @@ class AssetsCalls(AssetUploads[S]):
         """Remove assets that nothing refers to; those of the last day are spared by default."""
 
     @GET("/v1/assets/{asset_id}")
-    def get(self, asset_id: str) -> AssetView:
+    def get(self, asset_id: str) -> Asset:
         """One asset, without its bytes."""
 
     @GET("/v1/assets/{asset_id}/references")
-    def references_page(self, asset_id: str, **page: Unpack[Paging]) -> Items[AssetReferenceView]:
+    def references_page(self, asset_id: str, **page: Unpack[Paging]) -> Page[AssetReference]:
         """What keeps an asset from being deleted."""
 
     references = every(references_page)
@@ -414,7 +419,7 @@ class AuditCalls(Group[S]):
     @GET("/v1/audit")
     def page(
         self, *, resource: str | None = None, actor: str | None = None, **page: Unpack[Paging]
-    ) -> Items[AuditEntryView]:
+    ) -> Page[AuditEntry]:
         """Who did what and who was told no, newest first; of skills only those that the caller
         may know of, so that a page can be short."""
 
@@ -496,13 +501,13 @@ class DeliveriesCalls(Group[S]):
     """Calls about deliveries."""
 
     @GET("/v1/runs/{run_id}/deliveries")
-    def page(self, run_id: str, **page: Unpack[Paging]) -> Items[DeliveryLogView]:
+    def page(self, run_id: str, **page: Unpack[Paging]) -> Page[DeliveryLog]:
         """How the output of a run fared at each of its reply targets, try by try."""
 
     list = every(page)
 
     @POST("/v1/runs/{run_id}/deliveries/{delivery_id}/retry")
-    def retry(self, run_id: str, delivery_id: str, *, key: str | None = None) -> DeliveryLogView:
+    def retry(self, run_id: str, delivery_id: str, *, key: str | None = None) -> DeliveryLog:
         """Have a dead delivery tried again, from now on."""
 
 
@@ -603,57 +608,51 @@ class MailboxesCalls(Group[S]):
     """Calls about mailboxes."""
 
     @POST("/v1/mailboxes")
-    def send(self, body: PostMessage, *, key: str | None = None) -> MessageView:
+    def send(self, body: PostMessage, *, key: str | None = None) -> Message:
         """Send a message to a session or an agent; a run of the receiver reads it."""
 
     @GET("/v1/mailboxes/{session_id}")
     def page(
         self, session_id: str, *, status: str | Sequence[str] | None = None, **page: Unpack[Paging]
-    ) -> Items[MessageView]:
+    ) -> Page[Message]:
         """The messages for a session, newest first; looking changes nothing."""
 
     list = every(page)
 
     @GET("/v1/mailboxes/{session_id}/dead-letter")
-    def dead_letters_page(self, session_id: str, **page: Unpack[Paging]) -> Items[MessageView]:
+    def dead_letters_page(self, session_id: str, **page: Unpack[Paging]) -> Page[Message]:
         """The messages for a session that were given up."""
 
     dead_letters = every(dead_letters_page)
 
     @POST("/v1/mailboxes/{session_id}/messages/{message_id}/ack")
-    def ack(self, session_id: str, message_id: str, *, key: str | None = None) -> MessageView:
+    def ack(self, session_id: str, message_id: str, *, key: str | None = None) -> Message:
         """Take a message out that waits or was given up."""
 
     @POST("/v1/mailboxes/{session_id}/messages/{message_id}/retry")
-    def retry(self, session_id: str, message_id: str, *, key: str | None = None) -> MessageView:
+    def retry(self, session_id: str, message_id: str, *, key: str | None = None) -> Message:
         """Have a message that was given up delivered again."""
 
     @GET("/v1/agents/{agent_id}/mailbox")
     def of_agent_page(
         self, agent_id: str, *, status: str | Sequence[str] | None = None, **page: Unpack[Paging]
-    ) -> Items[MessageView]:
+    ) -> Page[Message]:
         """The messages for an agent, newest first; looking changes nothing."""
 
     of_agent = every(of_agent_page)
 
     @GET("/v1/agents/{agent_id}/mailbox/dead-letter")
-    def dead_letters_of_agent_page(
-        self, agent_id: str, **page: Unpack[Paging]
-    ) -> Items[MessageView]:
+    def dead_letters_of_agent_page(self, agent_id: str, **page: Unpack[Paging]) -> Page[Message]:
         """The messages for an agent that were given up."""
 
     dead_letters_of_agent = every(dead_letters_of_agent_page)
 
     @POST("/v1/agents/{agent_id}/mailbox/{message_id}/ack")
-    def ack_of_agent(
-        self, agent_id: str, message_id: str, *, key: str | None = None
-    ) -> MessageView:
+    def ack_of_agent(self, agent_id: str, message_id: str, *, key: str | None = None) -> Message:
         """Take a message out that waits or was given up."""
 
     @POST("/v1/agents/{agent_id}/mailbox/{message_id}/retry")
-    def retry_of_agent(
-        self, agent_id: str, message_id: str, *, key: str | None = None
-    ) -> MessageView:
+    def retry_of_agent(self, agent_id: str, message_id: str, *, key: str | None = None) -> Message:
         """Have a message that was given up delivered again."""
 
 
@@ -661,13 +660,13 @@ class McpServersCalls(Group[S]):
     """Calls about MCP servers."""
 
     @GET("/v1/mcp-servers")
-    def page(self, **page: Unpack[Paging]) -> Items[McpServerView]:
+    def page(self, **page: Unpack[Paging]) -> Page[ServerStatus]:
         """The servers of the config file, and how they stand."""
 
     list = every(page)
 
     @POST("/v1/mcp-servers/{name}/restart")
-    def restart(self, name: str, *, key: str | None = None) -> McpServerView:
+    def restart(self, name: str, *, key: str | None = None) -> ServerStatus:
         """Start a server anew, whether it runs or not; the answer tells what came of it."""
 
     @GET("/v1/sessions/{session_id}/mcp-servers")
@@ -1047,13 +1046,13 @@ class RunsCalls(Group[S]):
         """Stop a run for good; a run that has ended is answered as it is."""
 
     @GET("/v1/runs/{run_id}/debug")
-    def debug_page(self, run_id: str, **page: Unpack[Paging]) -> Items[DebugRequestView]:
+    def debug_page(self, run_id: str, **page: Unpack[Paging]) -> Page[DebugRequest]:
         """The provider requests of a run, redacted, where debug capture was on."""
 
     debug = every(debug_page)
 
     @GET("/v1/runs/{run_id}/artifacts")
-    def artifacts_page(self, run_id: str, **page: Unpack[Paging]) -> Items[ArtifactView]:
+    def artifacts_page(self, run_id: str, **page: Unpack[Paging]) -> Page[Artifact]:
         """What the tools of a run answered in full, where the model was shown only a part."""
 
     artifacts = every(artifacts_page)
@@ -1079,7 +1078,7 @@ class RuntimeCalls(Group[S]):
         """Change runtime settings; runs already submitted keep what they were given."""
 
     @GET("/v1/runtime/revisions")
-    def revisions_page(self, **page: Unpack[Paging]) -> Items[RevisionView]:
+    def revisions_page(self, **page: Unpack[Paging]) -> Page[Revision]:
         """The kept revisions, newest first."""
 
     revisions = every(revisions_page)
@@ -1119,7 +1118,7 @@ class SchedulesCalls(Group[S]):
         """One schedule."""
 
     @GET("/v1/schedules/{schedule_id}/executions")
-    def executions_page(self, schedule_id: str, **page: Unpack[Paging]) -> Items[ExecutionView]:
+    def executions_page(self, schedule_id: str, **page: Unpack[Paging]) -> Page[Execution]:
         """The last fires of a schedule, newest first."""
 
     executions = every(executions_page)
@@ -1435,25 +1434,25 @@ class TasksCalls(Group[S]):
     @GET("/v1/sessions/{session_id}/tasks")
     def page(
         self, session_id: str, *, status: str | None = None, **page: Unpack[Paging]
-    ) -> Items[TaskView]:
+    ) -> Page[TaskDetail]:
         """The tasks of a session, by number."""
 
     list = every(page)
 
     @GET("/v1/sessions/{session_id}/tasks/{task_id}")
-    def get(self, session_id: str, task_id: str) -> TaskView:
+    def get(self, session_id: str, task_id: str) -> TaskDetail:
         """One task."""
 
     @POST("/v1/sessions/{session_id}/tasks")
-    def create(self, session_id: str, body: CreateTask, *, key: str | None = None) -> TaskView:
+    def create(self, session_id: str, body: CreateTask, *, key: str | None = None) -> TaskDetail:
         """Add a task to the list."""
 
     @PATCH("/v1/sessions/{session_id}/tasks/{task_id}")
-    def update(self, session_id: str, task_id: str, body: UpdateTask) -> TaskView:
+    def update(self, session_id: str, task_id: str, body: UpdateTask) -> TaskDetail:
         """Change a task, if its state and its dependencies allow it."""
 
     @POST("/v1/sessions/{session_id}/tasks/{task_id}/stop")
-    def stop(self, session_id: str, task_id: str, *, key: str | None = None) -> TaskView:
+    def stop(self, session_id: str, task_id: str, *, key: str | None = None) -> TaskDetail:
         """Cancel a task; one that has ended is answered as it is."""
 
 
@@ -1467,7 +1466,7 @@ class TokensCalls(Group[S]):
         """Make a token; its secret is shown this once."""
 
     @GET("/v1/tokens")
-    def page(self, **page: Unpack[Paging]) -> Items[TokenView]:
+    def page(self, **page: Unpack[Paging]) -> Page[Token]:
         """Tokens, newest first, without their secrets."""
 
     list = every(page)

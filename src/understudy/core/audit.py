@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from understudy.core.principal import Principal
+from understudy.core.records import OMIT
 from understudy.core.request import current_request_id
 
 
@@ -24,8 +26,8 @@ class AuditEntry:
     resource: str
     resource_id: str
     outcome: Outcome = Outcome.DONE
-    version: int | None = None
-    reason: str | None = None
+    version: Annotated[int | None, OMIT] = None
+    reason: Annotated[str | None, OMIT] = None
     request_id: str = ""
 
 

@@ -4,10 +4,14 @@ Where an answer of the API differs from the record, the field says so with an an
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, computed_field
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 
@@ -20,6 +24,10 @@ OMITTED_MARK: Final = "x-omitted"
 
 def _is_none(value: object) -> bool:
     return value is None
+
+
+def _is_empty(value: object) -> bool:
+    return not value
 
 
 def _never_null(schema: dict[str, Any]) -> None:
@@ -36,8 +44,22 @@ def _never_null(schema: dict[str, Any]) -> None:
 
 # Left out of an answer when it is None.
 OMIT: Final[Any] = Field(exclude_if=_is_none, json_schema_extra=_never_null)
+# Left out of an answer when there is nothing in it.
+OMIT_EMPTY: Final[Any] = Field(exclude_if=_is_empty, json_schema_extra=_never_null)
 # Stored, and in no answer.
 HIDDEN: Final[Any] = Field(exclude=True)
+
+
+def shown_if_set(shown: T) -> T:
+    """A property that answers show, unless it is None."""
+    decorate: Any = computed_field(exclude_if=_is_none, json_schema_extra=_never_null)
+    decorated: T = decorate(shown)
+    return decorated
+
+
+def extended(kind: type[T], record: "DataclassInstance", **more: Any) -> T:
+    """A record with more fields: `kind` inherits the type of the record and adds them."""
+    return kind(**{each.name: getattr(record, each.name) for each in fields(record)}, **more)
 
 
 def parsed(kind: type[T], values: Any) -> T:

@@ -2,8 +2,27 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Final
 
-from understudy.runs.model import Delivery
+from pydantic import computed_field
+
+from understudy.core.machine import Machine
+from understudy.core.records import OMIT
+from understudy.runs.model import Delivery, DeliveryStatus
+
+_S = DeliveryStatus
+
+DELIVERY: Final = Machine(
+    name="delivery",
+    domain="deliveries",
+    conflict_code="delivery_state_conflict",
+    steps={
+        _S.PENDING: frozenset({_S.DELIVERED, _S.DEAD, _S.SKIPPED}),
+        _S.DEAD: frozenset({_S.PENDING}),
+        _S.DELIVERED: frozenset(),
+        _S.SKIPPED: frozenset(),
+    },
+)
 
 
 class TryOutcome(StrEnum):
@@ -56,13 +75,23 @@ class Try:
     attempt: int
     at_ms: int
     outcome: TryOutcome
-    status_code: int | None = None
-    error: str | None = None
+    status_code: Annotated[int | None, OMIT] = None
+    error: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryLog:
+class DeliveryLog(Delivery):
     """A delivery with everything that was tried for it."""
 
-    delivery: Delivery
     tries: tuple[Try, ...] = ()
+
+    @computed_field
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What can be done about it now; what was not sent has no id to name it by."""
+        return ("retry",) if self.delivery_id is not None and may_retry(self.status) else ()
+
+
+def may_retry(status: str) -> bool:
+    """Whether somebody may have a delivery in this status tried again."""
+    return DeliveryStatus.PENDING in DELIVERY.allowed(DeliveryStatus(status))

@@ -1,16 +1,16 @@
 """Use cases of deliveries that a caller starts: look at what was tried, and have it tried again."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, NotFound
-from understudy.core.machine import Machine
 from understudy.core.principal import Principal
-from understudy.deliveries.model import DeliveryLog
+from understudy.core.records import extended
+from understudy.deliveries.model import DeliveryLog, may_retry
 from understudy.runs.deliveries import shown_deliveries
-from understudy.runs.model import DeliveryStatus, require_run
+from understudy.runs.model import require_run
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
@@ -32,7 +32,7 @@ class DeliveryService:
             ids = [delivery.delivery_id for delivery in shown if delivery.delivery_id]
             tries = unit.deliveries.tries(ids)
         return tuple(
-            DeliveryLog(delivery=delivery, tries=tries.get(delivery.delivery_id or "", ()))
+            extended(DeliveryLog, delivery, tries=tries.get(delivery.delivery_id or "", ()))
             for delivery in shown
         )
 
@@ -56,24 +56,4 @@ class DeliveryService:
             now = self.clock.now_ms()
             unit.deliveries.try_again(delivery_id, at_ms=now)
             unit.audit.add(audit.done(principal, "deliveries.retry", delivery_id, at_ms=now))
-        return next(log for log in self.of_run(run_id) if log.delivery.delivery_id == delivery_id)
-
-
-def may_retry(status: str) -> bool:
-    """Whether somebody may have a delivery in this status tried again."""
-    return DeliveryStatus.PENDING in DELIVERY.allowed(DeliveryStatus(status))
-
-
-_S = DeliveryStatus
-
-DELIVERY: Final = Machine(
-    name="delivery",
-    domain="deliveries",
-    conflict_code="delivery_state_conflict",
-    steps={
-        _S.PENDING: frozenset({_S.DELIVERED, _S.DEAD, _S.SKIPPED}),
-        _S.DEAD: frozenset({_S.PENDING}),
-        _S.DELIVERED: frozenset(),
-        _S.SKIPPED: frozenset(),
-    },
-)
+        return next(log for log in self.of_run(run_id) if log.delivery_id == delivery_id)

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, computed_field
+
+from understudy.core.records import HIDDEN, OMIT, JsonObject, shown_if_set
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_SUBJECT_CHARS: Final = 200
@@ -24,14 +28,28 @@ class MessageStatus(StrEnum):
     DEAD = "dead"  # given up
 
 
+ACTIONS: Final[Mapping[MessageStatus, tuple[str, ...]]] = {
+    MessageStatus.PENDING: ("ack",),
+    MessageStatus.DELIVERING: (),
+    MessageStatus.ACKED: (),
+    MessageStatus.DEAD: ("ack", "retry"),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
     """Who sent a message: a user, or a run that acts for one."""
 
     user_id: str
-    run_id: str | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
+    run_id: Annotated[str | None, OMIT] = None
+    session_id: Annotated[str | None, OMIT] = None
+    agent_id: Annotated[str | None, OMIT] = None
+
+    @computed_field
+    @property
+    def type(self) -> Literal["user", "run"]:
+        """What sent it."""
+        return "user" if self.run_id is None else "run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +60,7 @@ class NewMessage:
     session_id: str | None = None
     agent_id: str | None = None
     subject: str | None = None
-    metadata: Mapping[str, Any] | None = None
+    metadata: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +73,9 @@ class Message:
     content: str
     created_at_ms: int
     updated_at_ms: int
-    to_agent_id: str | None = None
-    subject: str | None = None
-    metadata: Mapping[str, Any] | None = None
+    to_agent_id: Annotated[str | None, OMIT] = None
+    subject: Annotated[str | None, OMIT] = None
+    metadata: Annotated[JsonObject | None, OMIT] = None
     status: MessageStatus = MessageStatus.PENDING
     # How many messages led to this one, itself included.
     hops: int = 1
@@ -65,11 +83,23 @@ class Message:
     attempts: int = 0
     run_ids: tuple[str, ...] = ()
     # When it is to be delivered; None unless it is pending.
-    due_at_ms: int | None = None
+    due_at_ms: Annotated[int | None, OMIT, Field(alias="next_attempt_at_ms")] = None
     # Why the last try came to nothing.
-    reason: str | None = None
+    reason: Annotated[str | None, OMIT] = None
     # The tool call that sent it: made again, it sends no other.
-    call_digest: str | None = None
+    call_digest: Annotated[str | None, HIDDEN] = None
+
+    @shown_if_set
+    @property
+    def to_session_id(self) -> str | None:
+        """The session that it is for; None when it is for an agent."""
+        return self.session_id if self.to_agent_id is None else None
+
+    @computed_field
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What can be done about it now."""
+        return ACTIONS[self.status]
 
     @property
     def run_id(self) -> str | None:

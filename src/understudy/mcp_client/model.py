@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from understudy.core.machine import Machine
+from understudy.core.records import OMIT
 from understudy.settings.mcp import DEFAULT_TIMEOUT_S
 
 JsonObject = Mapping[str, Any]
+Transport: TypeAlias = Literal["stdio", "http"]
 
 
 class ServerState(StrEnum):
@@ -71,7 +73,7 @@ class Server:
     unusable: str | None = None
 
     @property
-    def transport(self) -> str:
+    def transport(self) -> Transport:
         """How it is reached."""
         return "stdio" if isinstance(self.target, Program) else "http"
 
@@ -92,11 +94,11 @@ class ServerStatus:
     """How a server stands, for people."""
 
     name: str
-    transport: str
+    transport: Transport
     state: ServerState
     tools: int = 0
-    reason: str | None = None
-    next_try_at_ms: int | None = None
+    reason: Annotated[str | None, OMIT] = None
+    next_try_at_ms: Annotated[int | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
+
+from understudy.core.records import OMIT, OMIT_EMPTY
 
 
 class Decision(StrEnum):
@@ -32,8 +35,8 @@ class Rule:
 
     tool: str
     decision: Decision
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    reason: str | None = None
+    arguments: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
+    reason: Annotated[str | None, OMIT] = None
 
     def __str__(self) -> str:
         named = ", ".join(f"{name}={pattern}" for name, pattern in self.arguments.items())

@@ -1,10 +1,11 @@
 """What a tool answered in full, where the model was shown only a part of it."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from understudy.core.errors import NotFound
 from understudy.core.ids import new_id
+from understudy.core.records import HIDDEN
 
 MAX_ARTIFACT_CHARS: Final = 8 * 1024 * 1024
 # What the model is shown of a long answer: its beginning and its end.
@@ -18,11 +19,11 @@ class Artifact:
 
     artifact_id: str
     run_id: str
-    call_key: str
     tool_name: str
     size: int  # in bytes
     created_at_ms: int
-    content: str = ""
+    call_key: Annotated[str, HIDDEN] = ""
+    content: Annotated[str, HIDDEN] = ""
 
 
 def cut(content: str, artifact_id: str) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from understudy.core.errors import NotFound
 from understudy.core.principal import Role
+from understudy.core.records import OMIT
 from understudy.i18n.locales import DEFAULT
 from understudy.sessions.model import ReplyTarget
 
@@ -140,10 +141,10 @@ class Delivery:
     status: str
     attempts: int
     # Only what is sent has an id, and the rest.
-    delivery_id: str | None = None
-    next_attempt_at_ms: int | None = None
-    delivered_at_ms: int | None = None
-    last_error: str | None = None
+    delivery_id: Annotated[str | None, OMIT] = None
+    next_attempt_at_ms: Annotated[int | None, OMIT] = None
+    delivered_at_ms: Annotated[int | None, OMIT] = None
+    last_error: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +213,7 @@ class DebugRequest:
     attempt: int
     at_ms: int
     request: Mapping[str, Any]
-    response: Mapping[str, Any] | None = None
+    response: Annotated[Mapping[str, Any] | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from understudy.core.records import OMIT
 
 MAX_REVISIONS: Final = 64
 
@@ -16,4 +18,4 @@ class Revision:
     actor: str
     setting: str
     document: Mapping[str, Any] = field(default_factory=dict)
-    rollback_of_revision: int | None = None
+    rollback_of_revision: Annotated[int | None, OMIT] = None

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
+from understudy.core.records import OMIT
 from understudy.runs.submission import Submission
 
 MAX_SCHEDULES: Final = 128
@@ -80,12 +81,12 @@ class Execution:
     status: ExecutionStatus
     at_ms: int
     # The time it was meant for; None when somebody triggered it.
-    scheduled_for_ms: int | None = None
+    scheduled_for_ms: Annotated[int | None, OMIT] = None
     attempts: int = 1
-    run_id: str | None = None
-    reason: str | None = None
+    run_id: Annotated[str | None, OMIT] = None
+    reason: Annotated[str | None, OMIT] = None
     # Who triggered it; None when its time had come.
-    triggered_by: str | None = None
+    triggered_by: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from understudy.core.records import HIDDEN, OMIT
 
 
 class EventKind(StrEnum):
@@ -45,8 +47,8 @@ class JournalEvent:
     session_id: str
     kind: EventKind
     at_ms: int
-    run_id: str | None = None
-    key: str | None = None
+    run_id: Annotated[str | None, OMIT] = None
+    key: Annotated[str | None, HIDDEN] = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from understudy.core.errors import NotFound
-from understudy.core.records import OMIT, JsonObject, ScopeLists
+from understudy.core.records import OMIT, OMIT_EMPTY, JsonObject, ScopeLists
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -44,8 +44,8 @@ class PersonaSnapshot:
 class RoutePolicy:
     """Which route and generation settings future runs of a session take by default."""
 
-    provider: str | None = None
-    generation: JsonObject = field(default_factory=dict)
+    provider: Annotated[str | None, OMIT] = None
+    generation: Annotated[JsonObject, OMIT_EMPTY] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

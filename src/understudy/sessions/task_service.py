@@ -12,11 +12,11 @@ from understudy.core.principal import Principal
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import SessionStatus, require_session
 from understudy.sessions.tasks import (
-    AFTER_DEPENDENCIES,
     MAX_TASKS,
     STOPPED,
     TASK,
     Task,
+    TaskDetail,
     TaskList,
     TaskStatus,
     check_words,
@@ -54,20 +54,6 @@ class TaskChange:
     depends_on: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDetail:
-    """A task, and which of its dependencies are not completed."""
-
-    task: Task
-    waits_for: tuple[str, ...] = ()
-
-    @property
-    def next_statuses(self) -> tuple[TaskStatus, ...]:
-        """What the task may become now, in name order."""
-        barred = AFTER_DEPENDENCIES if self.waits_for else frozenset[TaskStatus]()
-        return tuple(each for each in TASK.allowed(self.task.status) if each not in barred)
-
-
 @dataclass(frozen=True, slots=True)
 class TaskService:
     """Create, change, stop and find tasks, each change in one transaction."""
@@ -82,7 +68,7 @@ class TaskService:
             tasks = _open_list(unit, session_id)
             known = unit.tasks.of_call(wanted.call_digest) if wanted.call_digest else None
             if known is not None:
-                return TaskDetail(task=known, waits_for=tasks.unfinished(known))
+                return tasks.detail(known)
             now = self.clock.now_ms()
             task = Task(
                 task_id=new_id("tsk"),
@@ -99,7 +85,7 @@ class TaskService:
             )
             unit.tasks.add(task)
             self._record(unit, principal, "tasks.create", task)
-            return TaskDetail(task=task, waits_for=tasks.unfinished(task))
+            return tasks.detail(task)
 
     def update(
         self, principal: Principal, session_id: str, reference: str, change: TaskChange
@@ -111,7 +97,7 @@ class TaskService:
             changed = _changed(tasks, stored, change)
             if changed != stored:
                 changed = self._save(unit, principal, "tasks.update", stored, changed)
-            return TaskDetail(task=changed, waits_for=tasks.unfinished(changed))
+            return tasks.detail(changed)
 
     def stop(self, principal: Principal, session_id: str, reference: str) -> TaskDetail:
         """Cancel a task; one that has ended is answered as it is."""
@@ -121,7 +107,7 @@ class TaskService:
             if stored.status not in STOPPED:
                 cancelled = replace(stored, status=TaskStatus.CANCELLED)
                 stored = self._save(unit, principal, "tasks.stop", stored, cancelled)
-            return TaskDetail(task=stored, waits_for=tasks.unfinished(stored))
+            return tasks.detail(stored)
 
     def get(self, session_id: str, reference: str) -> TaskDetail:
         """One task by its id or number, or `NotFound`."""
@@ -129,7 +115,7 @@ class TaskService:
             require_session(unit, session_id)
             tasks = TaskList(unit.tasks.all(session_id))
             task = tasks.find(reference)
-            return TaskDetail(task=task, waits_for=tasks.unfinished(task))
+            return tasks.detail(task)
 
     def list(
         self, session_id: str, *, statuses: Collection[TaskStatus] = ()
@@ -139,9 +125,7 @@ class TaskService:
             require_session(unit, session_id)
             tasks = TaskList(unit.tasks.all(session_id))
         return tuple(
-            TaskDetail(task=task, waits_for=tasks.unfinished(task))
-            for task in tasks.tasks
-            if not statuses or task.status in statuses
+            tasks.detail(task) for task in tasks.tasks if not statuses or task.status in statuses
         )
 
     def _save(

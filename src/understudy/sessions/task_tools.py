@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.core.text import preview
-from understudy.sessions.task_service import NewTask, TaskChange, TaskDetail, TaskService
+from understudy.sessions.task_service import NewTask, TaskChange, TaskService
 from understudy.sessions.tasks import (
     MAX_DEPENDENCIES,
     MAX_DESCRIPTION_CHARS,
     MAX_REFERENCE_CHARS,
     MAX_TITLE_CHARS,
+    TaskDetail,
     TaskStatus,
 )
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
@@ -142,11 +143,10 @@ def _caller(context: ToolContext) -> Principal:
     return Principal(user_id=context.user_id, role=Role.OPERATOR)
 
 
-def _line(detail: TaskDetail, *, with_description: bool = False) -> str:
-    task = detail.task
+def _line(task: TaskDetail, *, with_description: bool = False) -> str:
     line = f"task {task.number} [{task.status}] {preview(task.title)} (id {task.task_id})"
-    if detail.waits_for:
-        line += f"; waits for {', '.join(detail.waits_for)}"
+    if task.waits_for:
+        line += f"; waits for {', '.join(task.waits_for)}"
     if with_description and task.description:
         line += f"\n    {preview(task.description)}"
     return line

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import computed_field
 
 from understudy.core.errors import Conflict, FieldError, Invalid, NotFound
 from understudy.core.machine import Machine
+from understudy.core.records import HIDDEN, OMIT, extended
 from understudy.core.text import preview
 
 MAX_TASKS: Final = 500
@@ -61,15 +64,29 @@ class Task:
     created_by: str
     created_at_ms: int
     updated_at_ms: int
-    description: str | None = None
+    description: Annotated[str | None, OMIT] = None
     status: TaskStatus = TaskStatus.PENDING
     # Ids of tasks of the same session.
     depends_on: tuple[str, ...] = ()
     # The run that made it, where a run did.
-    run_id: str | None = None
+    run_id: Annotated[str | None, OMIT] = None
     # Names the tool call that made it, so that a repeat of the call finds it.
-    call_digest: str | None = None
+    call_digest: Annotated[str | None, HIDDEN] = None
     version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDetail(Task):
+    """A task, and which of its dependencies are not completed."""
+
+    waits_for: tuple[str, ...] = ()
+
+    @computed_field
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The statuses that may follow now, in name order."""
+        barred = AFTER_DEPENDENCIES if self.waits_for else frozenset[TaskStatus]()
+        return tuple(each for each in TASK.allowed(self.status) if each not in barred)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +132,10 @@ class TaskList:
             for task_id in task.depends_on
             if task_id not in known or known[task_id].status is not TaskStatus.COMPLETED
         )
+
+    def detail(self, task: Task) -> TaskDetail:
+        """A task with what it waits for."""
+        return extended(TaskDetail, task, waits_for=self.unfinished(task))
 
     def check_ready(self, task: Task) -> None:
         """Refuse a task that is worked on or done while what it depends on is not."""

@@ -1,13 +1,19 @@
 """Agents and their context files on the wire."""
 
-from typing import Literal, TypeAlias
-
 from pydantic import Field
 
-from understudy.wire.base import Int32, JsonObject, Omitted, Request, Update, VersionNumber, View
+from understudy.agents.model import AgentType
+from understudy.wire.base import (
+    Int32,
+    JsonObject,
+    Lax,
+    Omitted,
+    Request,
+    Update,
+    VersionNumber,
+    View,
+)
 from understudy.wire.evolution import SwitchView
-
-AgentType: TypeAlias = Literal["predefined", "open"]
 
 
 class AgentFields(Request):
@@ -29,7 +35,7 @@ class CreateAgent(AgentFields):
     """A new agent."""
 
     agent_id: str
-    agent_type: AgentType
+    agent_type: Lax[AgentType]
 
 
 class UpdateAgent(AgentFields, Update):
@@ -40,7 +46,7 @@ class UpdateAgent(AgentFields, Update):
 
     agent_id: str | None = None
     switches: list[JsonObject] | None = None
-    agent_type: AgentType | None = None
+    agent_type: Lax[AgentType] | None = None
 
 
 class AgentView(View):

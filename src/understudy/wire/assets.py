@@ -1,4 +1,4 @@
-"""Assets on the wire."""
+"""What callers send about assets, and what a collection of them answers."""
 
 from pydantic import Field
 
@@ -18,26 +18,6 @@ class CollectAssets(Request):
 
     dry_run: bool = False
     older_than_ms: int | None = None
-
-
-class AssetView(View):
-    """A file that inputs can name."""
-
-    asset_id: str
-    file_name: str
-    media_type: str
-    size: int
-    sha256: str
-    owner_id: str
-    created_at_ms: int
-
-
-class AssetReferenceView(View):
-    """What keeps an asset from being deleted: a `kind` such as `run`, and its id."""
-
-    asset_id: str
-    kind: str
-    ref_id: str
 
 
 class CollectedView(View):

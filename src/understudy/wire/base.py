@@ -1,6 +1,7 @@
 """The habits all wire models share."""
 
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from dataclasses import asdict, is_dataclass
+from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -19,7 +20,6 @@ Lax: TypeAlias = Annotated[T, Field(strict=False)]
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 # The number of a version of something.
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
-RoleName: TypeAlias = Literal["viewer", "operator", "admin"]
 
 
 # A part that is left out of the answer when there is nothing to say.
@@ -43,14 +43,27 @@ class Update(Request):
 
 
 class View(BaseModel):
-    """What the daemon answers; a client ignores fields it does not know yet."""
+    """An answer that differs from the record it is about; a client ignores fields it does not know."""
 
     model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def of(cls, record: object, **more: Any) -> Self:
+        """The view of a record: its fields of the same names, and what is said beside them."""
+        names = {name for name in cls.model_fields if hasattr(record, name)} - set(more)
+        return cls(**{name: _plain(getattr(record, name)) for name in names}, **more)
 
     @model_validator(mode="before")
     @classmethod
     def _showable(cls, given: Any) -> Any:
         return showable(given)
+
+
+def _plain(value: Any) -> Any:
+    """A value as a view is made from: records within it as their fields."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 class Items(View, Generic[T]):

@@ -4,7 +4,7 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import ConfigDict
 
-from understudy.wire.base import JsonObject, Omitted, View
+from understudy.wire.base import JsonObject, View
 
 StreamEventName: TypeAlias = Literal[
     "run_updated",
@@ -24,18 +24,6 @@ TOOL_RESULT: Final = "tool_result"
 OUTPUT: Final = "output"
 SESSION_STATE_CHANGED: Final = "session_state_changed"
 LEARNING_UPDATED: Final = "learning_updated"
-
-
-class JournalEventView(View):
-    """One event of a session's journal."""
-
-    offset: int
-    sequence: int
-    session_id: str
-    kind: str
-    at_ms: int
-    run_id: Omitted[str] = None
-    data: JsonObject
 
 
 class RunEventView(View):

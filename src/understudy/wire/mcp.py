@@ -47,17 +47,6 @@ class SetSessionMcpServers(Request):
     mcp_servers: dict[ServerName, SessionMcpServer] = Field(max_length=16)
 
 
-class McpServerView(View):
-    """A server of the config file."""
-
-    name: str
-    transport: Transport
-    state: State
-    tools: int
-    reason: Omitted[str] = None
-    next_try_at_ms: Omitted[int] = None
-
-
 class SessionMcpServerView(View):
     """A server of a session, as it was set and as it stands."""
 

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from understudy.runs.model import RunStatus
 from understudy.wire.base import Omitted, ScopeLists, View
-from understudy.wire.runs import RunStatus
 from understudy.wire.skills import OfferedSkill
 
 ScopeKind: TypeAlias = Literal["session", "persona", "project", "workspace"]

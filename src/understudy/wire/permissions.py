@@ -1,20 +1,16 @@
 """Permission rules, and what they decide, on the wire."""
 
-from typing import Literal, TypeAlias
-
 from pydantic import Field
 
-from understudy.wire.base import Int32, JsonObject, Omitted, Request, View
-
-DecisionName: TypeAlias = Literal["allow", "ask", "deny"]
-LevelName: TypeAlias = Literal["tool", "daemon", "agent", "session"]
+from understudy.permissions.model import Decision, Level, Rule
+from understudy.wire.base import Int32, JsonObject, Lax, Omitted, Request, View
 
 
 class PermissionRule(Request):
     """What to do with the calls that match; in patterns `*` is any text and `?` one character."""
 
     tool: str = Field(description="a tool's name, or a pattern of names")
-    decision: DecisionName
+    decision: Lax[Decision]
     arguments: dict[str, str] | None = Field(
         default=None, description="a pattern for each argument that must match"
     )
@@ -33,19 +29,10 @@ class SetPermissions(SetSessionPermissions):
     expected_revision: Int32 | None = None
 
 
-class RuleView(View):
-    """A rule as it is kept."""
-
-    tool: str
-    decision: DecisionName
-    arguments: Omitted[dict[str, str]] = None
-    reason: Omitted[str] = None
-
-
 class PermissionsView(View):
     """The rules that hold for every agent, and the runtime revision they are part of."""
 
-    rules: list[RuleView]
+    rules: list[Rule]
     revision: int
     updated_at_ms: int
 
@@ -54,8 +41,8 @@ class SessionPermissionsView(View):
     """The rules of a session; `inherited` are those a sidechain took from its parent."""
 
     session_id: str
-    rules: list[RuleView]
-    inherited: list[RuleView] = Field(default_factory=list)
+    rules: list[Rule]
+    inherited: list[Rule] = Field(default_factory=list)
 
 
 class CheckTool(Request):
@@ -73,10 +60,10 @@ class TraceView(View):
     `owner` is the agent or session it is of, where that is not the one the call is made in.
     """
 
-    level: LevelName
+    level: Level
     index: int
     owner: Omitted[str] = None
-    rule: RuleView
+    rule: Rule
     matched: bool
     why: str
 
@@ -87,10 +74,10 @@ class VerdictView(View):
     `above` is the session above whose rules are so strict.
     """
 
-    decision: DecisionName
-    level: LevelName
+    decision: Decision
+    level: Level
     above: Omitted[str] = None
-    rule: RuleView | None = None
+    rule: Rule | None = None
     reason: str
     trace: list[TraceView]
 
@@ -103,8 +90,8 @@ class SessionToolView(View):
     effect: str
     approval: str
     enabled: bool
-    decision: DecisionName
-    level: LevelName
+    decision: Decision
+    level: Level
     reason: str
     # Whether there are rules about what the tool is called with.
     depends_on_arguments: bool

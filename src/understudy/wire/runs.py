@@ -4,21 +4,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from understudy.runs.model import Delivery, RunStatus
+from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
 from understudy.wire.generation import Generation
-from understudy.wire.replies import DeliveryView, OutputView, ReplyTarget
-from understudy.wire.waiting import ApprovalView, QuestionView
+from understudy.wire.replies import OutputView, ReplyTarget
 
-RunStatus: TypeAlias = Literal[
-    "queued",
-    "running",
-    "waiting_for_approval",
-    "waiting_for_user_question",
-    "completed",
-    "failed",
-    "interrupted",
-    "cancelled",
-]
 TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
     {"completed", "failed", "interrupted", "cancelled"}
 )
@@ -135,7 +126,7 @@ class RunView(View):
     pending_question_ids: list[str] = Field(default_factory=list)
     pending_questions: list[QuestionView] = Field(default_factory=list)
     outputs: list[OutputView] = Field(default_factory=list)
-    deliveries: list[DeliveryView] = Field(default_factory=list)
+    deliveries: list[Delivery] = Field(default_factory=list)
     error: Omitted[str] = None
     usage: UsageView = Field(default_factory=UsageView)
     # Which definition of a promoted skill it carries out, if it does.
@@ -143,14 +134,3 @@ class RunView(View):
     # The trial or replay that its session is a part of.
     trial_id: Omitted[str] = None
     actions: list[str] = Field(default_factory=list)
-
-
-class DebugRequestView(View):
-    """A provider request as it was sent, redacted."""
-
-    run_id: str
-    step: int
-    attempt: int
-    at_ms: int
-    request: JsonObject
-    response: Omitted[JsonObject] = None

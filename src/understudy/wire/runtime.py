@@ -39,17 +39,6 @@ class RollBackRuntime(Request):
     expected_revision: Int32 | None = None
 
 
-class RevisionView(View):
-    """The runtime document as it stood after one change."""
-
-    revision: int
-    updated_at_ms: int
-    actor: str
-    setting: str
-    rollback_of_revision: Omitted[int] = None
-    document: JsonObject
-
-
 class RuntimeView(View):
     """The runtime settings in force."""
 

@@ -4,14 +4,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.wire.base import Int32, JsonObject, Omitted, Request, View
-from understudy.wire.replies import ReplyTargetView
+from understudy.schedules.model import Execution, OverlapPolicy, ScheduleStatus
+from understudy.schedules.model import MisfirePolicy as MisfirePolicyType
+from understudy.sessions.model import ReplyTarget
+from understudy.wire.base import Int32, JsonObject, Lax, Omitted, Request, View
 from understudy.wire.runs import SubmitInput
-
-ScheduleStatus: TypeAlias = Literal["active", "paused", "completed", "canceled"]
-OverlapPolicy: TypeAlias = Literal["skip", "queue_one", "parallel"]
-MisfirePolicyType: TypeAlias = Literal["coalesce_once", "skip_missed"]
-ExecutionStatus: TypeAlias = Literal["submitted", "skipped", "missed", "retrying", "failed"]
 
 
 class OnceCadence(Request):
@@ -44,7 +41,7 @@ Cadence: TypeAlias = Annotated[
 class MisfirePolicy(Request):
     """What to do about times that passed while no daemon could fire."""
 
-    type: MisfirePolicyType
+    type: Lax[MisfirePolicyType]
 
 
 class CreateSchedule(Request):
@@ -55,8 +52,8 @@ class CreateSchedule(Request):
     cadence: Cadence
     request: SubmitInput
     max_executions: Int32 | None = None
-    overlap_policy: OverlapPolicy = "skip"
-    misfire_policy: MisfirePolicy = MisfirePolicy(type="coalesce_once")
+    overlap_policy: Lax[OverlapPolicy] = OverlapPolicy.SKIP
+    misfire_policy: MisfirePolicy = MisfirePolicy(type=MisfirePolicyType.COALESCE_ONCE)
 
 
 class CadenceView(View):
@@ -83,7 +80,7 @@ class ScheduledRequestView(View):
     provider: Omitted[str] = None
     generation: Omitted[JsonObject] = None
     metadata: Omitted[JsonObject] = None
-    reply_targets: Omitted[list[ReplyTargetView]] = None
+    reply_targets: Omitted[list[ReplyTarget]] = None
     max_tool_iterations: Omitted[int] = None
     debug_level: Omitted[str] = None
     locale: Omitted[str] = None
@@ -113,22 +110,8 @@ class ScheduleView(View):
     actions: list[str]
 
 
-class ExecutionView(View):
-    """One fire, and what became of it; without `scheduled_for_ms` somebody triggered it."""
-
-    execution_id: str
-    schedule_id: str
-    status: ExecutionStatus
-    at_ms: int
-    scheduled_for_ms: Omitted[int] = None
-    attempts: int
-    run_id: Omitted[str] = None
-    reason: Omitted[str] = None
-    triggered_by: Omitted[str] = None
-
-
 class ScheduleAnswer(View):
     """A schedule after something was done with it; `execution` when that was a fire."""
 
     schedule: ScheduleView
-    execution: Omitted[ExecutionView] = None
+    execution: Omitted[Execution] = None

@@ -1,15 +1,14 @@
 """Sessions on the wire."""
 
-from typing import Literal, TypeAlias
-
 from pydantic import Field
 
+from understudy.runs.model import RunStatus
+from understudy.sessions import model
+from understudy.sessions.journal import JournalEvent
 from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, View
-from understudy.wire.events import JournalEventView, RunEventView
+from understudy.wire.events import RunEventView
 from understudy.wire.generation import Generation
-from understudy.wire.replies import OutputView, ReplyTarget, ReplyTargetView
-
-SessionStatus: TypeAlias = Literal["active", "ended"]
+from understudy.wire.replies import OutputView, ReplyTarget
 
 
 class CreateSession(Request):
@@ -71,14 +70,7 @@ class ReplyTargetsView(View):
     """The reply targets of a session."""
 
     session_id: str
-    reply_targets: list[ReplyTargetView]
-
-
-class RoutePolicyView(View):
-    """Route and generation settings of future runs."""
-
-    provider: Omitted[str] = None
-    generation: Omitted[JsonObject] = None
+    reply_targets: list[model.ReplyTarget]
 
 
 class BoundPersona(View):
@@ -94,14 +86,14 @@ class LastRun(View):
     """How the run of an inline submit stands."""
 
     run_id: str
-    status: str
+    status: RunStatus
     error: Omitted[str] = None
 
 
 class SessionSnapshot(View):
     """What the session is doing right now."""
 
-    status: SessionStatus
+    status: model.SessionStatus
     journal_length: int
     queued_runs: int
     active_run_id: Omitted[str] = None
@@ -124,13 +116,13 @@ class SessionView(View):
     workdir: Omitted[str] = None
     # The trial or replay that it is a part of, itself or by a session above it.
     trial_id: Omitted[str] = None
-    route_policy: Omitted[RoutePolicyView] = None
+    route_policy: Omitted[model.RoutePolicy] = None
     capability_scope: Omitted[ScopeLists] = None
     effective_capability_scope: Omitted[ScopeLists] = None
     credential_scope: Omitted[ScopeLists] = None
     effective_credential_scope: Omitted[ScopeLists] = None
     persona: Omitted[BoundPersona] = None
-    reply_targets: Omitted[list[ReplyTargetView]] = None
+    reply_targets: Omitted[list[model.ReplyTarget]] = None
     # The newest outputs of its runs, newest last; lists of sessions leave them out.
     outputs: list[OutputView] = Field(default_factory=list)
     actions: list[str] = Field(default_factory=list)
@@ -149,5 +141,5 @@ class SessionEventsView(View):
     session: SessionView
     daemon_outputs: list[OutputView]
     run_events: list[RunEventView]
-    items: list[JournalEventView]
+    items: list[JournalEvent]
     next_cursor: str | None = None

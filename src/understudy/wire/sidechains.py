@@ -1,7 +1,8 @@
 """Sidechains on the wire."""
 
+from understudy.sessions.model import SessionStatus
 from understudy.wire.base import Omitted, View
-from understudy.wire.sessions import LastRun, SessionStatus
+from understudy.wire.sessions import LastRun
 
 
 class SidechainView(View):

@@ -4,7 +4,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from understudy.wire.base import Int32, Omitted, Request, RoleName, View
+from understudy.core.principal import Role
+from understudy.wire.base import Int32, Omitted, Request, View
 from understudy.wire.skill_requests import UpdateSkill
 from understudy.wire.skills import Origin, Status, Visibility
 
@@ -68,7 +69,7 @@ class Connected(View):
     """Who the caller is from now on."""
 
     protocol: int = PROTOCOL
-    role: RoleName
+    role: Role
     user_id: str
     tenant_id: str | None = None
     cross_tenant: bool = False
@@ -131,3 +132,51 @@ class SkillUpdated(View):
     """It is done; `ok` is text, as the protocol of skills has always had it."""
 
     ok: Literal["true"] = "true"
+
+
+class ListFilesParams(Request):
+    """An agent."""
+
+    agentId: str = Field(min_length=1, max_length=200)  # noqa: N815 - as the protocol spells it
+
+
+class GetFileParams(ListFilesParams):
+    """A context file of an agent."""
+
+    name: str = Field(min_length=1, max_length=200)
+
+
+class SetFileParams(GetFileParams):
+    """What it is to hold, and whether users who have a copy of their own get it too."""
+
+    content: str
+    propagate: bool = False
+
+
+class FileState(View):
+    """One of the files that an agent may have; without its content in a list."""
+
+    name: str
+    missing: bool
+    size: int
+    content: Omitted[str] = None
+
+
+class ListedFiles(View):
+    """Every file that an agent may have."""
+
+    agentId: str  # noqa: N815
+    files: list[FileState]
+
+
+class AgentFile(View):
+    """One of them."""
+
+    agentId: str  # noqa: N815
+    file: FileState
+
+
+class AgentFileSet(AgentFile):
+    """The file as it is now, and how many copies of users changed with it."""
+
+    propagated: int

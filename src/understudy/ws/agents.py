@@ -6,7 +6,7 @@ from understudy.agents.keeping import check_file_name
 from understudy.agents.model import CONTEXT_FILES, ContextFile
 from understudy.core.errors import Invalid
 from understudy.core.principal import Principal
-from understudy.wire.ws_agents import (
+from understudy.wire.websocket import (
     AgentFile,
     AgentFileSet,
     FileState,

@@ -55,7 +55,7 @@ class Caller:
         self._visitor.is_now(principal.user_id)
         self.is_known = True
         return Connected(
-            role=principal.role.value,
+            role=principal.role,
             user_id=principal.user_id,
             server=Server(name=SERVER_NAME, version=__version__),
         )

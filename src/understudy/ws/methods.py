@@ -19,12 +19,14 @@ from understudy.skills.authority import Author, known_id
 from understudy.wire.base import JsonObject, Request, View
 from understudy.wire.websocket import (
     ConnectParams,
+    GetFileParams,
     GetSkillParams,
+    ListFilesParams,
     ListSkillsParams,
     RequestFrame,
+    SetFileParams,
     UpdateSkillParams,
 )
-from understudy.wire.ws_agents import GetFileParams, ListFilesParams, SetFileParams
 from understudy.ws import agents
 from understudy.ws.errors import wrong_values
 from understudy.ws.handshake import Caller

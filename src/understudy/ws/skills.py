@@ -99,18 +99,9 @@ def _name(name: str) -> str:
 
 
 def _named(skill: Skill) -> NamedSkill:
-    return NamedSkill(
+    return NamedSkill.of(
+        skill,
         id=skill.skill_id,
-        slug=skill.slug,
-        name=skill.name,
-        description=skill.description,
-        source=skill.origin.value,
-        version=skill.version,
-        visibility=skill.visibility.value,
-        tags=list(skill.tags),
-        is_system=skill.is_system,
-        enabled=skill.enabled,
-        status=skill.status.value,
+        source=skill.origin,
         author=skill.frontmatter.get("author"),
-        missing_deps=list(skill.missing_deps),
     )

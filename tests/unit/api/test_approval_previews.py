@@ -1,7 +1,7 @@
 """Long inputs of tool calls that wait: cut where many are shown, whole where one is."""
 
 from tests.support.factories import ALICE
-from understudy.api.views.waiting import PREVIEW_CHARS, approval_preview, approval_view
+from understudy.api.views.runs import PREVIEW_CHARS, approval_preview, approval_view
 from understudy.runs.requests import Request, RequestKind
 
 

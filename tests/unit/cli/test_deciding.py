@@ -9,7 +9,7 @@ from tests.unit.cli.waiting_parts import WRITE, FakePerson, approval
 from tests.unit.client.fake_daemon import answers, client_of, run_document
 from understudy.cli.decisions import settle
 from understudy.cli.person import Left
-from understudy.wire.waiting import ApprovalResolution, ApprovalView
+from understudy.wire.approvals import ApprovalResolution, ApprovalView
 
 REFUSED = {"code": "approval_invalid_input", "domain": "approvals", "detail": "path is missing"}
 

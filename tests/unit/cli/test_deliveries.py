@@ -4,7 +4,8 @@ import time
 from typing import Any
 
 from understudy.cli.runs import rows_of
-from understudy.wire.replies import DeliveryLogView
+from understudy.core.records import parsed
+from understudy.deliveries.model import DeliveryLog
 
 
 def rows(**more: Any) -> list[tuple[object, ...]]:
@@ -16,7 +17,7 @@ def rows(**more: Any) -> list[tuple[object, ...]]:
         "delivery_id": "dlv_1",
         **more,
     }
-    return rows_of(DeliveryLogView.model_validate(document))
+    return rows_of(parsed(DeliveryLog, document))
 
 
 def soon() -> int:

@@ -22,8 +22,8 @@ from understudy.cli.requests import (
     question_pairs,
     resolved_lines,
 )
+from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.runs import RunView
-from understudy.wire.waiting import ApprovalView, QuestionView
 
 
 def run(status: str = "waiting_for_approval", **more: Any) -> RunView:

@@ -10,7 +10,7 @@ from tests.unit.cli.waiting_parts import FakePerson, approval
 from tests.unit.client.fake_daemon import run_document
 from understudy.cli.decisions import Review, offer_line, offer_pairs, open_to_everybody, settle
 from understudy.cli.person import Left
-from understudy.wire.waiting import ApprovalView
+from understudy.wire.approvals import ApprovalView
 
 QUESTION = "Keep what was done here as a skill?"
 ENDED = run_document(status="completed")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from understudy.cli.person import Left
-from understudy.wire.waiting import ApprovalView, QuestionView
+from understudy.wire.approvals import ApprovalView, QuestionView
 
 WRITE = {"path": "notes.txt", "content": "buy milk"}
 DRINK = {

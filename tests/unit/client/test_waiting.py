@@ -9,8 +9,8 @@ import pytest
 from tests.unit.client.fake_daemon import answers, client_of, pages, run_document
 from understudy.client import Client
 from understudy.client.errors import NotFoundError
+from understudy.wire.approvals import AnswerBody, ApprovalResolution, QuestionResolutionBody
 from understudy.wire.runs import RunView
-from understudy.wire.waiting import AnswerBody, ApprovalResolution, QuestionResolutionBody
 
 ALLOW = ApprovalResolution(request_id="apr_1", behavior="allow", updated_input={"path": "x"})
 SESSION = {

@@ -9,9 +9,8 @@ import pytest
 from tests.support.factories import NOW, make_event, make_run
 from understudy.core.machine import Machine
 from understudy.deliveries.backoff import MAX_ATTEMPTS, WAITS_S, wait_ms
-from understudy.deliveries.model import Answer, TryOutcome
+from understudy.deliveries.model import DELIVERY, Answer, TryOutcome, may_retry
 from understudy.deliveries.sending import retry_after_s
-from understudy.deliveries.service import DELIVERY, may_retry
 from understudy.deliveries.worker import headers, judge, message, signature
 from understudy.runs.model import DeliveryStatus, RunStatus
 from understudy.sessions.journal import EventKind

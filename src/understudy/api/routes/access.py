@@ -1,19 +1,26 @@
 """Tokens and the audit."""
 
-from typing import Annotated
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
+from understudy.access.tokens import Token, TokenCreated
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.api.skill_audit import told_to
-from understudy.api.views.records import audit_view, token_created, token_view
-from understudy.core.principal import Role
-from understudy.wire.access import AuditEntryView, CreateToken, TokenCreated, TokenView
-from understudy.wire.base import Deleted, Items
+from understudy.core.audit import AuditEntry
+from understudy.core.errors import UnderstudyError
+from understudy.core.page import Page
+from understudy.core.principal import Principal, Role
+from understudy.core.records import extended
+from understudy.skills.library import SkillLibrary
+from understudy.wire.access import CreateToken
+from understudy.wire.base import Deleted
 
+SKILLS: Final = "skills"
 router = APIRouter(tags=["access"], route_class=GatedRoute)
 
 
@@ -21,15 +28,15 @@ router = APIRouter(tags=["access"], route_class=GatedRoute)
 @admin(body_id="user_id", secret=("token",))
 def create_token(body: CreateToken, services: Services, caller: Caller) -> TokenCreated:
     """Make a token; its secret is shown this once."""
-    made = services.tokens.create(caller, body.user_id, Role(body.role), locale=body.locale)
-    return token_created(*made)
+    token, secret = services.tokens.create(caller, body.user_id, body.role, locale=body.locale)
+    return extended(TokenCreated, token, token=secret)
 
 
 @router.get("/v1/tokens", operation_id="tokens.list")
 @admin()
-def list_tokens(services: Services, page: Paging) -> Items[TokenView]:
+def list_tokens(services: Services, page: Paging) -> Page[Token]:
     """Tokens, newest first, without their secrets."""
-    return items(services.tokens.page(page), token_view)
+    return services.tokens.page(page)
 
 
 @router.delete("/v1/tokens/{token_id}", operation_id="tokens.delete")
@@ -48,9 +55,31 @@ def list_audit(
     page: Paging,
     resource: Annotated[str | None, Query(description="such as `sessions`")] = None,
     actor: Annotated[str | None, Query(description="who did it")] = None,
-) -> Items[AuditEntryView]:
+) -> Page[AuditEntry]:
     """Who did what and who was told no, newest first; of skills only those that the caller may
     know of, so that a page can be short."""
     with services.ground.units.read() as unit:
         found = unit.audit.page(page, resource=resource, actor=actor)
-    return items(told_to(caller, found, services.skills.library), audit_view)
+    return _told_to(caller, found, services.skills.library)
+
+
+def _told_to(caller: Principal, page: Page[AuditEntry], library: SkillLibrary) -> Page[AuditEntry]:
+    """The page without what others did with skills that look to this caller as if missing, and
+    without what was done with a skill before it was deleted and made anew, perhaps by another."""
+    if caller.role.includes(Role.ADMIN):
+        return page
+
+    @cache
+    def known_since(ref: str) -> int | None:
+        try:
+            return library.current(caller, ref).created_at_ms
+        except UnderstudyError:
+            return None
+
+    def is_told(entry: AuditEntry) -> bool:
+        if entry.resource != SKILLS or entry.actor == caller.actor:
+            return True
+        since = known_since(entry.resource_id)
+        return since is not None and entry.at_ms >= since
+
+    return replace(page, items=tuple(entry for entry in page.items if is_told(entry)))

@@ -4,21 +4,18 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path
 
-from understudy.agents.model import AgentType
+from understudy.agents.keeping import ShownVersion
+from understudy.agents.model import Agent
 from understudy.agents.service import AgentFields
-from understudy.api.echo import check_same_id
+from understudy.api.bodies import check_same_id, record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
-from understudy.api.views.records import (
-    agent_view,
-    file_summary,
-    file_version_detail,
-    file_version_view,
-    file_view,
-)
+from understudy.api.views.evolution import switch_view
 from understudy.core.page import Page
+from understudy.evolution.switch_costs import switches_in_force
+from understudy.evolution.text_diff import text_diff
 from understudy.wire.agents import (
     AgentView,
     CreateAgent,
@@ -44,21 +41,21 @@ FILE: Final = ONE + "/files/{name}"
 @admin(body_id="agent_id")
 def create(body: CreateAgent, services: Services, caller: Caller) -> AgentView:
     """Create an agent."""
-    return agent_view(services.agents.service.create(caller, body.agent_id, _fields(body)))
+    return _view(services.agents.service.create(caller, body.agent_id, _fields(body)))
 
 
 @router.get("/v1/agents", operation_id="agents.list")
 @viewer()
 def list_agents(services: Services, page: Paging) -> Items[AgentView]:
     """Agents by id."""
-    return items(services.agents.service.page(page), agent_view)
+    return items(services.agents.service.page(page), _view)
 
 
 @router.get(ONE, operation_id="agents.get")
 @viewer()
 def get(agent_id: AgentId, services: Services) -> AgentView:
     """One agent."""
-    return agent_view(services.agents.service.get(agent_id))
+    return _view(services.agents.service.get(agent_id))
 
 
 @router.put(ONE, operation_id="agents.update")
@@ -67,7 +64,7 @@ def get(agent_id: AgentId, services: Services) -> AgentView:
 def update(agent_id: AgentId, body: UpdateAgent, services: Services, caller: Caller) -> AgentView:
     """Merge the given fields into an agent."""
     check_same_id("agent_id", body.agent_id, agent_id)
-    return agent_view(services.agents.service.update(caller, agent_id, _fields(body)))
+    return _view(services.agents.service.update(caller, agent_id, _fields(body)))
 
 
 @router.delete(ONE, operation_id="agents.delete")
@@ -82,14 +79,14 @@ def delete(agent_id: AgentId, services: Services, caller: Caller) -> Deleted:
 @viewer()
 def list_files(agent_id: AgentId, services: Services, page: Paging) -> Items[FileSummary]:
     """The context files that have content."""
-    return items(Page.cut(services.agents.service.files(agent_id), page), file_summary)
+    return items(Page.cut(services.agents.service.files(agent_id), page), FileSummary.of)
 
 
 @router.get(FILE, operation_id="agents.file")
 @viewer()
 def get_file(agent_id: AgentId, name: FileName, services: Services) -> FileView:
     """A context file as it is in force."""
-    return file_view(services.agents.service.file(agent_id, name))
+    return FileView.of(services.agents.service.file(agent_id, name))
 
 
 @router.put(FILE, operation_id="agents.write_file")
@@ -98,7 +95,7 @@ def write_file(
     agent_id: AgentId, name: FileName, body: WriteFile, services: Services, caller: Caller
 ) -> FileView:
     """Keep new content as the next version."""
-    return file_view(services.agents.service.write_file(caller, agent_id, name, body.content))
+    return FileView.of(services.agents.service.write_file(caller, agent_id, name, body.content))
 
 
 @router.delete(FILE, operation_id="agents.delete_file")
@@ -115,7 +112,7 @@ def file_versions(
     agent_id: AgentId, name: FileName, services: Services, page: Paging
 ) -> Items[FileVersionView]:
     """The versions of a context file, newest first."""
-    return items(services.agents.service.file_versions(agent_id, name, page), file_version_view)
+    return items(services.agents.service.file_versions(agent_id, name, page), FileVersionView.of)
 
 
 @router.get(FILE + "/versions/{version}", operation_id="agents.file_version")
@@ -133,17 +130,20 @@ def restore_file(
     agent_id: AgentId, name: FileName, body: RestoreFile, services: Services, caller: Caller
 ) -> FileView:
     """Bring the content of an earlier version back, as a new version."""
-    return file_view(services.agents.service.restore_file(caller, agent_id, name, body.version))
+    return FileView.of(services.agents.service.restore_file(caller, agent_id, name, body.version))
+
+
+def file_version_detail(shown: ShownVersion) -> FileVersionDetail:
+    """One version of a context file with its content, and what it changed."""
+    file, before = shown.file, shown.before
+    was = None if before is None or before.deleted else before.content
+    return FileVersionDetail.of(file, diff=text_diff(was, file.content, file.name))
+
+
+def _view(agent: Agent) -> AgentView:
+    return AgentView.of(agent, switches=[switch_view(each) for each in switches_in_force(agent)])
 
 
 def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:
-    return AgentFields(
-        display_name=body.display_name,
-        agent_type=None if body.agent_type is None else AgentType(body.agent_type),
-        route=body.route,
-        max_tool_iterations=body.max_tool_iterations,
-        other_config=body.other_config,
-        clear_other_config="other_config" in body.model_fields_set and body.other_config is None,
-        permissions=body.permissions,
-        owner_id=body.owner_id,
-    )
+    cleared = "other_config" in body.model_fields_set and body.other_config is None
+    return record_of(AgentFields, body, clear_other_config=cleared)

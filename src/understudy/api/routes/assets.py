@@ -1,33 +1,28 @@
 """Assets."""
 
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Response
 
+from understudy.api.answers import RAW_HEADERS
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.api.views.assets import (
-    SHOWN_TYPES,
-    asset_view,
-    collected_view,
-    raw_response,
-    reference_view,
-)
 from understudy.assets.drafts import draft_of
-from understudy.wire.assets import (
-    AssetReferenceView,
-    AssetView,
-    CollectAssets,
-    CollectedView,
-    UploadAsset,
-)
-from understudy.wire.base import Deleted, Items
+from understudy.assets.keeping import AssetContent
+from understudy.assets.media import MAGIC, PLAIN_TEXT, UNKNOWN, MediaKind, kind_of
+from understudy.assets.model import Asset, AssetReference
+from understudy.core.page import Page
+from understudy.wire.assets import CollectAssets, CollectedView, UploadAsset
+from understudy.wire.base import Deleted
 
 router = APIRouter(tags=["assets"], route_class=GatedRoute)
 AssetId = Annotated[str, Path(description="id of the asset")]
 ONE: Final = "/v1/assets/{asset_id}"
+# What bytes are said to be; anything else could be run by whoever opens it.
+SHOWN_TYPES: Final = (*MAGIC, PLAIN_TEXT, UNKNOWN)
 RAW: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {kind: {} for kind in SHOWN_TYPES}, "description": "The bytes"}
 }
@@ -35,7 +30,7 @@ RAW: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.post("/v1/assets", operation_id="assets.upload", status_code=201)
 @operator()
-def upload(body: UploadAsset, services: Services, caller: Caller, response: Response) -> AssetView:
+def upload(body: UploadAsset, services: Services, caller: Caller, response: Response) -> Asset:
     """Keep a file; one of the same type and content that is there already is answered with 200."""
     draft = draft_of(
         file_name=body.file_name, media_type=body.media_type, content_base64=body.content_base64
@@ -43,14 +38,14 @@ def upload(body: UploadAsset, services: Services, caller: Caller, response: Resp
     asset, is_new = services.assets.upload(caller, draft)
     if not is_new:
         response.status_code = 200
-    return asset_view(asset)
+    return asset
 
 
 @router.get("/v1/assets", operation_id="assets.list")
 @viewer()
-def list_assets(services: Services, page: Paging) -> Items[AssetView]:
+def list_assets(services: Services, page: Paging) -> Page[Asset]:
     """Assets, newest first."""
-    return items(services.assets.page(page), asset_view)
+    return services.assets.page(page)
 
 
 @router.post("/v1/assets/gc", operation_id="assets.gc")
@@ -61,28 +56,33 @@ def collect(services: Services, caller: Caller, body: CollectAssets | None = Non
     cleanup = services.assets.collect(
         caller, older_than_ms=wanted.older_than_ms, dry_run=wanted.dry_run
     )
-    return collected_view(cleanup, dry_run=wanted.dry_run)
+    return CollectedView(
+        dry_run=wanted.dry_run,
+        asset_ids=[asset.asset_id for asset in cleanup.assets],
+        blobs=cleanup.blobs,
+        has_more=cleanup.has_more,
+    )
 
 
 @router.get(ONE, operation_id="assets.get")
 @viewer()
-def get(asset_id: AssetId, services: Services) -> AssetView:
+def get(asset_id: AssetId, services: Services) -> Asset:
     """One asset, without its bytes."""
-    return asset_view(services.assets.get(asset_id))
+    return services.assets.get(asset_id)
 
 
 @router.get(ONE + "/references", operation_id="assets.references")
 @viewer()
-def references(asset_id: AssetId, services: Services, page: Paging) -> Items[AssetReferenceView]:
+def references(asset_id: AssetId, services: Services, page: Paging) -> Page[AssetReference]:
     """What keeps an asset from being deleted."""
-    return items(services.assets.references(asset_id, page), reference_view)
+    return services.assets.references(asset_id, page)
 
 
 @router.get(ONE + "/raw", operation_id="assets.raw", response_class=Response, responses=RAW)
 @admin()
 def raw(asset_id: AssetId, services: Services) -> Response:
     """The bytes of an asset, checked against the hash they were uploaded with."""
-    return raw_response(services.assets.read(asset_id))
+    return _raw_response(services.assets.read(asset_id))
 
 
 @router.delete(ONE, operation_id="assets.delete")
@@ -91,3 +91,23 @@ def delete(asset_id: AssetId, services: Services, caller: Caller) -> Deleted:
     """Delete an asset that nothing refers to."""
     services.assets.delete(caller, asset_id)
     return Deleted()
+
+
+def _raw_response(content: AssetContent) -> Response:
+    """The bytes, to be saved and not opened; only types that run nothing keep theirs."""
+    name = quote(content.asset.file_name, safe="", errors="replace")
+    return Response(
+        content.data,
+        headers={
+            **RAW_HEADERS,
+            "Content-Type": _shown_type(content.asset.media_type),
+            "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+        },
+    )
+
+
+def _shown_type(media_type: str) -> str:
+    if media_type in MAGIC:
+        return media_type
+    # Whatever text it is, markup and scripts among it: shown as the letters it consists of.
+    return f"{PLAIN_TEXT}; charset=utf-8" if kind_of(media_type) is MediaKind.TEXT else UNKNOWN

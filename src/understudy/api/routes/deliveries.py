@@ -6,12 +6,11 @@ from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.api.views.deliveries import delivery_log_view
 from understudy.core.page import Page
-from understudy.wire.base import Items
-from understudy.wire.replies import DeliveryLogView, WebhookSecretView
+from understudy.deliveries.model import DeliveryLog
+from understudy.wire.replies import WebhookSecretView
 
 router = APIRouter(tags=["deliveries"], route_class=GatedRoute)
 RunId = Annotated[str, Path(description="id of the run")]
@@ -21,18 +20,18 @@ OF_RUN: Final = "/v1/runs/{run_id}/deliveries"
 
 @router.get(OF_RUN, operation_id="deliveries.list")
 @viewer()
-def list_deliveries(run_id: RunId, services: Services, page: Paging) -> Items[DeliveryLogView]:
+def list_deliveries(run_id: RunId, services: Services, page: Paging) -> Page[DeliveryLog]:
     """How the output of a run fared at each of its reply targets, try by try."""
-    return items(Page.cut(services.deliveries.of_run(run_id), page), delivery_log_view)
+    return Page.cut(services.deliveries.of_run(run_id), page)
 
 
 @router.post(OF_RUN + "/{delivery_id}/retry", operation_id="deliveries.retry")
 @operator()
 def retry(
     run_id: RunId, delivery_id: DeliveryId, services: Services, caller: Caller
-) -> DeliveryLogView:
+) -> DeliveryLog:
     """Have a dead delivery tried again, from now on."""
-    return delivery_log_view(services.deliveries.retry(caller, run_id, delivery_id))
+    return services.deliveries.retry(caller, run_id, delivery_id)
 
 
 @router.post("/v1/webhook-secret", operation_id="webhooks.rotate_secret", status_code=201)

@@ -5,18 +5,16 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
+from understudy.api.bodies import record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
 from understudy.api.routes.agents import AgentId
 from understudy.api.services import Caller, Services
-from understudy.api.views.mailboxes import message_view
-from understudy.core.page import PageRequest
-from understudy.mailboxes.model import MessageStatus as DomainStatus
-from understudy.mailboxes.model import NewMessage
+from understudy.core.page import Page, PageRequest
+from understudy.mailboxes.model import Message, MessageStatus, NewMessage
 from understudy.mailboxes.service import Mailbox
-from understudy.wire.base import Items
-from understudy.wire.mailboxes import MessageStatus, MessageView, PostMessage
+from understudy.wire.mailboxes import PostMessage
 
 router = APIRouter(tags=["mailboxes"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
@@ -24,28 +22,28 @@ MessageId = Annotated[str, Path(description="id of the message")]
 Statuses = Annotated[list[MessageStatus] | None, Query(description="one or more")]
 OF_SESSION: Final = "/v1/mailboxes/{session_id}"
 OF_AGENT: Final = "/v1/agents/{agent_id}/mailbox"
-DEAD: Final[tuple[MessageStatus, ...]] = ("dead",)
+DEAD: Final = (MessageStatus.DEAD,)
 
 
 @router.post("/v1/mailboxes", operation_id="mailboxes.post", status_code=202)
 @operator(body_id="session_id")
-def post(body: PostMessage, services: Services, caller: Caller) -> MessageView:
+def post(body: PostMessage, services: Services, caller: Caller) -> Message:
     """Send a message to a session or an agent; a run of the receiver reads it."""
-    return message_view(services.mailboxes.post(caller, NewMessage(**body.model_dump())))
+    return services.mailboxes.post(caller, record_of(NewMessage, body))
 
 
 @router.get(OF_SESSION, operation_id="mailboxes.list")
 @viewer()
 def list_messages(
     session_id: SessionId, services: Services, page: Paging, status: Statuses = None
-) -> Items[MessageView]:
+) -> Page[Message]:
     """The messages for a session, newest first; looking changes nothing."""
     return _listed(services, Mailbox(session_id=session_id), page, status or ())
 
 
 @router.get(OF_SESSION + "/dead-letter", operation_id="mailboxes.dead_letters")
 @viewer()
-def dead_letters(session_id: SessionId, services: Services, page: Paging) -> Items[MessageView]:
+def dead_letters(session_id: SessionId, services: Services, page: Paging) -> Page[Message]:
     """The messages for a session that were given up."""
     return _listed(services, Mailbox(session_id=session_id), page, DEAD)
 
@@ -54,36 +52,32 @@ def dead_letters(session_id: SessionId, services: Services, page: Paging) -> Ite
 @operator()
 def ack(
     session_id: SessionId, message_id: MessageId, services: Services, caller: Caller
-) -> MessageView:
+) -> Message:
     """Take a message out that waits or was given up."""
-    return message_view(services.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id))
+    return services.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id)
 
 
 @router.post(OF_SESSION + "/messages/{message_id}/retry", operation_id="mailboxes.retry")
 @operator()
 def retry(
     session_id: SessionId, message_id: MessageId, services: Services, caller: Caller
-) -> MessageView:
+) -> Message:
     """Have a message that was given up delivered again."""
-    return message_view(
-        services.mailboxes.retry(caller, Mailbox(session_id=session_id), message_id)
-    )
+    return services.mailboxes.retry(caller, Mailbox(session_id=session_id), message_id)
 
 
 @router.get(OF_AGENT, operation_id="mailboxes.list_of_agent")
 @viewer()
 def list_of_agent(
     agent_id: AgentId, services: Services, page: Paging, status: Statuses = None
-) -> Items[MessageView]:
+) -> Page[Message]:
     """The messages for an agent, newest first; looking changes nothing."""
     return _listed(services, Mailbox(agent_id=agent_id), page, status or ())
 
 
 @router.get(OF_AGENT + "/dead-letter", operation_id="mailboxes.dead_letters_of_agent")
 @viewer()
-def dead_letters_of_agent(
-    agent_id: AgentId, services: Services, page: Paging
-) -> Items[MessageView]:
+def dead_letters_of_agent(agent_id: AgentId, services: Services, page: Paging) -> Page[Message]:
     """The messages for an agent that were given up."""
     return _listed(services, Mailbox(agent_id=agent_id), page, DEAD)
 
@@ -92,22 +86,21 @@ def dead_letters_of_agent(
 @operator(action="mailboxes.ack")
 def ack_of_agent(
     agent_id: AgentId, message_id: MessageId, services: Services, caller: Caller
-) -> MessageView:
+) -> Message:
     """Take a message out that waits or was given up."""
-    return message_view(services.mailboxes.ack(caller, Mailbox(agent_id=agent_id), message_id))
+    return services.mailboxes.ack(caller, Mailbox(agent_id=agent_id), message_id)
 
 
 @router.post(OF_AGENT + "/{message_id}/retry", operation_id="mailboxes.retry_of_agent")
 @operator(action="mailboxes.retry")
 def retry_of_agent(
     agent_id: AgentId, message_id: MessageId, services: Services, caller: Caller
-) -> MessageView:
+) -> Message:
     """Have a message that was given up delivered again."""
-    return message_view(services.mailboxes.retry(caller, Mailbox(agent_id=agent_id), message_id))
+    return services.mailboxes.retry(caller, Mailbox(agent_id=agent_id), message_id)
 
 
 def _listed(
     services: Services, box: Mailbox, page: PageRequest, statuses: Sequence[MessageStatus]
-) -> Items[MessageView]:
-    wanted = tuple(DomainStatus(name) for name in statuses)
-    return items(services.mailboxes.page(box, page, statuses=wanted), message_view)
+) -> Page[Message]:
+    return services.mailboxes.page(box, page, statuses=tuple(statuses))

@@ -1,24 +1,23 @@
 """MCP servers: those of the config file, and those of a session."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.api.views.mcp import server_view, session_servers_view
 from understudy.core import audit
 from understudy.core.page import Page
 from understudy.core.principal import Principal
-from understudy.mcp_client.model import SessionServer
-from understudy.wire.base import Items
+from understudy.mcp_client.model import ServerStatus, SessionServer
 from understudy.wire.mcp import (
-    McpServerView,
     SessionMcpServer,
     SessionMcpServersView,
+    SessionMcpServerView,
     SetSessionMcpServers,
 )
 
@@ -29,20 +28,20 @@ OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 
 @router.get("/v1/mcp-servers", operation_id="mcp_servers.list")
 @viewer()
-def list_servers(services: Services, page: Paging) -> Items[McpServerView]:
+def list_servers(services: Services, page: Paging) -> Page[ServerStatus]:
     """The servers of the config file, and how they stand."""
-    return items(Page.cut(services.mcp.statuses(), page), server_view)
+    return Page.cut(services.mcp.statuses(), page)
 
 
 @router.post("/v1/mcp-servers/{name}/restart", operation_id="mcp_servers.restart")
 @admin()
 async def restart(
     name: Annotated[str, Path(description="name of the server")], services: Services, caller: Caller
-) -> McpServerView:
+) -> ServerStatus:
     """Start a server anew, whether it runs or not; the answer tells what came of it."""
     status = await services.mcp.restart(name)
     await asyncio.to_thread(_note_restart, services, caller, name)
-    return server_view(status)
+    return status
 
 
 @router.get(OWN, operation_id="sessions.mcp_servers")
@@ -80,7 +79,21 @@ def _server(name: str, wanted: SessionMcpServer) -> SessionServer:
 def _view(
     services: Services, session_id: str, servers: tuple[SessionServer, ...]
 ) -> SessionMcpServersView:
-    return session_servers_view(session_id, servers, services.session_mcp, services.mcp)
+    return SessionMcpServersView(
+        session_id=session_id,
+        mcp_servers={
+            each.name: _own_view(
+                each, services.mcp.own_status(session_id, services.session_mcp.server(each))
+            )
+            for each in servers
+        },
+    )
+
+
+def _own_view(server: SessionServer, status: ServerStatus) -> SessionMcpServerView:
+    # Empty parts are left out, so that the answer can be sent back as it came.
+    set_parts = {key: value for key, value in asdict(server).items() if value not in (None, (), {})}
+    return SessionMcpServerView.model_validate({**set_parts, **asdict(status)})
 
 
 def _note_restart(services: Services, principal: Principal, name: str) -> None:

@@ -1,5 +1,6 @@
 """Which tool calls may run: the rules of the daemon and of a session."""
 
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path
@@ -7,8 +8,13 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.services import Caller, Services
-from understudy.api.views.permissions import permissions_view, rules_of, session_permissions_view
+from understudy.permissions.model import Rule
+from understudy.permissions.rules import read_rules
+from understudy.permissions.sidechains import read_session_rules
+from understudy.runtime.model import Revision
+from understudy.sessions.model import Session
 from understudy.wire.permissions import (
+    PermissionRule,
     PermissionsView,
     SessionPermissionsView,
     SetPermissions,
@@ -24,7 +30,7 @@ OF_SESSION: Final = "/v1/sessions/{session_id}/permissions"
 @viewer()
 def get_permissions(services: Services) -> PermissionsView:
     """The rules that hold for every agent."""
-    return permissions_view(*services.daemon_rules.current())
+    return _view(*services.daemon_rules.current())
 
 
 @router.put("/v1/permissions", operation_id="permissions.set")
@@ -32,16 +38,16 @@ def get_permissions(services: Services) -> PermissionsView:
 def set_permissions(body: SetPermissions, services: Services, caller: Caller) -> PermissionsView:
     """Replace the rules that hold for every agent; the next tool call sees them."""
     changed = services.daemon_rules.replace(
-        caller, rules_of(body.rules), expected_revision=body.expected_revision
+        caller, _rules(body.rules), expected_revision=body.expected_revision
     )
-    return permissions_view(*changed)
+    return _view(*changed)
 
 
 @router.get(OF_SESSION, operation_id="sessions.permissions")
 @viewer()
 def get_session_permissions(session_id: SessionId, services: Services) -> SessionPermissionsView:
     """The rules of a session, and those it took from its parent."""
-    return session_permissions_view(services.sessions.get(session_id))
+    return _session_view(services.sessions.get(session_id))
 
 
 @router.post(OF_SESSION, operation_id="sessions.set_permissions" + POST_TWIN)
@@ -51,8 +57,8 @@ def set_session_permissions(
     session_id: SessionId, body: SetSessionPermissions, services: Services, caller: Caller
 ) -> SessionPermissionsView:
     """Replace the rules of a session, also while it is busy; the next tool call sees them."""
-    rules = rules_of(body.rules)
-    return session_permissions_view(services.sessions.set_permissions(caller, session_id, rules))
+    rules = _rules(body.rules)
+    return _session_view(services.sessions.set_permissions(caller, session_id, rules))
 
 
 @router.delete(OF_SESSION, operation_id="sessions.clear_permissions")
@@ -61,4 +67,20 @@ def clear_session_permissions(
     session_id: SessionId, services: Services, caller: Caller
 ) -> SessionPermissionsView:
     """Drop the session's own rules; those a sidechain took from its parent stay."""
-    return session_permissions_view(services.sessions.set_permissions(caller, session_id, ()))
+    return _session_view(services.sessions.set_permissions(caller, session_id, ()))
+
+
+def _rules(given: Iterable[PermissionRule]) -> tuple[Rule, ...]:
+    """The rules a caller sent, checked."""
+    return read_rules([rule.model_dump(exclude_none=True) for rule in given])
+
+
+def _view(revision: Revision, rules: Iterable[Rule]) -> PermissionsView:
+    return PermissionsView.of(revision, rules=list(rules))
+
+
+def _session_view(session: Session) -> SessionPermissionsView:
+    kept = read_session_rules(session.permissions)
+    return SessionPermissionsView(
+        session_id=session.session_id, rules=list(kept.own), inherited=list(kept.inherited)
+    )

@@ -4,8 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
-from understudy.api.bodies import record_of
-from understudy.api.echo import check_same_id
+from understudy.api.bodies import check_same_id, record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, TypeVar
 from fastapi import APIRouter, Body
 from pydantic import WithJsonSchema
 
+from understudy.api.bodies import located
 from understudy.api.gate import GatedRoute
-from understudy.api.located import located
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services

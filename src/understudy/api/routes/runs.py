@@ -12,16 +12,15 @@ from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
-from understudy.api.views.runs import debug_view, run_event_view, run_view
-from understudy.api.views.waiting import artifact_view
+from understudy.api.views.runs import run_event_view, run_view
 from understudy.core.page import Page
+from understudy.runs.artifacts import Artifact
 from understudy.runs.detail import RunDetail
-from understudy.runs.model import RunStatus as DomainStatus
+from understudy.runs.model import DebugRequest, RunStatus
 from understudy.wire.base import Items
 from understudy.wire.events import RunEventView
-from understudy.wire.runs import DebugRequestView, RunStatus, RunView, SubmitInput
+from understudy.wire.runs import RunView, SubmitInput
 from understudy.wire.sessions import SessionView
-from understudy.wire.waiting import ArtifactView
 
 router = APIRouter(tags=["runs"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
@@ -83,7 +82,7 @@ def list_runs(
     status: Annotated[list[RunStatus] | None, Query(description="one or more")] = None,
 ) -> Items[RunView]:
     """Runs, newest first."""
-    statuses = tuple(DomainStatus(name) for name in status or ())
+    statuses = tuple(status or ())
     found = services.runs.service.page(page, session_id=session_id, statuses=statuses)
     return items(found, partial(run_view, reader=caller))
 
@@ -113,16 +112,16 @@ def cancel(run_id: RunId, services: Services, caller: Caller) -> RunView:
 
 @router.get(ONE + "/debug", operation_id="runs.debug")
 @admin()
-def debug(run_id: RunId, services: Services, page: Paging) -> Items[DebugRequestView]:
+def debug(run_id: RunId, services: Services, page: Paging) -> Page[DebugRequest]:
     """The provider requests of a run, redacted, where debug capture was on."""
-    return items(Page.cut(services.runs.service.debug(run_id), page), debug_view)
+    return Page.cut(services.runs.service.debug(run_id), page)
 
 
 @router.get(ONE + "/artifacts", operation_id="runs.artifacts")
 @viewer()
-def artifacts(run_id: RunId, services: Services, page: Paging) -> Items[ArtifactView]:
+def artifacts(run_id: RunId, services: Services, page: Paging) -> Page[Artifact]:
     """What the tools of a run answered in full, where the model was shown only a part."""
-    return items(Page.cut(services.runs.service.artifacts(run_id), page), artifact_view)
+    return Page.cut(services.runs.service.artifacts(run_id), page)
 
 
 @router.get(ONE + "/artifacts/{artifact_id}", operation_id="runs.artifact")

@@ -1,26 +1,22 @@
 """Routes of model calls, and runtime settings."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.runtime_settings import (
-    changes_of,
-    default_route,
-    revision_view,
-    runtime_view,
-)
 from understudy.api.services import Caller, Services
-from understudy.api.views.records import route_view
-from understudy.core.errors import NotFound
+from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import Page
+from understudy.memory.policy import RUN_MEMORY_POLICY
+from understudy.providers.registry import RouteInfo
+from understudy.review.policy import LEARNING_POLICY
+from understudy.runtime.model import Revision
 from understudy.wire.base import Items
 from understudy.wire.runtime import (
     ChangeRuntime,
-    RevisionView,
     RollBackRuntime,
     RouteView,
     RuntimeView,
@@ -30,7 +26,7 @@ router = APIRouter(tags=["runtime"], route_class=GatedRoute)
 
 
 def _default(services: Services) -> str:
-    return default_route(services, services.runtime.current())
+    return _default_route(services, services.runtime.current())
 
 
 @router.get("/v1/routes", operation_id="routes.list")
@@ -39,7 +35,7 @@ def list_routes(services: Services, page: Paging) -> Items[RouteView]:
     """Where model calls can go; never with keys."""
     default = _default(services)
     found = Page.cut(services.ground.routes.all(), page)
-    return items(found, lambda route: route_view(route, default=default))
+    return items(found, lambda route: _route(route, default=default))
 
 
 @router.get("/v1/routes/{route_id}", operation_id="routes.get")
@@ -51,14 +47,14 @@ def get_route(
     found = services.ground.routes.find(route_id)
     if found is None:
         raise NotFound("route_not_found", domain="routes", detail=f"no route {route_id!r}")
-    return route_view(found, default=_default(services))
+    return _route(found, default=_default(services))
 
 
 @router.get("/v1/runtime", operation_id="runtime.get")
 @viewer()
 def get_runtime(services: Services) -> RuntimeView:
     """The runtime settings in force."""
-    return runtime_view(services, services.runtime.current())
+    return _view(services, services.runtime.current())
 
 
 @router.post("/v1/runtime", operation_id="runtime.change")
@@ -66,16 +62,16 @@ def get_runtime(services: Services) -> RuntimeView:
 def change_runtime(body: ChangeRuntime, services: Services, caller: Caller) -> RuntimeView:
     """Change runtime settings; runs already submitted keep what they were given."""
     revision = services.runtime.change(
-        caller, changes_of(services, body), expected_revision=body.expected_revision
+        caller, _changes(services, body), expected_revision=body.expected_revision
     )
-    return runtime_view(services, revision)
+    return _view(services, revision)
 
 
 @router.get("/v1/runtime/revisions", operation_id="runtime.revisions")
 @viewer()
-def list_revisions(services: Services, page: Paging) -> Items[RevisionView]:
+def list_revisions(services: Services, page: Paging) -> Page[Revision]:
     """The kept revisions, newest first."""
-    return items(Page.cut(services.runtime.revisions(), page), revision_view)
+    return Page.cut(services.runtime.revisions(), page)
 
 
 @router.post("/v1/runtime/rollback", operation_id="runtime.rollback")
@@ -88,4 +84,55 @@ def roll_back(
     revision = services.runtime.roll_back(
         caller, wanted.target_revision, expected_revision=wanted.expected_revision
     )
-    return runtime_view(services, revision)
+    return _view(services, revision)
+
+
+def _route(route: RouteInfo, *, default: str) -> RouteView:
+    return RouteView.of(route, accepts=sorted(route.accepts), default=route.route_id == default)
+
+
+def _default_route(services: Services, revision: Revision) -> str:
+    """The route of runs that nobody chose one for."""
+    return str(revision.document.get("default_route") or services.ground.settings.default_route)
+
+
+def _changes(services: Services, body: ChangeRuntime) -> dict[str, Any]:
+    """The settings a caller changes, checked."""
+    given = body.model_dump(exclude={"expected_revision"}, exclude_none=True)
+    pointer = "/route_id" if "route_id" in given else "/default_route"
+    named = given.pop("route_id", None)
+    if named is not None and given.setdefault("default_route", named) != named:
+        raise Invalid(
+            "route_ambiguous",
+            domain="runtime",
+            pointer=pointer,
+            detail="route_id is another name of default_route; give one of them",
+        )
+    if not given:
+        raise Invalid(
+            "runtime_change_empty", domain="runtime", detail="name at least one setting to change"
+        )
+    route = given.get("default_route")
+    if route is not None and services.ground.routes.find(route) is None:
+        raise Invalid(
+            "route_not_found",
+            domain="routes",
+            pointer=pointer,
+            detail=f"there is no route {route!r}",
+        )
+    return given
+
+
+def _view(services: Services, revision: Revision) -> RuntimeView:
+    route_id = _default_route(services, revision)
+    route = services.ground.routes.find(route_id)
+    return RuntimeView.of(
+        revision,
+        default_route=route_id,
+        route_id=route_id,
+        provider=route.provider if route else None,
+        model=route.model if route else None,
+        debug_level=revision.document.get("debug_level") or services.ground.settings.debug_level,
+        run_memory_policy=RUN_MEMORY_POLICY.usable(revision.document),
+        learning_policy=LEARNING_POLICY.usable(revision.document),
+    )

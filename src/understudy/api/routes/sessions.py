@@ -1,6 +1,6 @@
 """Sessions."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
@@ -19,7 +19,13 @@ from understudy.core.errors import Invalid
 from understudy.core.page import PageRequest
 from understudy.runs.submission import check_reply_targets
 from understudy.sessions.creation import NewSession
-from understudy.sessions.model import ReplyTarget, RoutePolicy, Session, require_session
+from understudy.sessions.model import (
+    ReplyTarget,
+    RoutePolicy,
+    Session,
+    SessionStatus,
+    require_session,
+)
 from understudy.wire.base import Items
 from understudy.wire.sessions import (
     BindPersona,
@@ -61,7 +67,7 @@ def list_sessions(
     services: Services,
     page: Paging,
     persona_id: Annotated[str | None, Query(description="only with this persona bound")] = None,
-    status: Annotated[Literal["active", "ended"] | None, Query()] = None,
+    status: Annotated[SessionStatus | None, Query()] = None,
 ) -> Items[SessionView]:
     """Sessions, newest first."""
     found = services.sessions.page(page, persona_id=persona_id, status=status)

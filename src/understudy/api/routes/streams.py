@@ -36,7 +36,8 @@ EVENT: Final = {
 EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Server-sent events; `Last-Event-ID` takes up where a reader left off",
-        "content": {"text/event-stream": {"itemSchema": EVENT}},
+        # OpenAPI 3.1 describes a stream as the text that it is; what an event is, an extension tells.
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "x-event-schema": EVENT}},
     }
 }
 

@@ -4,14 +4,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
+from understudy.agent.offers import Standing
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
-from understudy.api.views.permissions import session_tool_view, tool_view, verdict_view
 from understudy.core.page import Page
+from understudy.permissions.model import Verdict
+from understudy.tools.base import schema_of
 from understudy.wire.base import Items
-from understudy.wire.permissions import CheckTool, SessionToolView, VerdictView
+from understudy.wire.permissions import CheckTool, SessionToolView, TraceView, VerdictView
 from understudy.wire.runtime import SetTool, ToolView
 
 router = APIRouter(tags=["tools"], route_class=GatedRoute)
@@ -36,7 +38,7 @@ def check_tool(body: CheckTool, services: Services) -> VerdictView:
     verdict = services.offers.check(
         body.tool, body.arguments, session_id=body.session_id, agent_id=body.agent_id
     )
-    return verdict_view(verdict)
+    return _verdict(verdict)
 
 
 @router.put("/v1/tools/{name:path}", operation_id="tools.set")
@@ -44,7 +46,7 @@ def check_tool(body: CheckTool, services: Services) -> VerdictView:
 def set_tool(name: str, body: SetTool, services: Services, caller: Caller) -> ToolView:
     """Switch a tool on or off for all agents."""
     tool = services.offers.switch(caller, name, enabled=body.enabled)
-    return tool_view(tool, enabled=body.enabled)
+    return ToolView.of(tool, enabled=body.enabled, parameters=dict(schema_of(tool.parameters)))
 
 
 @router.get("/v1/sessions/{session_id}/tools", operation_id="sessions.tools")
@@ -55,4 +57,24 @@ def list_session_tools(
     page: Paging,
 ) -> Items[SessionToolView]:
     """The tools as a session has them: what is gated, and why."""
-    return items(Page.cut(services.offers.in_session(session_id), page), session_tool_view)
+    return items(Page.cut(services.offers.in_session(session_id), page), _in_session)
+
+
+def _verdict(verdict: Verdict) -> VerdictView:
+    lines = [
+        TraceView.of(line.placed, matched=line.matched, why=line.why, rule=line.placed.rule)
+        for line in verdict.trace
+    ]
+    return VerdictView.of(verdict, rule=verdict.rule, trace=lines)
+
+
+def _in_session(standing: Standing) -> SessionToolView:
+    verdict = standing.verdict
+    return SessionToolView.of(
+        standing.tool,
+        enabled=standing.enabled,
+        decision=verdict.decision,
+        level=verdict.level,
+        reason=verdict.reason,
+        depends_on_arguments=standing.depends_on_arguments,
+    )

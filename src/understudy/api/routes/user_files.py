@@ -8,14 +8,8 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.agents import ONE as AGENT
-from understudy.api.routes.agents import AgentId, FileName, FileVersion
+from understudy.api.routes.agents import AgentId, FileName, FileVersion, file_version_detail
 from understudy.api.services import Caller, Services
-from understudy.api.views.records import (
-    file_summary,
-    file_version_detail,
-    file_version_view,
-    file_view,
-)
 from understudy.core.page import Page
 from understudy.wire.agents import (
     FileSummary,
@@ -41,7 +35,7 @@ def list_files(
 ) -> Items[FileSummary]:
     """The copies that have content; they count over the agent's own files."""
     return items(
-        Page.cut(services.agents.user_files.files(caller, agent_id, user_id), page), file_summary
+        Page.cut(services.agents.user_files.files(caller, agent_id, user_id), page), FileSummary.of
     )
 
 
@@ -51,7 +45,7 @@ def get_file(
     agent_id: AgentId, user_id: UserId, name: FileName, services: Services, caller: Caller
 ) -> FileView:
     """A copy as it is in force."""
-    return file_view(services.agents.user_files.file(caller, agent_id, user_id, name))
+    return FileView.of(services.agents.user_files.file(caller, agent_id, user_id, name))
 
 
 @router.put(ONE, operation_id="agents.write_user_file")
@@ -65,7 +59,7 @@ def write_file(
     caller: Caller,
 ) -> FileView:
     """Keep new content as the next version of a copy."""
-    return file_view(
+    return FileView.of(
         services.agents.user_files.write(caller, agent_id, user_id, name, body.content)
     )
 
@@ -92,7 +86,7 @@ def file_versions(
 ) -> Items[FileVersionView]:
     """The versions of a copy, newest first."""
     found = services.agents.user_files.versions(caller, agent_id, user_id, name, page)
-    return items(found, file_version_view)
+    return items(found, FileVersionView.of)
 
 
 @router.get(ONE + "/versions/{version}", operation_id="agents.user_file_version")
@@ -122,4 +116,4 @@ def restore_file(
 ) -> FileView:
     """Bring the content of an earlier version back, as a new version."""
     found = services.agents.user_files.restore(caller, agent_id, user_id, name, body.version)
-    return file_view(found)
+    return FileView.of(found)

@@ -66,7 +66,7 @@ def _soul(entry: SoulWritten) -> SoulVersionEntry:
         actor=file.actor,
         run_id=file.run_id,
         size=file.size,
-        deleted=file.is_deletion,
+        deleted=file.deleted,
         diff=entry.diff,
         diff_omitted=entry.diff is None,
     )

@@ -86,7 +86,7 @@ def item_view(listed: Listed) -> RunMemoryItem:
         session_id=pointer.session_id,
         recorded_at_ms=pointer.recorded_at_ms,
         semantic_capture=pointer.semantic_capture.value,
-        status=memory.status.value if memory else None,
+        status=memory.status if memory else None,
         summary=memory.summary if memory else None,
     )
 
@@ -112,7 +112,7 @@ def _entry(memory: RunMemory) -> RecoveredEntryView:
     return RecoveredEntryView(
         run_id=memory.run_id,
         recorded_at_ms=memory.recorded_at_ms,
-        status=memory.status.value,
+        status=memory.status,
         summary=memory.summary,
     )
 

@@ -1,23 +1,27 @@
-"""Runs and their events as the wire shows them."""
+"""Runs, their events, and the approvals and questions they wait for, as the API shows them."""
 
 import math
 from dataclasses import asdict
 from typing import Any, Final
 
-from understudy.api.views.waiting import approval_preview, question_view
 from understudy.core.principal import Principal
+from understudy.runs.answerable import actions_of
 from understudy.runs.deliveries import shown_deliveries
 from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import DebugRequest, Delivery, Run
-from understudy.runs.requests import RequestKind
+from understudy.runs.model import Run
+from understudy.runs.requests import Request, RequestKind, shown
 from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.events import RunEventView
-from understudy.wire.replies import DeliveryView, OutputView
-from understudy.wire.runs import DebugRequestView, RunRequestView, RunView, UsageView
+from understudy.wire.replies import OutputView
+from understudy.wire.runs import RunRequestView, RunView
 
 # Parts of an event's data that the envelope around it already tells.
 LOCATED: Final = frozenset({"agent_id"})
+
+# How much of a long text in an input lists and runs show; the approval itself shows all of it.
+PREVIEW_CHARS: Final = 4_000
 
 
 def run_view(detail: RunDetail, reader: Principal) -> RunView:
@@ -25,19 +29,9 @@ def run_view(detail: RunDetail, reader: Principal) -> RunView:
     run = detail.run
     approvals = [each for each in detail.pending if each.kind is RequestKind.APPROVAL]
     questions = [each for each in detail.pending if each.kind is RequestKind.QUESTION]
-    return RunView(
-        run_id=run.run_id,
-        session_id=run.session_id,
-        agent_id=run.agent_id,
-        user_id=run.user_id,
-        kind=run.kind,
-        status=run.status.value,
-        submitted_at_ms=run.submitted_at_ms,
-        updated_at_ms=run.updated_at_ms,
-        started_at_ms=run.started_at_ms,
-        finished_at_ms=run.finished_at_ms,
+    return RunView.of(
+        run,
         queued_position=detail.queued_position,
-        locale=run.locale,
         request=_request(run, approvals=len(approvals), questions=len(questions)),
         input_attachments=[item.asset_id for item in run.input.items if item.asset_id],
         input_metadata=dict(run.input.metadata) if run.input.metadata else None,
@@ -46,39 +40,20 @@ def run_view(detail: RunDetail, reader: Principal) -> RunView:
         pending_question_ids=[each.request_id for each in questions],
         pending_questions=[question_view(each, reader) for each in questions],
         outputs=[output_view(event) for event in detail.outputs],
-        deliveries=[delivery_view(delivery) for delivery in shown_deliveries(run, detail.sent)],
+        deliveries=list(shown_deliveries(run, detail.sent)),
         error=None if run.error is None else str(run.error),
-        usage=UsageView(**{name: count(value) for name, value in asdict(run.usage).items()}),
-        skill_fingerprint=run.skill_fingerprint,
-        trial_id=run.trial_id,
+        usage={name: count(value) for name, value in asdict(run.usage).items()},
         actions=[] if run.status in TERMINAL else ["cancel"],
     )
 
 
 def _request(run: Run, *, approvals: int, questions: int) -> RunRequestView:
-    return RunRequestView(
-        source_plugin=run.request.source_plugin,
-        source_kind=run.request.source_kind,
-        actor_id=run.request.actor_id,
-        text_preview=run.request.text_preview,
+    return RunRequestView.of(
+        run.request,
         provider=run.route.route_id,
         model=run.route.model,
         approval_count=approvals or None,
         question_count=questions or None,
-    )
-
-
-def delivery_view(delivery: Delivery) -> DeliveryView:
-    """How an output fared on its way to one reply target."""
-    return DeliveryView(
-        plugin=str(delivery.plugin),
-        address=str(delivery.address),
-        status=str(delivery.status),
-        attempts=count(delivery.attempts),
-        delivery_id=delivery.delivery_id,
-        next_attempt_at_ms=delivery.next_attempt_at_ms,
-        delivered_at_ms=delivery.delivered_at_ms,
-        last_error=delivery.last_error,
     )
 
 
@@ -127,13 +102,43 @@ def event_body(event: JournalEvent) -> dict[str, Any]:
     return {name: value for name, value in event.data.items() if name not in LOCATED}
 
 
-def debug_view(capture: DebugRequest) -> DebugRequestView:
-    """A captured provider request."""
-    return DebugRequestView(
-        run_id=capture.run_id,
-        step=capture.step,
-        attempt=capture.attempt,
-        at_ms=capture.at_ms,
-        request=dict(capture.request),
-        response=None if capture.response is None else dict(capture.response),
+def approval_view(request: Request, reader: Principal) -> ApprovalView:
+    """A tool call that waits, or waited, for a person to agree; or an offer."""
+    return ApprovalView(**_shown(request), actions=[*actions_of(request, reader)])
+
+
+def approval_preview(request: Request, reader: Principal) -> ApprovalView:
+    """The same with long texts in its input cut, for where many are shown."""
+    view = _shown(request)
+    shortened = _shortened(view["input"])
+    is_cut = shortened != view["input"]
+    return ApprovalView(
+        **{**view, "input": shortened},
+        input_cut=is_cut or None,
+        actions=[*actions_of(request, reader)],
+    )
+
+
+def _shown(request: Request) -> dict[str, Any]:
+    return {**shown(request), "kind": str(request.kind)}
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case str() if len(value) > PREVIEW_CHARS:
+            return f"{value[:PREVIEW_CHARS]}… [{len(value)} characters in all]"
+        case dict():
+            return {name: _shortened(each) for name, each in value.items()}
+        case list():
+            return [_shortened(each) for each in value]
+        case _:
+            return value
+
+
+def question_view(request: Request, reader: Principal) -> QuestionView:
+    """Questions that wait, or waited, for answers."""
+    return QuestionView(
+        **shown(request),
+        audience=request.audience,
+        actions=[*actions_of(request, reader)],
     )

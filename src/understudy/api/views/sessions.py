@@ -1,7 +1,6 @@
 """Sessions and their events as the wire shows them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from understudy.api.views.runs import output_view, run_event_view
@@ -11,13 +10,10 @@ from understudy.runs.detail import RunDetail
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope
-from understudy.wire.events import JournalEventView
-from understudy.wire.replies import OutputView, ReplyTargetView
+from understudy.wire.replies import OutputView
 from understudy.wire.sessions import (
-    BoundPersona,
     LastRun,
     ReplyTargetsView,
-    RoutePolicyView,
     SessionEventsView,
     SessionSnapshot,
     SessionView,
@@ -41,25 +37,15 @@ def session_view(
     outputs: Sequence[OutputView] = (),
 ) -> SessionView:
     """A session with what it is doing right now; `inline` is the run just waited for."""
-    return SessionView(
-        session_id=session.session_id,
-        agent_id=session.agent_id,
+    return SessionView.of(
+        session,
         snapshot=snapshot_view(unit, session, inline=inline),
-        created_at_ms=session.created_at_ms,
-        updated_at_ms=session.updated_at_ms,
-        version=session.version,
-        thread_id=session.thread_id,
-        parent_session_id=session.parent_session_id,
-        ended_reason=session.ended_reason,
-        workdir=session.workdir,
-        trial_id=session.trial_id,
-        route_policy=_route_policy(session),
+        route_policy=session.route_policy,
         capability_scope=_lists(session.capability_scope),
         effective_capability_scope=_scope(effective_capability_scope(session)),
         credential_scope=_lists(session.credential_scope),
         effective_credential_scope=_scope(effective_credential_scope(session)),
-        persona=_persona(session),
-        reply_targets=_targets(session) or None,
+        reply_targets=list(session.reply_targets) or None,
         outputs=[output_view(event) for event in inline.outputs] if inline else [*outputs],
         actions=list(ACTIONS[session.status]),
     )
@@ -81,22 +67,19 @@ def snapshot_view(
 ) -> SessionSnapshot:
     """What a session is doing right now."""
     current = unit.runs.current(session.session_id)
-    last = None
-    if inline is not None:
-        run = inline.run
-        last = LastRun(run_id=run.run_id, status=run.status, error=run.error)
-    return SessionSnapshot(
-        status=session.status.value,
-        journal_length=session.journal_length,
+    return SessionSnapshot.of(
+        session,
         queued_runs=unit.sessions.activity(session.session_id).queued_runs,
         active_run_id=current.run_id if current else None,
-        last_run=last,
+        last_run=LastRun.of(inline.run) if inline else None,
     )
 
 
 def reply_targets_view(session: Session) -> ReplyTargetsView:
     """Where the outputs of a session go."""
-    return ReplyTargetsView(session_id=session.session_id, reply_targets=_targets(session))
+    return ReplyTargetsView(
+        session_id=session.session_id, reply_targets=list(session.reply_targets)
+    )
 
 
 def session_events_view(
@@ -115,45 +98,9 @@ def session_events_view(
             for event in events
             if event.kind in (EventKind.RUN, EventKind.OUTPUT)
         ],
-        items=[journal_event_view(event) for event in events],
+        items=list(events),
         next_cursor=encode_cursor((events[-1].offset,)) if more else None,
     )
-
-
-def journal_event_view(event: JournalEvent) -> JournalEventView:
-    """One event of the journal."""
-    return JournalEventView(
-        offset=event.offset,
-        sequence=event.sequence,
-        session_id=event.session_id,
-        kind=event.kind,
-        at_ms=event.at_ms,
-        run_id=event.run_id,
-        data=dict(event.data),
-    )
-
-
-def _route_policy(session: Session) -> RoutePolicyView | None:
-    policy = session.route_policy
-    if policy is None:
-        return None
-    return RoutePolicyView(provider=policy.provider, generation=dict(policy.generation) or None)
-
-
-def _persona(session: Session) -> BoundPersona | None:
-    bound = session.persona
-    if bound is None:
-        return None
-    return BoundPersona(
-        persona_id=bound.persona_id,
-        persona_version=bound.persona_version,
-        display_name=bound.display_name,
-        bound_at_ms=bound.bound_at_ms,
-    )
-
-
-def _targets(session: Session) -> list[ReplyTargetView]:
-    return [ReplyTargetView(**asdict(target)) for target in session.reply_targets]
 
 
 def _scope(scope: Scope | None) -> dict[str, list[str]] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from understudy.api.views.assets import RAW_HEADERS
+from understudy.api.answers import RAW_HEADERS
 from understudy.core.principal import Principal
 from understudy.skills.authority import actions_of
 from understudy.skills.bundles.limits import MANIFEST

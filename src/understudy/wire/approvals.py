@@ -1,14 +1,12 @@
-"""Approvals and questions on the wire, and the artifacts of a run."""
+"""Approvals and questions on the wire."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from understudy.runs.requests import Audience, RequestState
 from understudy.wire.base import JsonObject, Omitted, Request, View
 
-RequestState: TypeAlias = Literal[
-    "pending", "allowed", "denied", "answered", "declined", "expired", "cancelled"
-]
 Words = Annotated[str, Field(max_length=16_000)]
 Id = Annotated[str, Field(max_length=500)]
 
@@ -120,7 +118,7 @@ class QuestionView(View):
     run_id: str
     session_id: str
     tool_call_id: str
-    audience: Literal["user", "parent"]
+    audience: Audience
     questions: list[AskedView]
     state: RequestState
     created_at_ms: int
@@ -129,13 +127,3 @@ class QuestionView(View):
     resolved_by: Omitted[str] = None
     resolved_at_ms: Omitted[int] = None
     actions: list[str] = Field(default_factory=list)
-
-
-class ArtifactView(View):
-    """What a tool answered in full; its text has an address of its own."""
-
-    artifact_id: str
-    run_id: str
-    tool_name: str
-    size: int
-    created_at_ms: int

@@ -11,25 +11,23 @@ from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.api.submissions import answer_inline
-from understudy.api.views.runs import run_view
-from understudy.api.views.waiting import approval_preview, approval_view, question_view
+from understudy.api.views.runs import approval_preview, approval_view, question_view, run_view
 from understudy.core.principal import Principal
 from understudy.runs.answers import read_resolution
 from understudy.runs.approvals import Resolution
 from understudy.runs.detail import RunDetail
 from understudy.runs.reading import Place
-from understudy.runs.requests import RequestState as DomainState
-from understudy.wire.base import Items
-from understudy.wire.runs import RunView
-from understudy.wire.sessions import SessionView
-from understudy.wire.waiting import (
+from understudy.runs.requests import RequestState
+from understudy.wire.approvals import (
     ApprovalView,
     CancelQuestion,
     QuestionView,
-    RequestState,
     ResolveApprovals,
     ResolveQuestion,
 )
+from understudy.wire.base import Items
+from understudy.wire.runs import RunView
+from understudy.wire.sessions import SessionView
 
 router = APIRouter(tags=["approvals and questions"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
@@ -207,7 +205,5 @@ def _answer(
     return services.runs.questions.resolve(caller, place, resolution, idempotency_key=given)
 
 
-def _state(state: RequestState | None, *, everything: bool) -> DomainState | None:
-    if everything:
-        return None
-    return DomainState.PENDING if state is None else DomainState(state)
+def _state(state: RequestState | None, *, everything: bool) -> RequestState | None:
+    return None if everything else state or RequestState.PENDING
