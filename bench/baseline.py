@@ -25,12 +25,12 @@ from understudy.evolution.offer_book import Offers
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
-from understudy.permissions.model import Decision, Level, Verdict
+from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.providers.registry import Routes
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.rollout.worktrees import Worktrees
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
 from understudy.runs.snapshot import RunSnapshot
 from understudy.runs.steps import Steps
@@ -60,10 +60,11 @@ class NoRules(Gatekeeper):
 
     def judge(
         self, unit: Unit, run: Run, calls: Sequence[tuple[Tool, Mapping[str, Any]]]
-    ) -> tuple[Verdict, ...]:
+    ) -> tuple[CallVerdict, ...]:
         """Yes to all."""
         return tuple(
-            Verdict(decision=Decision.ALLOW, level=Level.TOOL, reason="no rules") for _ in calls
+            CallVerdict(decision=PermissionDecision.ALLOW, level=Level.TOOL, reason="no rules")
+            for _ in calls
         )
 
 
@@ -140,7 +141,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
     )
 
 
-def _execution(text: str) -> Execution:
+def _execution(text: str) -> RunExecution:
     run = Run(
         run_id="run",
         session_id="session",
@@ -159,4 +160,4 @@ def _execution(text: str) -> Execution:
     snapshot = RunSnapshot(
         system="You are measured.", tools=names, max_steps=20, history_from=1, input_offset=1
     )
-    return Execution(run=run, steps=steps, stop=StopSignal(), snapshot=snapshot)
+    return RunExecution(run=run, steps=steps, stop=StopSignal(), snapshot=snapshot)

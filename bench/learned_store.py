@@ -5,7 +5,13 @@ from typing import Final
 
 from understudy.core.bell import Bell
 from understudy.learnings.keys import key_of
-from understudy.learnings.model import Kind, Learning, LearningStatus, PolicyDecision, Source
+from understudy.learnings.model import (
+    Kind,
+    Learning,
+    LearningSource,
+    LearningStatus,
+    PolicyDecision,
+)
 from understudy.retrieval.choice import Learned
 from understudy.retrieval.learned import learn_context
 from understudy.sessions.learning_scopes import LearningScope
@@ -64,7 +70,7 @@ def learning(
         created_at_ms=at_ms,
         published_at_ms=at_ms,
         status=LearningStatus.ACTIVE,
-        source=Source(session_id=said_in),
+        source=LearningSource(session_id=said_in),
         policy_decision=PolicyDecision.MANUAL,
         policy_actor="operator",
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.skill_desk import Desk
-from understudy.evolution.proposals import Proposal, ProposalState
+from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.soul import MAX_BYTES
 
 _numbers = count(1)
@@ -32,7 +32,7 @@ def proposal(desk: Desk, path: str, proposal_id: str = "", **fields: Any) -> str
         "run_id": "run_1",
         "created_at_ms": 1,
     }
-    made = Proposal(**(values | fields))
+    made = FileProposal(**(values | fields))
     with desk.daemon.ground.units.write() as unit:
         unit.proposals.add(made)
     return f"{path}/proposals/{made.proposal_id}"

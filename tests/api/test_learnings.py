@@ -8,7 +8,7 @@ from tests.support.factories import make_session
 from understudy.core.principal import DAEMON
 from understudy.daemon.wiring import Daemon
 from understudy.learnings.deciding import by_policy
-from understudy.learnings.model import Action, AutomationReview, LearningUse, Mode, Tier
+from understudy.learnings.model import AutomationReview, LearningUse, Mode, ReviewAction, Tier
 from understudy.learnings.publishing import publish as publish_in
 from understudy.learnings.wanted import Wanted
 
@@ -19,7 +19,7 @@ def published_by(daemon: Daemon, candidate_id: str, rule: str) -> str:
     """The learning that automation made of a candidate under a rule."""
     review = AutomationReview(
         mode=Mode.ENABLED,
-        action=Action.PUBLISH_PROVISIONAL,
+        action=ReviewAction.PUBLISH_PROVISIONAL,
         reviewed_at_ms=1,
         reason=f"rule {rule} says so",
         policy_revision=1,

@@ -9,7 +9,7 @@ import pytest
 from tests.api.live import Live
 from tests.support.command_line import typed
 from understudy.client import Client
-from understudy.permissions.model import Decision
+from understudy.permissions.model import PermissionDecision
 from understudy.wire.permissions import PermissionRule
 
 
@@ -86,7 +86,7 @@ def test_the_tools_of_a_session_are_listed_with_what_gates_them(house: Live) -> 
 
 def test_the_client_knows_rules_and_checks(house: Live) -> None:
     with Client(str(house.client.base_url)) as client:
-        rule = PermissionRule(tool="read_file", decision=Decision.ASK)
+        rule = PermissionRule(tool="read_file", decision=PermissionDecision.ASK)
         assert client.permissions.set([rule]).rules[0].decision == "ask"
         assert client.permissions.get().rules[0].tool == "read_file"
         assert client.permissions.set_of_session("s1", [rule]).rules[0].arguments is None

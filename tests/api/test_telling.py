@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.agent.stream import Spoken
-from understudy.api.frames import Frame, Position
+from understudy.api.frames import Position, StreamFrame
 from understudy.api.telling import RunTelling
 from understudy.core.errors import Invalid
 from understudy.sessions.journal import EventKind, JournalEvent
@@ -25,7 +25,7 @@ def message(offset: int, step: int, text: str) -> JournalEvent:
     return event(offset, KINDS.MESSAGE, step=step, text=text)
 
 
-def text_of(frames: Iterable[Frame], start: str = "") -> str:
+def text_of(frames: Iterable[StreamFrame], start: str = "") -> str:
     """What a reader of one step sees."""
     text = start
     for frame in frames:
@@ -137,7 +137,7 @@ def test_a_reader_who_reconnects_anywhere_misses_and_repeats_nothing(
     text: str, cuts: list[int], lost_after: int
 ) -> None:
     telling = fresh()
-    frames: list[Frame] = []
+    frames: list[StreamFrame] = []
     for cut in sorted(cuts):
         frames += telling.spoken(Spoken(step=1, text=text[:cut]))
     kept = frames[:lost_after]
@@ -167,9 +167,9 @@ def test_a_position_that_is_not_ours_is_refused(text: str) -> None:
         Position.parse(text)
 
 
-def told(telling: RunTelling, *takes: str) -> list[Frame]:
+def told(telling: RunTelling, *takes: str) -> list[StreamFrame]:
     """Each take said word by word."""
-    frames: list[Frame] = []
+    frames: list[StreamFrame] = []
     for take, text in enumerate(takes):
         for end in range(len(text) + 1):
             frames += telling.spoken(Spoken(step=1, text=text[:end], take=take))

@@ -17,7 +17,7 @@ from understudy.learnings.bulk import (
     BulkService,
 )
 from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, CandidateState, Kind, LearningStatus, Tier
 from understudy.storage.unit import Units
@@ -196,7 +196,7 @@ def test_a_preview_waits_for_nobody_who_writes(plane: Plane) -> None:
 
 def test_what_holds_a_secret_that_the_operator_named_is_not_published(plane: Plane) -> None:
     first, second = plane.propose("The bird is a blue heron"), plane.propose("Water is wet")
-    guarded = replace(plane.candidates, guard=Guard(("heron",)))
+    guarded = replace(plane.candidates, guard=SecretGuard(("heron",)))
     request = BulkRequest(action=PUBLISH, candidate_ids=ids(first, second))
 
     for dry_run in (True, False):

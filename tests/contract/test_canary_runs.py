@@ -10,13 +10,13 @@ from tests.support.canaries import Canaries
 from tests.support.promoted import skilled_with
 from tests.support.rolled_out import MARKER, NAME, Mounted
 from tests.support.skilled import Skilled
-from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 USE = call("use_skill", {"name": NAME})
@@ -40,7 +40,7 @@ async def skilled(
         skilled.shop.clock.ms = canaries.hand.clock.ms
         outcomes = OutcomeRecorder(
             units=house.units,
-            maker=ChangeMaker(clock=skilled.shop.clock, mounts=Mounted()),
+            maker=RolloutTransactions(clock=skilled.shop.clock, mounts=Mounted()),
             policy_of=lambda _unit: canaries.hand.policy,
         )
         plain = skilled.shop
@@ -70,7 +70,7 @@ async def test_a_run_that_uses_the_canary_is_evidence_for_it(
 async def test_a_canary_that_fails_in_a_run_is_held_and_offered_to_nobody(
     skilled: Skilled, canaries: Canaries
 ) -> None:
-    await skilled.run(USE, "I could not do it", child=(Answer(status=400),))
+    await skilled.run(USE, "I could not do it", child=(ModelAnswer(status=400),))
 
     detail = canaries.hand.get()
     assert detail.uses.canary == OutcomeCounts(failed=1)

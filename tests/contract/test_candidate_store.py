@@ -16,17 +16,17 @@ from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.model import (
     EXPIRED,
-    Action,
     Candidate,
     CandidateState,
+    CandidateTally,
     CapturePath,
     EvidenceRef,
     JudgeVerdict,
     Kind,
+    LearningSource,
     Origin,
+    ReviewAction,
     Sensitivity,
-    Source,
-    Tally,
 )
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 from understudy.storage.schema import learning_candidates
@@ -38,7 +38,7 @@ FULL = make_candidate(
     scope=HERE,
     sensitivity=Sensitivity.SENSITIVE,
     confidence=7,
-    source=Source(
+    source=LearningSource(
         run_id="run_1",
         session_id="s1",
         agent_id="a1",
@@ -53,7 +53,7 @@ FULL = make_candidate(
     reproposal_of="cand_0",
     evidence_digest="abc",
     automation_review=make_review(
-        "Facts", judge=JudgeVerdict(action=Action.REJECT, judged_at_ms=NOW, reason="odd")
+        "Facts", judge=JudgeVerdict(action=ReviewAction.REJECT, judged_at_ms=NOW, reason="odd")
     ),
     published_learning_id="lrn_1",
     decided_at_ms=NOW + 2,
@@ -136,8 +136,8 @@ def test_a_run_proposes_the_same_thing_only_once(units: Units) -> None:
         make_candidate("The sky is blue.", run_id="run_1", scope=HERE),
         make_candidate("The sky is green.", run_id="run_1"),
         make_candidate("The sky is blue.", run_id="run_1", origin=Origin.API),
-        make_candidate("The sky is blue.", source=Source()),
-        make_candidate("The sky is blue.", source=Source()),
+        make_candidate("The sky is blue.", source=LearningSource()),
+        make_candidate("The sky is blue.", source=LearningSource()),
     )
     assert add(units, first, make_candidate("sky: BLUE", run_id="run_1")) == [True, False]
 
@@ -335,9 +335,11 @@ def test_candidates_are_counted_by_path_rule_state_and_who_decided(units: Units)
     add(units, rejected("daemon", NOW, automation_review=review, decision_reason=EXPIRED))
     add(units, make_candidate(capture_path=CapturePath.LABELS))
 
-    def tally(state: str, rule: str | None = None, path: str = "model", **more: Any) -> Tally:
+    def tally(
+        state: str, rule: str | None = None, path: str = "model", **more: Any
+    ) -> CandidateTally:
         values = {"is_automatic": False, "count": 1} | more
-        return Tally(capture_path=path, rule=rule, state=state, **values)
+        return CandidateTally(capture_path=path, rule=rule, state=state, **values)
 
     with units.read() as unit:
         assert set(unit.candidates.tallies()) == {

@@ -23,15 +23,15 @@ from understudy.learnings.model import (
     CandidateState,
     EvidenceRef,
     Kind,
+    LearningSource,
     LearningStatus,
     Origin,
     PolicyDecision,
     Sensitivity,
-    Source,
     Tier,
     Verification,
 )
-from understudy.runs.model import RunRequest, Usage
+from understudy.runs.model import RunRequest, RunUsage
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 from understudy.storage.schema import learning_candidates
 from understudy.storage.unit import Units
@@ -65,7 +65,7 @@ def test_a_candidate_takes_the_defaults_and_waits(plane: Plane) -> None:
     assert candidate.sensitivity is Sensitivity.SCOPED
     assert candidate.confidence == 80
     assert candidate.state is CandidateState.PENDING
-    assert candidate.source == Source()
+    assert candidate.source == LearningSource()
     assert plane.queued() == 1
     assert plane.rung == ["reviews"]
 
@@ -378,7 +378,7 @@ def test_a_published_candidate_keeps_answering_after_its_time(plane: Plane) -> N
 
 def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(plane: Plane) -> None:
     clean = make_run(accepted_offset=1)
-    tools = make_run(accepted_offset=2, usage=Usage(tool_calls=1))
+    tools = make_run(accepted_offset=2, usage=RunUsage(tool_calls=1))
     passed = make_run("s2", accepted_offset=1, request=RunRequest(actor_id="stranger"))
     later = make_run("s2", accepted_offset=2)
     with plane.units.write() as unit:
@@ -386,13 +386,13 @@ def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(plan
             unit.runs.add(run)
     named: dict[str, dict[str, Any]] = {
         "nothing": {},
-        "gone": {"source": Source(run_id="run_gone")},
-        "clean": {"source": Source(run_id=clean.run_id)},
-        "tools": {"source": Source(run_id=tools.run_id)},
+        "gone": {"source": LearningSource(run_id="run_gone")},
+        "clean": {"source": LearningSource(run_id=clean.run_id)},
+        "tools": {"source": LearningSource(run_id=tools.run_id)},
         "evidence": {"evidence_refs": (EvidenceRef(note="n"), EvidenceRef(run_id=tools.run_id))},
         "artifact": {"evidence_refs": (EvidenceRef(artifact_id="art_1"),)},
-        "passed": {"source": Source(run_id=passed.run_id)},
-        "later": {"source": Source(run_id=later.run_id)},
+        "passed": {"source": LearningSource(run_id=passed.run_id)},
+        "later": {"source": LearningSource(run_id=later.run_id)},
     }
     marked = {
         name
@@ -478,7 +478,7 @@ def test_every_change_is_in_the_audit_with_the_person(plane: Plane) -> None:
 
 
 def test_the_sessions_concerned_are_told_by_ids_alone(plane: Plane) -> None:
-    source = Source(session_id="s2", run_id="run_1")
+    source = LearningSource(session_id="s2", run_id="run_1")
     candidate = plane.propose(ATLAS, scope=SESSION, source=source)
     learning = plane.publish(candidate).learning
     newer = plane.publish(
@@ -512,7 +512,7 @@ def test_the_sessions_concerned_are_told_by_ids_alone(plane: Plane) -> None:
 
 def test_a_session_that_is_not_there_keeps_nothing_from_being_learned(plane: Plane) -> None:
     nowhere = LearningScope(kind=ScopeKind.SESSION, id="gone")
-    learning = plane.learn(ATLAS, scope=nowhere, source=Source(session_id="never"))
+    learning = plane.learn(ATLAS, scope=nowhere, source=LearningSource(session_id="never"))
     assert learning.scope == nowhere
     assert plane.events("s1") == []
 

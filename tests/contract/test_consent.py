@@ -10,12 +10,12 @@ from tests.support.consenting import ACCEPT, DECLINE, Consenting, consenting_in
 from tests.support.factories import make_agent, make_session
 from tests.support.skilled import ANN, BOB, LEARNER, OK_MD, ROOT, author
 from understudy.core.principal import Principal, Role
-from understudy.evolution.consent import Call
+from understudy.evolution.consent import ConsentCall
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.requests import RequestState
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 SLUG = "weekly-report"
@@ -286,7 +286,7 @@ async def test_an_offer_accepted_elsewhere_covers_one_call_that_succeeds(here: C
     offer = await here.offered(CREATE)
     here.answer(offer)
 
-    told = await here.told(BROKEN, Answer(calls=(*CREATE.calls, *OTHER.calls)), words="Go on.")
+    told = await here.told(BROKEN, ModelAnswer(calls=(*CREATE.calls, *OTHER.calls)), words="Go on.")
 
     made = [text for text in told if "version 1" in text]
     assert len(made) == 1
@@ -327,7 +327,9 @@ async def test_a_call_that_is_taken_up_again_needs_no_second_consent(here: Conse
     arguments = {"action": "create", "content": OK_MD}
 
     def refused(index: int) -> bool:
-        call = Call(call_id="c", key=f"{run_id}:call:1:{index}", result_key=f"{run_id}:r:{index}")
+        call = ConsentCall(
+            call_id="c", key=f"{run_id}:call:1:{index}", result_key=f"{run_id}:r:{index}"
+        )
         with here.skilled.units.write() as unit:
             run = unit.runs.get(run_id, lock=True)
             assert run is not None

@@ -22,13 +22,13 @@ from tests.support.own_files import (
 from understudy.agents.keeping import NewVersion, keep_version
 from understudy.agents.model import CONTEXT_FILES
 from understudy.agents.service import AgentService
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
 from understudy.evolution.soul import MAX_BYTES
 from understudy.settings import Settings
 from understudy.storage.schema import agents
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolError
 
@@ -45,7 +45,7 @@ async def files(house: House, settings: Settings, fake: FakeModel) -> AsyncItera
     await files.shop.providers.close()
 
 
-def read(name: str) -> Answer:
+def read(name: str) -> ModelAnswer:
     return call("read_file", {"path": name})
 
 
@@ -61,7 +61,7 @@ async def test_with_the_switch_an_agent_rewrites_its_soul_for_its_next_prompt(
     newest, first = files.versions()
     assert (newest.version, newest.actor, newest.run_id) == (2, "ann", run_id)
     assert (first.version, first.content) == (1, FILES["SOUL.md"])
-    assert files.audited()[-1].outcome is Outcome.DONE
+    assert files.audited()[-1].outcome is AuditOutcome.DONE
 
 
 @one_database
@@ -75,7 +75,7 @@ async def test_without_it_nothing_changes(files: OwnFiles) -> None:
     assert await files.prompt(session_id=PLAIN) == before
     assert len(files.versions(agent_id=PLAIN)) == 1
     refused = files.audited()[-1]
-    assert (refused.outcome, refused.resource_id) == (Outcome.REFUSED, f"{PLAIN}/SOUL.md")
+    assert (refused.outcome, refused.resource_id) == (AuditOutcome.REFUSED, f"{PLAIN}/SOUL.md")
     assert refused.reason is not None
     assert refused.reason.startswith("evolution/soul_locked in run_")
 
@@ -223,7 +223,7 @@ async def test_some_texts_never_become_a_soul(files: OwnFiles, what: str) -> Non
 
     assert why in told
     assert files.file() == FILES["SOUL.md"]
-    assert files.audited()[-1].outcome is Outcome.REFUSED
+    assert files.audited()[-1].outcome is AuditOutcome.REFUSED
 
 
 @one_database
@@ -289,7 +289,7 @@ async def test_an_agent_of_no_known_type_has_no_files(files: OwnFiles) -> None:
 
 
 async def test_a_frozen_soul_stays_also_for_runs_that_have_begun(files: OwnFiles) -> None:
-    def freeze(_: object) -> Answer:
+    def freeze(_: object) -> ModelAnswer:
         files.switch(soul_frozen=True)
         return write("SOUL.md", "Shout.\nUse plain words.")
 
@@ -304,7 +304,7 @@ async def test_a_frozen_soul_stays_also_for_runs_that_have_begun(files: OwnFiles
 
 @one_database
 async def test_a_run_keeps_the_switch_that_it_began_with(files: OwnFiles) -> None:
-    def switch_off(_: object) -> Answer:
+    def switch_off(_: object) -> ModelAnswer:
         files.switch(self_evolve=False)
         return write("SOUL.md", WARM)
 

@@ -14,8 +14,8 @@ from tests.support.workshop import Probe, make_settings
 from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.settings import Settings
-from understudy.skills.usage import Listing
-from understudy.testing.answers import Answer, SeenRequest, call
+from understudy.skills.usage import SkillListing
+from understudy.testing.answers import ModelAnswer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Effect
 
@@ -98,7 +98,7 @@ def test_after_an_interrupt_the_next_run_starts_only_when_the_tool_has_stopped(
 
     order: list[str] = []
 
-    def answer(seen: SeenRequest) -> Answer | None:
+    def answer(seen: SeenRequest) -> ModelAnswer | None:
         order.append(seen.last_user)
         return call("slow") if seen.last_user == "first" else None
 
@@ -391,7 +391,7 @@ def test_a_daemon_that_starts_sums_up_of_which_skills_runs_were_told(settings: S
             return [connection.exec_driver_sql(count).scalar() for count in counts]
 
     async def before() -> None:
-        told = Listing(ref="skl_1", version=1, run_id="run_1", at_ms=NOW)
+        told = SkillListing(ref="skl_1", version=1, run_id="run_1", at_ms=NOW)
         async with running(settings) as inside:
             with inside.daemon.ground.units.write() as unit:
                 unit.skill_uses.list_for([told])

@@ -19,9 +19,9 @@ from tests.support.workshop import until
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
 from understudy.deliveries.backoff import MAX_ATTEMPTS
-from understudy.deliveries.model import Claimed, Try, TryOutcome
+from understudy.deliveries.model import ClaimedDelivery, Try, TryOutcome
 from understudy.deliveries.secret import WebhookSecret
-from understudy.deliveries.sending import Sender
+from understudy.deliveries.sending import WebhookSender
 from understudy.deliveries.service import DeliveryService
 from understudy.deliveries.worker import LEASE_MS, DeliveryWorker
 from understudy.runs.deliveries import queue_deliveries, shown_deliveries
@@ -56,7 +56,7 @@ def worker_on(units: Units, clock: FrozenClock, **parts: object) -> DeliveryWork
         "units": units,
         "clock": clock,
         "secret": WebhookSecret(units=units, clock=clock),
-        "sender": Sender(timeout_s=5),
+        "sender": WebhookSender(timeout_s=5),
         "observer": Metrics(),
         "jitter": lambda: 1.0,
     }
@@ -180,7 +180,7 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
     for _ in range(6):
         end_run(units, receiver.url, receiver.url)
     workers = [worker_on(units, clock) for _ in range(2)]
-    claimed: list[tuple[Claimed, ...]] = []
+    claimed: list[tuple[ClaimedDelivery, ...]] = []
     ready = Barrier(2)
 
     def claim(worker: DeliveryWorker) -> None:

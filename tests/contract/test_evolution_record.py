@@ -14,7 +14,7 @@ from tests.support.skill_store import make_skill, make_version
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal, Role
-from understudy.evolution.proposals import Proposal, ProposalState
+from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.record import (
     Entry,
     EntryKind,
@@ -28,7 +28,7 @@ from understudy.evolution.record_service import EvolutionRecord
 from understudy.evolution.remarks import remark_event
 from understudy.evolution.text_diff import text_diff
 from understudy.runs.model import Run
-from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 from understudy.skills.model import Visibility
 
 VIC = Principal(user_id="vic", role=Role.VIEWER)
@@ -65,7 +65,7 @@ def record(
     return list(page.items)
 
 
-def make_offer(run: Run, **fields: Any) -> Request:
+def make_offer(run: Run, **fields: Any) -> PersonRequest:
     values: dict[str, Any] = {
         "request_id": "off_1",
         "kind": RequestKind.OFFER,
@@ -76,11 +76,11 @@ def make_offer(run: Run, **fields: Any) -> Request:
         "created_at_ms": NOW + 20,
         "user_id": "alice",
     }
-    return Request(**(values | fields))
+    return PersonRequest(**(values | fields))
 
 
-def make_proposal(run: Run, number: int = 1) -> Proposal:
-    return Proposal(
+def make_proposal(run: Run, number: int = 1) -> FileProposal:
+    return FileProposal(
         proposal_id=f"prop_{number}",
         agent_id="evolver",
         name="SOUL.md",

@@ -7,7 +7,7 @@ import pytest
 from tests.support.factories import NOW
 from tests.support.learned import ATLAS, SESSION, SNACK, keep, make_learning
 from tests.support.workshop import Workshop, no_skills
-from understudy.learnings.model import LearningStatus, Sensitivity, Source, Tier
+from understudy.learnings.model import LearningSource, LearningStatus, Sensitivity, Tier
 from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
 from understudy.retrieval.explain import ExplainedRecord
@@ -198,7 +198,7 @@ def test_among_many_words_find_what_is_old_and_provisional_ones_do_not_hide_it(
 
 
 def test_among_many_what_was_said_together_with_the_best_is_looked_at_too(units: Units) -> None:
-    talk = Source(session_id="long-ago")
+    talk = LearningSource(session_id="long-ago")
     keep(
         units,
         make_learning("The barrel rope is blue.", learning_id="together", source=talk),

@@ -17,13 +17,13 @@ from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
 from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.making import NewCandidate, make_candidate
-from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin, Source
+from understudy.learnings.model import CapturePath, EvidenceRef, Kind, LearningSource, Origin
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind
 from understudy.sessions.learning_scopes import session_scope
 from understudy.settings import RouteConfig, Settings
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 EXAMPLE = (
@@ -65,7 +65,7 @@ async def test_labels_become_candidates_without_a_model(school: School, fake: Fa
     for it in (first, second):
         assert (it.origin, it.confidence, it.scope) == (Origin.DAEMON, 98, session_scope("s1"))
         assert it.capture_path is CapturePath.LABELS
-        assert it.source == Source(run_id=run_id, session_id="s1", agent_id=run.agent_id)
+        assert it.source == LearningSource(run_id=run_id, session_id="s1", agent_id=run.agent_id)
         assert it.evidence_refs == (EvidenceRef(run_id=run_id),)
         assert it.created_at_ms == run.finished_at_ms
         assert it.expires_at_ms is None
@@ -119,7 +119,7 @@ async def test_a_model_may_find_nothing(school: School, fake: FakeModel) -> None
 
 
 async def test_only_completed_runs_are_learned_from(school: School, fake: FakeModel) -> None:
-    fake.queue(Answer(status=400, error="boom"))
+    fake.queue(ModelAnswer(status=400, error="boom"))
     run_id = await ended(school, EXAMPLE)
     assert school.stored(run_id).status is RunStatus.FAILED
     await school.learn()
@@ -186,7 +186,7 @@ async def test_capture_that_was_half_done_is_settled_without_a_model(
     school: School, fake: FakeModel
 ) -> None:
     run_id = await ended(school)
-    source = Source(run_id=run_id, session_id="s1")
+    source = LearningSource(run_id=run_id, session_id="s1")
     wanted = NewCandidate(
         scope=session_scope("s1"), kind=Kind.FACT, content="x is y", source=source
     )

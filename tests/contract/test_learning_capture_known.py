@@ -20,10 +20,10 @@ from understudy.learnings.model import (
     Candidate,
     CapturePath,
     Kind,
+    LearningSource,
     LearningStatus,
     PolicyDecision,
     Sensitivity,
-    Source,
     Tier,
 )
 from understudy.learnings.service import LearningService
@@ -64,7 +64,9 @@ async def test_what_a_session_sees_already_is_not_proposed(
 ) -> None:
     with school.units.write() as unit:
         unit.projects.add(make_project("garden", members=(make_member("s1"),)))
-    learning = make_learning("project codename: ATLAS", scope=scope, source=Source(run_id="run_1"))
+    learning = make_learning(
+        "project codename: ATLAS", scope=scope, source=LearningSource(run_id="run_1")
+    )
     keep(school.units, learning)
     assert await learned(school) == []
 
@@ -77,7 +79,7 @@ async def test_what_a_session_sees_already_is_not_proposed(
         {"scope": session_scope("s2")},
         {"expires_at_ms": 1},
         {"status": LearningStatus.REVOKED},
-        {"source": Source()},
+        {"source": LearningSource()},
         {"sensitivity": Sensitivity.SENSITIVE},
         {"status": LearningStatus.PROVISIONAL, "publish_tier": Tier.PROVISIONAL},
     ],
@@ -97,7 +99,7 @@ async def test_what_is_not_known_here_and_now_is_proposed(
 ) -> None:
     said: dict[str, Any] = {
         "content": "project codename: ATLAS",
-        "source": Source(run_id="run_1"),
+        "source": LearningSource(run_id="run_1"),
     }
     keep(school.units, make_learning(**(said | fields)))
     assert len(await learned(school)) == 1

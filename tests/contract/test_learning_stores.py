@@ -22,10 +22,10 @@ from understudy.learnings.model import (
     EvidenceRef,
     Kind,
     Learning,
+    LearningSource,
     LearningStatus,
     PolicyDecision,
     Sensitivity,
-    Source,
     Tier,
     Verification,
 )
@@ -37,7 +37,7 @@ FULL = make_learning(
     scope=LearningScope(kind=ScopeKind.PROJECT, id="with:colon"),
     sensitivity=Sensitivity.SENSITIVE,
     confidence=9,
-    source=Source(run_id="run_1", session_id="s1", input_event_offset=2),
+    source=LearningSource(run_id="run_1", session_id="s1", input_event_offset=2),
     evidence_refs=(EvidenceRef(run_id="run_1", note="said so"),),
     source_candidate_id="cand_1",
     expires_at_ms=NOW + 9,
@@ -213,7 +213,7 @@ def test_a_list_shows_what_meets_every_part_of_its_filter(units: Units) -> None:
         policy_decision=PolicyDecision.AUTOMATIC,
         policy_actor="José",
         source_candidate_id=candidate.candidate_id,
-        source=Source(run_id="run_wanted"),
+        source=LearningSource(run_id="run_wanted"),
     )
     keep(units, wanted, make_learning(source_candidate_id=other.candidate_id))
     keep(units, make_learning("no", source_candidate_id="cand_gone"), BARE)

@@ -8,7 +8,7 @@ from tests.contract.conftest import House
 from tests.support.factories import NOW
 from tests.support.proposed import make_review
 from understudy.core.page import PageRequest, decode_cursor
-from understudy.learnings.model import Action, JudgeVerdict, LearningUse
+from understudy.learnings.model import JudgeVerdict, LearningUse, ReviewAction
 from understudy.storage.schema import learning_reviews
 from understudy.storage.unit import Units
 
@@ -49,7 +49,7 @@ def test_uses_are_noted_once_and_told_newest_first(units: Units) -> None:
 
 
 def test_reviews_are_kept_by_candidate_and_policy(units: Units) -> None:
-    verdict = JudgeVerdict(action=Action.REJECT, judged_at_ms=NOW, reason="odd \0 \ud83d")
+    verdict = JudgeVerdict(action=ReviewAction.REJECT, judged_at_ms=NOW, reason="odd \0 \ud83d")
     first = make_review("Facts", judge=verdict)
     second = make_review(reviewed_at_ms=NOW + 1, reason="another")
     with units.write() as unit:

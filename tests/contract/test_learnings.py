@@ -12,24 +12,24 @@ from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.deciding import by_policy
-from understudy.learnings.events import Told
+from understudy.learnings.events import LearningNotice
 from understudy.learnings.filters import LearningFilter
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import (
-    Action,
     AutomationReview,
     Candidate,
     EvidenceRef,
     JudgeVerdict,
     Kind,
     Learning,
+    LearningSource,
     LearningStatus,
     LearningUse,
     Mode,
     PolicyDecision,
+    ReviewAction,
     Sensitivity,
-    Source,
     Verification,
 )
 from understudy.learnings.publishing import publish
@@ -60,12 +60,12 @@ def refused(kind: type[UnderstudyError], act: Callable[[], object]) -> str:
 def review(rule: str) -> AutomationReview:
     return AutomationReview(
         mode=Mode.ENABLED,
-        action=Action.PUBLISH_ACTIVE,
+        action=ReviewAction.PUBLISH_ACTIVE,
         reviewed_at_ms=NOW,
         reason=f"rule {rule}",
         policy_revision=1,
         matched_rule_name=rule,
-        judge=JudgeVerdict(action=Action.PUBLISH_ACTIVE, judged_at_ms=NOW, reason="sound"),
+        judge=JudgeVerdict(action=ReviewAction.PUBLISH_ACTIVE, judged_at_ms=NOW, reason="sound"),
     )
 
 
@@ -141,7 +141,10 @@ def test_what_was_superseded_may_still_be_revoked(plane: Plane) -> None:
 
 
 def test_superseding_puts_another_in_its_place(plane: Plane) -> None:
-    source, evidence = Source(run_id="run_1", session_id="s1"), (EvidenceRef(run_id="run_1"),)
+    source, evidence = (
+        LearningSource(run_id="run_1", session_id="s1"),
+        (EvidenceRef(run_id="run_1"),),
+    )
     first = plane.learn(
         ATLAS, source=source, evidence_refs=evidence, expires_at_ms=NOW + 99, confidence=70
     )
@@ -233,7 +236,7 @@ def test_a_replacement_that_nobody_linked_is_found_and_linked(plane: Plane, unit
 
 
 def test_a_hook_that_refuses_keeps_the_learning_as_it_was(plane: Plane, units: Units) -> None:
-    def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
+    def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[LearningNotice, ...]:
         raise Conflict("skill_busy", domain="skills")
 
     learning = plane.learn(ATLAS)
@@ -295,7 +298,7 @@ def test_what_is_too_much_for_one_transaction_is_refused_as_a_whole(plane: Plane
 def test_a_lineage_leads_to_the_candidate_its_judge_and_its_run(plane: Plane, units: Units) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1", run_id="run_1"))
-    candidate = plane.propose(ATLAS, source=Source(run_id="run_1", session_id="s1"))
+    candidate = plane.propose(ATLAS, source=LearningSource(run_id="run_1", session_id="s1"))
     with units.write() as unit:
         unit.reviews.put(candidate.candidate_id, "digest", review("r1"))
     learning = plane.publish(candidate).learning
@@ -346,7 +349,7 @@ def test_a_lineage_names_what_is_gone_as_gone(plane: Plane, units: Units) -> Non
     lost = make_learning(
         supersedes="lrn_gone",
         source_candidate_id="cand_gone",
-        source=Source(run_id="run_gone"),
+        source=LearningSource(run_id="run_gone"),
     )
     keep(units, lost)
     lineage = plane.learnings.lineage(lost.learning_id, PageRequest())
@@ -421,7 +424,7 @@ def test_no_secret_that_the_operator_named_is_kept_in_a_reason_or_a_replacement(
     plane: Plane,
 ) -> None:
     learning = plane.learn("The sky is blue")
-    guarded = replace(plane.learnings, guard=Guard(("heron",)))
+    guarded = replace(plane.learnings, guard=SecretGuard(("heron",)))
     only = LearningFilter(kind=learning.kind)
 
     for act in (

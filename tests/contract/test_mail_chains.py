@@ -5,10 +5,10 @@ import pytest
 from tests.support.factories import NOW, make_run, make_session
 from tests.support.planned_times import Almanac
 from understudy.core.errors import Rejected
-from understudy.mailboxes.model import MAX_HOPS, Message, NewMessage, Sender
+from understudy.mailboxes.model import MAX_HOPS, MailSender, Message, NewMessage
 from understudy.mailboxes.sending import RunMail, hops_of
 from understudy.runs.model import RunInput, RunKind, RunStatus
-from understudy.runs.requests import Audience, Request, RequestKind
+from understudy.runs.requests import Audience, PersonRequest, RequestKind
 from understudy.sessions.sidechains import Spawn
 from understudy.storage.unit import Units
 
@@ -18,8 +18,8 @@ def almanac(units: Units) -> Almanac:
     return Almanac(units)
 
 
-def sender_of(session_id: str, run_id: str | None) -> Sender:
-    return Sender(user_id="alice", run_id=run_id, session_id=session_id, agent_id="default")
+def sender_of(session_id: str, run_id: str | None) -> MailSender:
+    return MailSender(user_id="alice", run_id=run_id, session_id=session_id, agent_id="default")
 
 
 def spawned(almanac: Almanac, session_id: str, parent_id: str, by: str) -> str:
@@ -90,7 +90,7 @@ def test_the_run_that_answers_a_sidechain_goes_on_with_its_chain(almanac: Almana
     with almanac.units.write() as unit:
         unit.runs.add(answering)
         unit.requests.add(
-            Request(
+            PersonRequest(
                 request_id="que_1",
                 kind=RequestKind.QUESTION,
                 run_id=asking,

@@ -17,10 +17,10 @@ from understudy.mailboxes.model import (
     MAX_CONTENT_BYTES,
     MAX_HOPS,
     MAX_WAITING,
+    MailSender,
     Message,
     MessageStatus,
     NewMessage,
-    Sender,
 )
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.service import Mailbox, MailboxService
@@ -378,7 +378,7 @@ def test_a_mailbox_takes_so_many_messages_and_no_more(almanac: Almanac) -> None:
 
 def test_the_same_call_sends_one_message(almanac: Almanac) -> None:
     mail = RunMail(almanac.mailboxes)
-    sender = Sender(user_id="alice", run_id="run_1", session_id="s1", agent_id="default")
+    sender = MailSender(user_id="alice", run_id="run_1", session_id="s1", agent_id="default")
     wanted = NewMessage(content="hello", session_id="s2")
     first = mail.send(sender, wanted, call_digest="one")
     again = mail.send(sender, replace(wanted, content="changed"), call_digest="one")
@@ -393,7 +393,7 @@ def test_the_same_call_sends_one_message(almanac: Almanac) -> None:
 def test_a_run_cannot_tell_a_foreign_session_from_none(almanac: Almanac, target: str) -> None:
     with almanac.units.write() as unit:
         unit.sessions.add(make_session("theirs", owner_id="bob"))
-    sender = Sender(user_id="alice", run_id="run_1", session_id="s1", agent_id="default")
+    sender = MailSender(user_id="alice", run_id="run_1", session_id="s1", agent_id="default")
     with pytest.raises(NotFound) as refused:
         RunMail(almanac.mailboxes).send(
             sender, NewMessage(content="hello", session_id=target), call_digest="one"
@@ -409,7 +409,7 @@ def test_mail_that_causes_mail_ends(almanac: Almanac) -> None:
         assert message.hops == hops
         almanac.deliver()
         run_id = almanac.message(message).run_id
-        sender = Sender(user_id="alice", run_id=run_id, session_id="s1", agent_id="default")
+        sender = MailSender(user_id="alice", run_id=run_id, session_id="s1", agent_id="default")
         message = mail.send(
             sender, NewMessage(content="on", session_id="s1"), call_digest=f"call {hops}"
         )
@@ -428,7 +428,7 @@ def test_a_sidechain_does_not_begin_a_new_chain(almanac: Almanac) -> None:
     message = almanac.post()
     almanac.deliver()
     almanac.change(almanac.message(message).run_id, status=RunStatus.RUNNING)
-    sender = Sender(user_id="alice", run_id="run_child", session_id="child", agent_id="default")
+    sender = MailSender(user_id="alice", run_id="run_child", session_id="child", agent_id="default")
     sent = RunMail(almanac.mailboxes).send(
         sender, NewMessage(content="on", session_id="s1"), call_digest="child"
     )

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.mcp_servers import loader, polite_over_http
-from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.errors import CallFailed, ServerDown
-from understudy.mcp_client.model import Endpoint, Server, ServerState
+from understudy.mcp_client.model import HttpServer, McpServer, ServerState
 from understudy.mcp_client.tool import result_text
 from understudy.tools.addresses import Address
 
@@ -27,18 +27,18 @@ def url() -> Iterator[str]:
         yield found
 
 
-def endpoint(url: str, key: str | None = None, *, public_only: bool = False) -> Server:
+def endpoint(url: str, key: str | None = None, *, public_only: bool = False) -> McpServer:
     headers = {} if key is None else {"X-Key": key}
-    return Server(
+    return McpServer(
         name="far",
-        target=Endpoint(url=url, headers=headers, public_only=public_only),
+        target=HttpServer(url=url, headers=headers, public_only=public_only),
         timeout_s=2.0,
     )
 
 
 @asynccontextmanager
-async def connected(server: Server, *allowed: str, **more: Any) -> AsyncIterator[Connection]:
-    connection = Connection(server, loader(*allowed, **more))
+async def connected(server: McpServer, *allowed: str, **more: Any) -> AsyncIterator[McpConnection]:
+    connection = McpConnection(server, loader(*allowed, **more))
     try:
         yield connection
     finally:

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from tests.support.mcp_servers import NEEDED, RUDE, loader, make_context, polite, rude
-from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.errors import CallFailed, ServerDown
-from understudy.mcp_client.model import Program, Server, ServerState
+from understudy.mcp_client.model import McpServer, Program, ServerState
 from understudy.mcp_client.tool import McpTool, result_text
 from understudy.tools.base import ToolError
 from understudy.tools.process_tree import PR_SET_CHILD_SUBREAPER, prctl
@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @asynccontextmanager
-async def connected(server: Server) -> AsyncIterator[Connection]:
-    connection = Connection(server, loader())
+async def connected(server: McpServer) -> AsyncIterator[McpConnection]:
+    connection = McpConnection(server, loader())
     try:
         yield connection
     finally:
@@ -34,7 +34,7 @@ async def connected(server: Server) -> AsyncIterator[Connection]:
         assert connection.state is not ServerState.READY
 
 
-async def call(connection: Connection, tool: str = "act", **arguments: Any) -> str:
+async def call(connection: McpConnection, tool: str = "act", **arguments: Any) -> str:
     return result_text(await connection.call(tool, arguments))
 
 
@@ -106,7 +106,7 @@ async def test_lines_that_are_no_messages_are_passed_over() -> None:
 
 
 async def test_a_program_that_cannot_be_started_says_why() -> None:
-    missing = Server(name="gone", target=Program(command="/no/such/program"))
+    missing = McpServer(name="gone", target=Program(command="/no/such/program"))
     async with connected(missing) as connection:
         with pytest.raises(ServerDown, match=r"cannot be started: No such file"):
             await connection.ready()
@@ -215,7 +215,7 @@ async def test_who_does_away_with_the_guard_does_not_get_away(signal_name: str) 
     children = Children()
     children.adopt()
     try:
-        connection = Connection(rude("scatters", seconds), loader(children=children))
+        connection = McpConnection(rude("scatters", seconds), loader(children=children))
         await connection.ready()
         await until(lambda: len(sleepers(seconds)) == 1)
         guard().send_signal(getattr(signal, signal_name))
@@ -235,11 +235,11 @@ async def test_a_program_is_found_on_its_own_path_and_from_its_own_directory(
     by_path = Program(command="serve", environment={"PATH": f"{tmp_path}:{NEEDED['PATH']}"})
     by_place = Program(command="./serve", environment=NEEDED, cwd=tmp_path)
     for program in (by_path, by_place):
-        async with connected(Server(name="own", target=program)) as connection:
+        async with connected(McpServer(name="own", target=program)) as connection:
             assert await call(connection) == "{}"
     unreadable = Program(command=str(tmp_path / "serve"), environment=NEEDED)
     (tmp_path / "serve").write_text("#!/no/such/shell\n")
-    async with connected(Server(name="own", target=unreadable)) as connection:
+    async with connected(McpServer(name="own", target=unreadable)) as connection:
         with pytest.raises(ServerDown, match="cannot be started: No such file"):
             await connection.ready()
 
@@ -257,7 +257,7 @@ async def test_a_cancelled_call_leaves_the_server_usable() -> None:
 
 
 async def test_a_silent_program_costs_the_time_of_a_start_and_no_more() -> None:
-    connection = Connection(rude("silent"), loader(), start_s=0.5)
+    connection = McpConnection(rude("silent"), loader(), start_s=0.5)
     with pytest.raises(ServerDown, match=r"did not answer within 0.5 s"):
         await connection.ready()
 

@@ -12,11 +12,11 @@ import pytest
 from tests.support.factories import ADMIN, make_session
 from tests.support.mcp_servers import RUDE, loader, make_context, rude
 from understudy.core.errors import NotFound
-from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.model import (
-    Endpoint,
+    HttpServer,
+    McpServer,
     Program,
-    Server,
     ServerState,
     ServerStatus,
     SessionServer,
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 MakeSource = Callable[..., McpToolSource]
 
 
-def named(name: str, way: str = "plain", **fields: Any) -> Server:
+def named(name: str, way: str = "plain", **fields: Any) -> McpServer:
     return replace(rude(way), name=name, **fields)
 
 
@@ -44,7 +44,7 @@ def named(name: str, way: str = "plain", **fields: Any) -> Server:
 async def make_source(units: Units) -> AsyncIterator[MakeSource]:
     made: list[McpServers] = []
 
-    def make(*servers: Server, disabled: frozenset[str] = frozenset()) -> McpToolSource:
+    def make(*servers: McpServer, disabled: frozenset[str] = frozenset()) -> McpToolSource:
         connections = McpServers(servers, FrozenClock(), loader())
         made.append(connections)
         service = SessionServerService(
@@ -104,8 +104,8 @@ async def test_a_server_that_no_run_may_see_is_not_started(make_source: MakeSour
 async def test_a_server_that_is_down_costs_its_tools_and_not_the_run(
     make_source: MakeSource,
 ) -> None:
-    gone = Server(name="gone", target=Program(command="/no/such/program"))
-    nobody = Server(name="nobody", target=Endpoint(url="http://127.0.0.1:9/mcp"))
+    gone = McpServer(name="gone", target=Program(command="/no/such/program"))
+    nobody = McpServer(name="nobody", target=HttpServer(url="http://127.0.0.1:9/mcp"))
     source = make_source(named("broken", "broken"), named("a"), gone, nobody)
 
     down = ("broken", "gone", "nobody")
@@ -156,7 +156,7 @@ async def test_what_a_tool_does_is_believed_only_where_the_config_says_so(
         (trusting, {"is_idempotent": True}, Effect.IDEMPOTENT),
     ]:
         plain = replace(listed, reads_only=False)
-        tool = McpTool(Connection(server, loader()), replace(plain, **hints))
+        tool = McpTool(McpConnection(server, loader()), replace(plain, **hints))
         assert tool.effect is effect
 
 

@@ -21,7 +21,7 @@ from understudy.core.page import PageRequest
 from understudy.memory.policy import policy_in
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.rarity import SCAN_LIMIT
-from understudy.retrieval.recovered import Reason
+from understudy.retrieval.recovered import RunReason
 from understudy.retrieval.search import SearchAnswer
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
@@ -151,7 +151,7 @@ def test_what_is_past_its_time_is_dropped_when_a_search_meets_it(
 
     assert ids(at_the_limit) == ["young", "old"]
     assert stale == 1
-    assert looked.recovered.ids(Reason.EXPIRED) == ("old",)
+    assert looked.recovered.ids(RunReason.EXPIRED) == ("old",)
     assert kept_by_looking == ["old", "young"]
     assert ids(answer) == ["young"]
     assert archive.stored() == archive.pointers() == ["young"]

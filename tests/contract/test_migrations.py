@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from tests.support.postgres import MakeDatabase
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
 from understudy.evolution.proposals import ProposalState
@@ -31,8 +31,8 @@ from understudy.learnings.model import (
 )
 from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import SemanticCapture
-from understudy.rollout.model import EventName, EvidenceKind, Proof
-from understudy.rollout.outcome import Outcome as UseOutcome
+from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName
+from understudy.rollout.outcome import SkillOutcome as UseOutcome
 from understudy.rollout.replay.report import JudgedBy
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
@@ -61,7 +61,7 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("sessions", "status", SessionStatus),
     ("runs", "status", RunStatus),
     ("tokens", "role", Role),
-    ("audit", "outcome", Outcome),
+    ("audit", "outcome", AuditOutcome),
     ("deliveries", "status", DeliveryStatus),
     ("delivery_tries", "outcome", TryOutcome),
     ("requests", "kind", RequestKind),
@@ -90,7 +90,7 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("skills", "visibility", Visibility),
     ("skills", "status", SkillStatus),
     ("rollouts", "status", Stage),
-    ("rollout_events", "event", EventName),
+    ("rollout_events", "event", RolloutEventName),
     ("rollout_evidence", "kind", EvidenceKind),
     ("rollout_evidence", "proof", Proof),
     ("rollout_outcomes", "stage", Stage),

@@ -11,9 +11,9 @@ from tests.support.web_server import Answer, WebServer, web_server
 from tests.support.workshop import Workshop
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.onward import Onward
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.runs.approvals import ApprovalService, Resolution
-from understudy.runs.reading import Place
+from understudy.runs.reading import RunPlace
 from understudy.sessions.service import SessionService
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
@@ -27,8 +27,8 @@ async def resolve_here(host: str, port: int) -> Collection[Address]:
     return [ip_address("127.0.0.1")]
 
 
-def rule(decision: Decision, pattern: str, reason: str | None = None) -> Rule:
-    return Rule(tool="fetch_url", decision=decision, arguments={"url": pattern}, reason=reason)
+def rule(decision: PermissionDecision, pattern: str, reason: str | None = None) -> CallRule:
+    return CallRule(tool="fetch_url", decision=decision, arguments={"url": pattern}, reason=reason)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def server() -> Iterator[WebServer]:
 
 
 async def fetched(
-    shop: Workshop, fake: FakeModel, server: WebServer, *rules: Rule
+    shop: Workshop, fake: FakeModel, server: WebServer, *rules: CallRule
 ) -> dict[str, Any]:
     """What the tool says of a page that sends on twice, and where it has been."""
     SessionService(shop.units, shop.clock, lambda _: True).set_permissions(ALICE, "s1", rules)
@@ -63,7 +63,7 @@ async def fetched(
 async def test_what_is_allowed_is_followed(
     shop: Workshop, fake: FakeModel, server: WebServer
 ) -> None:
-    rules = [rule(Decision.ALLOW, f"http://{host}:*/*") for host in HOSTS]
+    rules = [rule(PermissionDecision.ALLOW, f"http://{host}:*/*") for host in HOSTS]
 
     said = await fetched(shop, fake, server, *rules)
 
@@ -74,8 +74,8 @@ async def test_what_is_allowed_is_followed(
 async def test_what_is_denied_is_not_asked_for(
     shop: Workshop, fake: FakeModel, server: WebServer
 ) -> None:
-    allow = rule(Decision.ALLOW, "*")
-    deny = rule(Decision.DENY, f"http://end.test:{server.port}/*", "not there")
+    allow = rule(PermissionDecision.ALLOW, "*")
+    deny = rule(PermissionDecision.DENY, f"http://end.test:{server.port}/*", "not there")
 
     said = await fetched(shop, fake, server, allow, deny)
 
@@ -85,9 +85,9 @@ async def test_what_is_denied_is_not_asked_for(
 
 
 async def test_every_hop_is_judged(shop: Workshop, fake: FakeModel, server: WebServer) -> None:
-    deny = rule(Decision.DENY, "*/end")
+    deny = rule(PermissionDecision.DENY, "*/end")
 
-    said = await fetched(shop, fake, server, rule(Decision.ALLOW, "*"), deny)
+    said = await fetched(shop, fake, server, rule(PermissionDecision.ALLOW, "*"), deny)
 
     assert (said["status"], said["paths"]) == ("error", ["/begin", "/middle"])
 
@@ -95,7 +95,9 @@ async def test_every_hop_is_judged(shop: Workshop, fake: FakeModel, server: WebS
 async def test_what_must_be_asked_for_is_named_and_left(
     shop: Workshop, fake: FakeModel, server: WebServer
 ) -> None:
-    said = await fetched(shop, fake, server, rule(Decision.ALLOW, "http://start.test:*/*"))
+    said = await fetched(
+        shop, fake, server, rule(PermissionDecision.ALLOW, "http://start.test:*/*")
+    )
 
     assert (said["status"], said["paths"]) == ("error", ["/begin"])
     assert f"http://end.test:{server.port}/middle" in said["content"]
@@ -114,7 +116,7 @@ async def test_who_agreed_to_a_page_agreed_to_its_site_and_no_other(
         run_id = fetching.submit("get it")
         waiting = await fetching.execute(run_id)
         yes = [Resolution(request_id=each.request_id, behavior="allow") for each in waiting.pending]
-        approvals.resolve(ALICE, Place(run_id=run_id), yes)
+        approvals.resolve(ALICE, RunPlace(run_id=run_id), yes)
         await fetching.execute(run_id)
         contents += [str(result["content"]) for result in fetching.results(run_id)]
     await fetching.providers.close()

@@ -17,7 +17,7 @@ from tests.support.factories import (
     make_token,
 )
 from understudy.agents.model import AgentType
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.core.errors import StaleVersion
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
@@ -219,7 +219,7 @@ def test_the_audit_is_read_newest_first_by_resource_and_actor(units: Units) -> N
     entries = [
         make_entry(),
         make_entry(actor="bob", resource="runs", version=3, request_id="req"),
-        make_entry(actor="bob", outcome=Outcome.REFUSED, reason="forbidden"),
+        make_entry(actor="bob", outcome=AuditOutcome.REFUSED, reason="forbidden"),
     ]
     with units.write() as unit:
         for entry in entries:

@@ -12,7 +12,7 @@ from understudy.agent.daemon_rules import DaemonRules
 from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.agent.offers import ToolOffers
 from understudy.agents.service import AgentFields, AgentService
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.core.errors import (
     Conflict,
     DamagedRecord,
@@ -22,7 +22,7 @@ from understudy.core.errors import (
     StaleVersion,
 )
 from understudy.core.page import PageRequest
-from understudy.permissions.model import Decision, Level, Rule, Verdict
+from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
 from understudy.permissions.sidechains import read_session_rules
 from understudy.runs.model import RunStatus
 from understudy.runtime.service import RuntimeService
@@ -35,9 +35,11 @@ from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
 
-ALLOW = Rule(tool="probe", decision=Decision.ALLOW)
-ASK = Rule(tool="probe", decision=Decision.ASK, arguments={"label": "a*"})
-DENY = Rule(tool="*", decision=Decision.DENY, arguments={"label": "secret*"}, reason="private")
+ALLOW = CallRule(tool="probe", decision=PermissionDecision.ALLOW)
+ASK = CallRule(tool="probe", decision=PermissionDecision.ASK, arguments={"label": "a*"})
+DENY = CallRule(
+    tool="*", decision=PermissionDecision.DENY, arguments={"label": "secret*"}, reason="private"
+)
 AGENT_DENY = {"rules": [{"tool": "probe", "decision": "deny"}]}
 
 
@@ -68,7 +70,7 @@ def offers(units: Units) -> ToolOffers:
     return ToolOffers(units, FrozenClock(), Gatekeeper(), lambda _: tools)
 
 
-def judged(units: Units, label: str = "", *, session_id: str = "s1") -> Verdict:
+def judged(units: Units, label: str = "", *, session_id: str = "s1") -> CallVerdict:
     """The verdict on one call of the probe."""
     with units.read() as unit:
         [verdict] = Gatekeeper().judge(unit, make_run(session_id), [(Probe(), {"label": label})])
@@ -88,7 +90,10 @@ def test_without_rules_a_tool_keeps_its_own_default(units: Units) -> None:
     with units.read() as unit:
         verdicts = Gatekeeper().judge(unit, make_run("s1"), calls)
 
-    assert [verdict.decision for verdict in verdicts] == [Decision.ALLOW, Decision.ASK]
+    assert [verdict.decision for verdict in verdicts] == [
+        PermissionDecision.ALLOW,
+        PermissionDecision.ASK,
+    ]
     assert {verdict.level for verdict in verdicts} == {Level.TOOL}
 
 
@@ -103,18 +108,22 @@ def test_rules_of_all_levels_are_read_and_a_deny_wins(
 
     assert judged(units).level is Level.SESSION
     refused = judged(units, "secret plans")
-    assert (refused.decision, refused.level, refused.rule) == (Decision.DENY, Level.DAEMON, DENY)
+    assert (refused.decision, refused.level, refused.rule) == (
+        PermissionDecision.DENY,
+        Level.DAEMON,
+        DENY,
+    )
     assert judged(units, session_id="s2").level is Level.AGENT
     assert [line.placed.level for line in judged(units).trace] == ["daemon", "agent", "session"]
 
 
 def test_a_change_is_seen_by_the_next_call(units: Units, sessions: SessionService) -> None:
-    assert judged(units, "a").decision is Decision.ALLOW
+    assert judged(units, "a").decision is PermissionDecision.ALLOW
 
     sessions.set_permissions(ALICE, "s1", (ASK,))
 
-    assert judged(units, "a").decision is Decision.ASK
-    assert judged(units, "b").decision is Decision.ALLOW
+    assert judged(units, "a").decision is PermissionDecision.ASK
+    assert judged(units, "b").decision is PermissionDecision.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -137,7 +146,7 @@ def test_rules_that_cannot_be_read_deny_every_call(
 
     verdict = judged(house.units)
 
-    assert (verdict.decision, verdict.level, verdict.rule) == (Decision.DENY, level, None)
+    assert (verdict.decision, verdict.level, verdict.rule) == (PermissionDecision.DENY, level, None)
     assert "cannot be read" in verdict.reason
 
 
@@ -151,7 +160,7 @@ def test_rules_of_the_daemon_that_cannot_be_read_are_told_as_such(
         daemon_rules.current()
     daemon_rules.replace(ADMIN, (ALLOW,))
 
-    assert judged(house.units).decision is Decision.ALLOW
+    assert judged(house.units).decision is PermissionDecision.ALLOW
 
 
 def test_a_decision_is_audited_without_what_the_call_was_about(
@@ -166,7 +175,7 @@ def test_a_decision_is_audited_without_what_the_call_was_about(
             unit.audit.add(audit_entry(verdict, run, "probe", at_ms=NOW))
         found = unit.audit.page(PageRequest(), resource="tools", actor=None).items
 
-    assert [entry.outcome for entry in found] == [Outcome.REFUSED, Outcome.DONE]
+    assert [entry.outcome for entry in found] == [AuditOutcome.REFUSED, AuditOutcome.DONE]
     assert {(entry.action, entry.resource_id, entry.actor) for entry in found} == {
         ("tools.call", "probe", "alice")
     }
@@ -244,10 +253,10 @@ def test_an_agent_whose_rules_cannot_be_read_can_be_changed(
     )
 
     agents.update(ADMIN, "default", AgentFields(display_name="Ada"))
-    assert judged(house.units).decision is Decision.DENY
+    assert judged(house.units).decision is PermissionDecision.DENY
     agents.update(ADMIN, "default", AgentFields(permissions={}))
 
-    assert judged(house.units).decision is Decision.ALLOW
+    assert judged(house.units).decision is PermissionDecision.ALLOW
 
 
 # Sessions
@@ -292,9 +301,11 @@ def test_a_sidechain_begins_with_its_parents_rules_and_keeps_them(
     sessions.create(ALICE, NewSession(session_id="child", parent_session_id="s1"))
     sessions.set_permissions(ALICE, "s1", ())
 
-    assert judged(units, "secret", session_id="child").decision is Decision.DENY
+    assert judged(units, "secret", session_id="child").decision is PermissionDecision.DENY
     with pytest.raises(Rejected):
-        sessions.set_permissions(ALICE, "child", (Rule(tool="*", decision=Decision.ALLOW),))
+        sessions.set_permissions(
+            ALICE, "child", (CallRule(tool="*", decision=PermissionDecision.ALLOW),)
+        )
     sessions.set_permissions(ALICE, "child", (ALLOW, ASK))
     sessions.create(ALICE, NewSession(session_id="grandchild", parent_session_id="child"))
     sessions.set_permissions(ALICE, "child", ())
@@ -317,7 +328,7 @@ def test_another_agent_in_a_sidechain_is_bound_by_what_bound_the_first(
     with units.read() as unit:
         run = make_run("child", agent_id="scout")
         [verdict] = Gatekeeper().judge(unit, run, [(Probe(), {})])
-    assert verdict.decision is Decision.DENY
+    assert verdict.decision is PermissionDecision.DENY
     assert child.permissions == {"inherited": AGENT_DENY["rules"]}
 
 
@@ -334,7 +345,7 @@ def test_a_parents_agent_whose_rules_cannot_be_read_leaves_the_sidechain_nothing
     with units.read() as unit:
         run = make_run("child", agent_id="scout")
         [verdict] = Gatekeeper().judge(unit, run, [(Probe(), {})])
-    assert verdict.decision is Decision.DENY
+    assert verdict.decision is PermissionDecision.DENY
 
 
 # What people see
@@ -349,8 +360,8 @@ def test_a_session_shows_what_is_gated_and_why(
 
     probe, careful, hidden = offers.in_session("s1")
 
-    assert (probe.verdict.decision, probe.depends_on_arguments) == (Decision.ALLOW, True)
-    assert (careful.enabled, careful.verdict.decision) == (False, Decision.DENY)
+    assert (probe.verdict.decision, probe.depends_on_arguments) == (PermissionDecision.ALLOW, True)
+    assert (careful.enabled, careful.verdict.decision) == (False, PermissionDecision.DENY)
     assert "switched off" in careful.verdict.reason
     assert (hidden.enabled, hidden.verdict.level) == (True, Level.SESSION)
     assert "hides" in hidden.verdict.reason
@@ -368,17 +379,17 @@ def test_a_check_explains_what_the_call_would_get(
         explained = offers.check("probe", {"label": label}, session_id="s1")
 
         assert explained == judged(units, label)
-    assert offers.check("probe", {"label": "secret"}).decision is Decision.ALLOW
+    assert offers.check("probe", {"label": "secret"}).decision is PermissionDecision.ALLOW
 
 
 def test_a_check_fills_in_what_a_call_would_get_by_default(
     offers: ToolOffers, sessions: SessionService
 ) -> None:
-    empty = Rule(tool="probe", decision=Decision.DENY, arguments={"label": ""})
+    empty = CallRule(tool="probe", decision=PermissionDecision.DENY, arguments={"label": ""})
     sessions.set_permissions(ALICE, "s1", (empty,))
 
-    assert offers.check("probe", {}, session_id="s1").decision is Decision.DENY
-    assert offers.check("probe", {"label": 3}, session_id="s1").decision is Decision.ALLOW
+    assert offers.check("probe", {}, session_id="s1").decision is PermissionDecision.DENY
+    assert offers.check("probe", {"label": 3}, session_id="s1").decision is PermissionDecision.ALLOW
 
 
 def test_a_check_of_what_is_not_there_is_not_found(offers: ToolOffers) -> None:
@@ -395,5 +406,5 @@ def test_rules_that_cannot_be_read_are_shown_as_such(house: House, offers: ToolO
         house, "UPDATE agents SET permissions = :value WHERE agent_id = 'default'", '{"rules": 1}'
     )
 
-    assert {tool.verdict.decision for tool in offers.in_session("s1")} == {Decision.DENY}
+    assert {tool.verdict.decision for tool in offers.in_session("s1")} == {PermissionDecision.DENY}
     assert "cannot be read" in offers.check("probe", {}).reason

@@ -24,7 +24,7 @@ from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Visibility
 from understudy.skills.seeding import seed
 from understudy.skills.service import SkillService
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 from understudy.storage.unit import Units
 
 NAME = "Tide-Tables"
@@ -104,7 +104,7 @@ TAKING: dict[str, Callable[[SkillService], object]] = {
         ANN, Bundle({"SKILL.md": skill_md("Tide-Tables").encode()}), action="skills.upload"
     ),
     "a patch": lambda it: it.patch(ANN, kept(it), find="name: Other", replace=f"name: {NAME}"),
-    "another name": lambda it: it.update(ANN, kept(it), Changes(name=NAME)),
+    "another name": lambda it: it.update(ANN, kept(it), SkillFieldChanges(name=NAME)),
 }
 
 
@@ -154,7 +154,9 @@ def test_a_skill_that_has_the_name_already_goes_on_with_its_versions(
     again = skills.create(ANN, skill_md(NAME, body="Otherwise.\n")).skill
 
     assert again.version == 2
-    assert skills.update(ANN, again.skill_id, Changes(description="Says more")).revision > 1
+    assert (
+        skills.update(ANN, again.skill_id, SkillFieldChanges(description="Says more")).revision > 1
+    )
 
 
 @pytest.mark.parametrize("is_back", [False, True])

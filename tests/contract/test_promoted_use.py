@@ -13,7 +13,7 @@ from tests.support.rolled_out import MARKER, NAME
 from tests.support.skilled import ANN, LEARNER, Skilled, author
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 
@@ -30,7 +30,7 @@ async def skilled(
         yield skilled
 
 
-def use(name: str = NAME) -> Answer:
+def use(name: str = NAME) -> ModelAnswer:
     return call("use_skill", {"name": name})
 
 

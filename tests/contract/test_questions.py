@@ -10,15 +10,15 @@ from tests.support.desk import QUESTION, Desk, Guarded, asking, held
 from tests.support.factories import ALICE
 from tests.support.workshop import Probe, arrived, restarted, texts
 from understudy.core.errors import Conflict, Invalid, UnderstudyError
-from understudy.runs.answers import Answer as Chosen
+from understudy.runs.answers import QuestionAnswer as Chosen
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.ask_user import AskUser
 from understudy.runs.expiry import expire_due
 from understudy.runs.model import RunStatus, StopRequest
-from understudy.runs.reading import Place
+from understudy.runs.reading import RunPlace
 from understudy.runs.requests import RequestKind
 from understudy.sessions.journal import EventKind
-from understudy.testing.answers import Answer, FakeCall, call
+from understudy.testing.answers import FakeCall, ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
 
@@ -81,7 +81,7 @@ async def test_an_answer_that_does_not_fit_leaves_the_run_waiting(
     resolution = QuestionResolution(request_id=request_id, answers=answers, declined=declined)
 
     with pytest.raises(Invalid) as refused:
-        desk.questions.resolve(ALICE, Place(run_id=run_id), resolution)
+        desk.questions.resolve(ALICE, RunPlace(run_id=run_id), resolution)
 
     assert refused.value.code == code
     assert desk.asked(run_id) == [request_id]
@@ -155,7 +155,7 @@ async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
     guarded: Guarded, desk: Desk, fake: FakeModel
 ) -> None:
     fake.queue(
-        Answer(
+        ModelAnswer(
             calls=(
                 FakeCall(name="ask_user", arguments=QUESTION),
                 FakeCall(name="probe", arguments={"label": "x"}),
@@ -185,7 +185,7 @@ async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
         FakeCall(name="ask_user", arguments=QUESTION),
         FakeCall(name="probe", arguments={"label": "x"}),
     )
-    fake.queue(Answer(calls=(asked, probed)))
+    fake.queue(ModelAnswer(calls=(asked, probed)))
     run_id = guarded.submit()
     await guarded.execute(run_id)
     pending = {request.kind: request.request_id for request in guarded.runs.get(run_id).pending}

@@ -22,7 +22,7 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.review.policy import JudgeSettings, PromotionSettings
-from understudy.rollout.confidence import Tally
+from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.markers import MAX_MARKER_CHARS
 from understudy.rollout.model import EvidenceKind
 from understudy.rollout.replay.report import replayed
@@ -210,7 +210,7 @@ async def test_activation_asks_for_a_clean_replay_where_the_policy_says_so(
 
     record = stage.get().record
     with stage.units.read() as unit:
-        assert replayed(unit, record) == Tally(successes=1, tries=1)
+        assert replayed(unit, record) == SuccessTally(successes=1, tries=1)
     stage.promote(status=Stage.ACTIVE)
     assert stage.get().record.status is Stage.ACTIVE
 
@@ -223,7 +223,7 @@ async def test_a_replay_of_other_words_counts_for_nothing(replays: Replays) -> N
     changed = stage.promote(instructions="Something else altogether.").record
 
     with stage.units.read() as unit:
-        assert replayed(unit, changed) == Tally(successes=0, tries=0)
+        assert replayed(unit, changed) == SuccessTally(successes=0, tries=0)
 
 
 @pytest.mark.parametrize("is_revoked", [False, True])

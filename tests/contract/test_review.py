@@ -13,14 +13,14 @@ from tests.support.workshop import make_settings
 from understudy.core.errors import Invalid, StaleVersion
 from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.model import (
-    Action,
     CandidateState,
     EvidenceRef,
     Kind,
+    LearningSource,
     LearningStatus,
     Mode,
     PolicyDecision,
-    Source,
+    ReviewAction,
     Tier,
     Verification,
 )
@@ -54,11 +54,11 @@ async def test_by_default_a_review_is_noted_and_nothing_happens(desk: ReviewDesk
     assert desk.policies.policy()[0].mode is Mode.SHADOW
     assert reviewed.state is CandidateState.PENDING
     review = desk.review_of(candidate)
-    assert (review.mode, review.action) == (Mode.SHADOW, Action.MANUAL_REVIEW)
+    assert (review.mode, review.action) == (Mode.SHADOW, ReviewAction.MANUAL_REVIEW)
     assert review.reason.strip()
     assert review.policy_revision == 1
     assert desk.plane.queued() == 0
-    assert desk.counted.reviewed == [Action.MANUAL_REVIEW]
+    assert desk.counted.reviewed == [ReviewAction.MANUAL_REVIEW]
 
 
 async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(desk: ReviewDesk) -> None:
@@ -69,7 +69,7 @@ async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(desk: ReviewD
     reviewed = await desk.review(candidate)
 
     assert reviewed.state is CandidateState.PENDING
-    assert desk.review_of(candidate).action is Action.PUBLISH_ACTIVE
+    assert desk.review_of(candidate).action is ReviewAction.PUBLISH_ACTIVE
     assert desk.review_of(candidate).matched_rule_name == "active"
     assert desk.plane.all_learnings() == []
 
@@ -217,12 +217,12 @@ async def test_what_a_tool_answered_supports_it_where_tools_are_trusted(
     with desk.units.write() as unit:
         unit.runs.add(run)
         unit.artifacts.add(artifact)
-    source = Source(run_id=run.run_id)
+    source = LearningSource(run_id=run.run_id)
     ref = EvidenceRef(run_id=run.run_id, artifact_id=artifact.artifact_id)
     said = desk.plane.propose(HELIX, source=source, evidence_refs=(ref,))
     meant = desk.plane.propose("Preferred shell is fish", source=source, evidence_refs=(ref,))
     elsewhere = desk.plane.propose(
-        "a log", kind=Kind.FACT, source=Source(run_id="run_9"), evidence_refs=(ref,)
+        "a log", kind=Kind.FACT, source=LearningSource(run_id="run_9"), evidence_refs=(ref,)
     )
     await desk.work()
 
@@ -406,7 +406,7 @@ async def test_a_policy_that_comes_back_brings_its_reviews_back(desk: ReviewDesk
     desk.clock.advance(1000)
     desk.set_policy(PROVISIONAL, mode="shadow")
     await desk.work()
-    assert desk.review_of(candidate).action is Action.PUBLISH_PROVISIONAL
+    assert desk.review_of(candidate).action is ReviewAction.PUBLISH_PROVISIONAL
 
     desk.policies.roll_back_policy(ADMIN)
     await desk.work()
@@ -481,7 +481,7 @@ async def test_the_trace_of_a_candidate_can_be_asked_for(desk: ReviewDesk) -> No
 
     said = desk.policies.explain(candidate.candidate_id)
 
-    assert said.action is Action.REJECT
+    assert said.action is ReviewAction.REJECT
     assert [it.decided for it in said.trace.rules] == [False, True]
 
 

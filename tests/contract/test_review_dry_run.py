@@ -11,7 +11,7 @@ from tests.support.review_desk import ReviewDesk
 from tests.support.workshop import make_settings
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
-from understudy.learnings.model import Action, CandidateState, Kind, Tier
+from understudy.learnings.model import CandidateState, Kind, ReviewAction, Tier
 from understudy.providers.registry import Routes
 from understudy.review.dry_run import DryRun, dry_run, look
 from understudy.storage.unit import Units
@@ -33,7 +33,7 @@ def tried(desk: ReviewDesk, *rules: dict[str, Any], mode: str = "enabled", **fie
     return desk.policies.dry_run(document, **fields)
 
 
-def changed(result: DryRun) -> dict[str, tuple[Action, Action]]:
+def changed(result: DryRun) -> dict[str, tuple[ReviewAction, ReviewAction]]:
     return {it.candidate_id: (it.before.action, it.after.action) for it in result.changes}
 
 
@@ -45,14 +45,16 @@ async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewDesk
     result = tried(desk, {"name": "no facts", "kind": "fact", "action": "reject"}, mode="shadow")
 
     assert changed(result) == {
-        fact.candidate_id: (Action.PUBLISH_PROVISIONAL, Action.REJECT),
+        fact.candidate_id: (ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.REJECT),
     }
     [change] = result.changes
     assert change.after.matched_rule_name == "no facts"
     assert change.after.reason == "rule 'no facts' says reject"
     assert (result.pending_count, result.decided_count, result.truncated) == (2, 0, False)
-    assert result.before[Action.PUBLISH_PROVISIONAL] == result.after[Action.REJECT] == 1
-    assert result.before[Action.MANUAL_REVIEW] == result.after[Action.MANUAL_REVIEW] == 1
+    assert result.before[ReviewAction.PUBLISH_PROVISIONAL] == result.after[ReviewAction.REJECT] == 1
+    assert (
+        result.before[ReviewAction.MANUAL_REVIEW] == result.after[ReviewAction.MANUAL_REVIEW] == 1
+    )
     assert desk.plane.audit() == before
     assert desk.plane.candidate(fact) == fact
     assert desk.plane.candidate(decision) == decision
@@ -83,9 +85,9 @@ async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewDesk)
     result = tried(desk, REJECT)
 
     assert changed(result) == {
-        active.candidate_id: (Action.PUBLISH_ACTIVE, Action.REJECT),
-        provisional.candidate_id: (Action.PUBLISH_PROVISIONAL, Action.REJECT),
-        escalated.candidate_id: (Action.MANUAL_REVIEW, Action.REJECT),
+        active.candidate_id: (ReviewAction.PUBLISH_ACTIVE, ReviewAction.REJECT),
+        provisional.candidate_id: (ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.REJECT),
+        escalated.candidate_id: (ReviewAction.MANUAL_REVIEW, ReviewAction.REJECT),
     }
     by = {it.candidate_id: it.before.reason for it in result.changes}
     assert by[active.candidate_id] == "published by alice"
@@ -111,7 +113,7 @@ async def test_a_policy_under_which_people_decide_changes_what_happens_by_itself
     waiting = desk.plane.propose("Team is red")
 
     assert changed(tried(desk, REJECT, mode="manual_only")) == {
-        waiting.candidate_id: (Action.REJECT, Action.MANUAL_REVIEW)
+        waiting.candidate_id: (ReviewAction.REJECT, ReviewAction.MANUAL_REVIEW)
     }
 
 

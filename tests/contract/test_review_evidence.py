@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from tests.support.archive import make_record
 from tests.support.factories import NOW, make_run
 from tests.support.reviewed import found
-from understudy.learnings.model import EvidenceRef, Kind, Origin, Source
-from understudy.memory.record import Evidence, RunMemoryRecord
+from understudy.learnings.model import EvidenceRef, Kind, LearningSource, Origin
+from understudy.memory.record import RunEvidence, RunMemoryRecord
 from understudy.review.verify import Support, support_for
 from understudy.runs.artifacts import new_artifact
 from understudy.runs.model import RunStatus
@@ -26,7 +26,7 @@ def supported(units: Units, **fields: object) -> Support | None:
         return support_for(unit, found(HELIX, **fields), now_ms=NOW)
 
 
-def keep(units: Units, record: RunMemoryRecord, evidence: Evidence | None = None) -> None:
+def keep(units: Units, record: RunMemoryRecord, evidence: RunEvidence | None = None) -> None:
     with units.write() as unit:
         unit.runs.add(make_run(run_id=record.run_id, status=RunStatus.COMPLETED))
         unit.run_memory_index.add(record, stamp=unit.run_memories.put(record))
@@ -53,7 +53,7 @@ def test_each_part_of_a_run_memory_counts(units: Units, where: str, fields: dict
 def test_the_longer_copies_count(units: Units, where: str) -> None:
     long = "Some words. " * 60 + f"Fact: {HELIX}."
     texts = {"request": "hello", "outcome": "hi", where: long}
-    keep(units, make_record("run_1"), Evidence(run_id="run_1", **texts))
+    keep(units, make_record("run_1"), RunEvidence(run_id="run_1", **texts))
 
     assert supported(units) == Support(run_id="run_1", where=where)
 
@@ -65,7 +65,7 @@ def test_a_run_without_previews_says_nothing(units: Units) -> None:
 
 
 WITHOUT = {
-    "no run": {"source": Source(session_id="s1")},
+    "no run": {"source": LearningSource(session_id="s1")},
     "evidence of another run": {"evidence_refs": (EvidenceRef(run_id="run_2"),)},
     "no evidence": {"evidence_refs": ()},
     "proposed by somebody": {"origin": Origin.API},

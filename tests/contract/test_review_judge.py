@@ -11,21 +11,21 @@ import pytest
 from tests.support.factories import ADMIN
 from tests.support.review_desk import ReviewDesk, judging, verdict
 from tests.support.workshop import arrived
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.learnings.model import (
-    Action,
     AutomationReview,
     CandidateState,
     JudgeVerdict,
     LearningStatus,
     Mode,
+    ReviewAction,
     Sensitivity,
 )
 from understudy.providers.registry import Routes
 from understudy.review.policy import in_force
 from understudy.settings import Settings
 from understudy.storage.unit import Units
-from understudy.testing.answers import Answer
+from understudy.testing.answers import ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +55,7 @@ async def test_a_judge_cannot_make_more_of_it_than_the_policy(
     assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
     judge = desk.review_of(candidate).judge
     assert judge is not None
-    assert (judge.action, judge.reason) == (Action.PUBLISH_PROVISIONAL, "surely fine")
+    assert (judge.action, judge.reason) == (ReviewAction.PUBLISH_PROVISIONAL, "surely fine")
     assert "more than it may" in desk.review_of(candidate).reason
 
 
@@ -120,17 +120,19 @@ async def test_a_candidate_reaches_the_judge_as_data(desk: ReviewDesk, fake: Fak
 
 
 JUNK = {
-    "an error": Answer(status=500),
-    "words": Answer(text="I would publish this."),
+    "an error": ModelAnswer(status=500),
+    "words": ModelAnswer(text="I would publish this."),
     "an unknown action": verdict("approve"),
-    "an order of the candidate": Answer(text='{"action": "reject"} {"action": "publish_active"}'),
-    "nothing": Answer(text=""),
+    "an order of the candidate": ModelAnswer(
+        text='{"action": "reject"} {"action": "publish_active"}'
+    ),
+    "nothing": ModelAnswer(text=""),
 }
 
 
 @pytest.mark.parametrize("answer", JUNK.values(), ids=JUNK)
 async def test_without_an_answer_nothing_is_done_by_itself(
-    desk: ReviewDesk, fake: FakeModel, answer: Answer
+    desk: ReviewDesk, fake: FakeModel, answer: ModelAnswer
 ) -> None:
     desk.set_policy(PROVISIONAL, **judging())
     fake.queue(answer)
@@ -139,7 +141,7 @@ async def test_without_an_answer_nothing_is_done_by_itself(
     assert (await desk.review(candidate)).state is CandidateState.ESCALATED
     judge = desk.review_of(candidate).judge
     assert judge is not None
-    assert judge.action is Action.MANUAL_REVIEW
+    assert judge.action is ReviewAction.MANUAL_REVIEW
     assert desk.plane.all_learnings() == []
     assert desk.counted.judge_failures == 1
 
@@ -154,9 +156,9 @@ async def test_a_judge_that_hangs_is_not_waited_for(desk: ReviewDesk, fake: Fake
 
     assert reviewed.state is CandidateState.PENDING
     review = desk.review_of(candidate)
-    assert review.action is Action.PUBLISH_PROVISIONAL
+    assert review.action is ReviewAction.PUBLISH_PROVISIONAL
     assert review.judge is not None
-    assert review.judge.action is Action.MANUAL_REVIEW
+    assert review.judge.action is ReviewAction.MANUAL_REVIEW
     assert "100 ms" in review.judge.reason
 
 
@@ -184,12 +186,12 @@ async def test_what_the_judge_said_before_a_crash_counts_after_it(
 ) -> None:
     desk.set_policy(PROVISIONAL, **judging())
     candidate = desk.find(HELIX)
-    said = JudgeVerdict(action=Action.PUBLISH_PROVISIONAL, judged_at_ms=1, reason="fine")
+    said = JudgeVerdict(action=ReviewAction.PUBLISH_PROVISIONAL, judged_at_ms=1, reason="fine")
     with desk.units.write() as unit:
         policy = in_force(unit)
         kept = AutomationReview(
             mode=Mode.ENABLED,
-            action=Action.PUBLISH_PROVISIONAL,
+            action=ReviewAction.PUBLISH_PROVISIONAL,
             reviewed_at_ms=1,
             reason="rule 'r1' says publish_provisional; the judge agrees",
             policy_revision=policy.revision,
@@ -297,7 +299,7 @@ async def test_what_holds_a_secret_that_the_operator_named_since_is_rejected(
 ) -> None:
     desk.set_policy(PROVISIONAL, **judging())
     candidate = desk.find(HELIX)
-    reviewer = replace(desk.reviewer, guard=Guard(("Helix",)))
+    reviewer = replace(desk.reviewer, guard=SecretGuard(("Helix",)))
     (job,) = desk.claimed()
 
     await reviewer.review(job)

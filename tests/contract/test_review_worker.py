@@ -18,7 +18,7 @@ from tests.support.reviewed import found
 from tests.support.workshop import make_settings, until
 from understudy.core.errors import Invalid, Unavailable
 from understudy.learnings.claims import LEASE_MS, ClaimLost
-from understudy.learnings.model import Action, CandidateState, Job, Kind, Mode
+from understudy.learnings.model import CandidateState, Job, Kind, Mode, ReviewAction
 from understudy.learnings.queue_worker import AT_ONCE
 from understudy.providers.registry import Routes
 from understudy.review.worker import MAX_ATTEMPTS, WAITS_MS, give_up
@@ -110,7 +110,7 @@ async def test_in_the_shadow_a_failure_is_noted(desk: ReviewDesk) -> None:
 
     assert desk.plane.candidate(candidate).state is CandidateState.PENDING
     review = desk.review_of(candidate)
-    assert (review.mode, review.action) == (Mode.SHADOW, Action.MANUAL_REVIEW)
+    assert (review.mode, review.action) == (Mode.SHADOW, ReviewAction.MANUAL_REVIEW)
     assert await desk.restarted().work() == 0
 
 
@@ -194,7 +194,7 @@ async def test_at_the_start_what_waits_is_queued_once(desk: ReviewDesk) -> None:
 
     desk.policies.set_policy(ADMIN, {"mode": "manual_only"})
     assert desk.worker.startup() == 0
-    assert desk.review_of(candidate).action is Action.MANUAL_REVIEW
+    assert desk.review_of(candidate).action is ReviewAction.MANUAL_REVIEW
 
 
 async def test_the_worker_is_woken_by_what_is_proposed(desk: ReviewDesk) -> None:

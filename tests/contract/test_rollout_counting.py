@@ -9,8 +9,8 @@ from tests.support.factories import NOW
 from tests.support.rolled_out import NAME, Stagehand
 from tests.support.rollout_records import make_event, make_evidence, make_rollout
 from understudy.core.page import PageRequest
-from understudy.rollout.evidence import NOTHING, Counts, Sums
-from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
+from understudy.rollout.evidence import NOTHING, Counts, EvidenceSums
+from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
 from understudy.rollout.service import SHOWN, SHOWN_IN_LIST
 from understudy.rollout.stages import Stage
 from understudy.storage.rollout_rows import event_row, evidence_row
@@ -22,7 +22,7 @@ shown = partial(make_evidence, ROLLOUT)
 canary = partial(shown, kind=EvidenceKind.CANARY)
 
 
-def sums(units: Units, *evidence: Evidence) -> Sums:
+def sums(units: Units, *evidence: EvidenceRecord) -> EvidenceSums:
     with units.write() as unit:
         unit.rollouts.add(ROLLOUT)
         for each in evidence:
@@ -39,7 +39,7 @@ def test_nothing_amounts_to_nothing(units: Units) -> None:
 
 def test_verifying_runs_and_their_sessions_are_counted(units: Units) -> None:
     found = sums(units, shown("a"), shown("b"), shown("c", session_id="s2"))
-    assert found == Sums(every=Counts(successful_run_count=3, distinct_session_count=2))
+    assert found == EvidenceSums(every=Counts(successful_run_count=3, distinct_session_count=2))
 
 
 def test_canary_runs_count_for_themselves(units: Units) -> None:
@@ -121,7 +121,9 @@ def crowd(units: Units, rollout: Rollout, numbers: range) -> None:
             rollout, run_id, kind=EvidenceKind.CANARY, session_id=f"s{at}", recorded_at_ms=NOW + at
         )
         evidence.append(evidence_row(found))
-        events.append(event_row(make_event(rollout, event=EventName.ROLLOUT_RESULT, run_id=run_id)))
+        events.append(
+            event_row(make_event(rollout, event=RolloutEventName.ROLLOUT_RESULT, run_id=run_id))
+        )
     with units.write() as unit:
         unit.connection.execute(sa.insert(rollout_evidence), evidence)
         unit.connection.execute(sa.insert(rollout_events), events)

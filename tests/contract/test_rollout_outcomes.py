@@ -14,7 +14,7 @@ from tests.support.watched import Watched
 from understudy.core.errors import Invalid
 from understudy.learnings.model import CandidateState, CapturePath, Kind, Origin
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.confidence import Tally
+from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import LOOK_BACK_MS
@@ -375,8 +375,8 @@ def test_what_was_demoted_shows_the_figures_of_then(active: Watched) -> None:
     active.use(*START, *REGRESSION)
 
     uses = active.hand.get().uses
-    assert uses.recent == Tally(successes=0, tries=10)
-    assert uses.baseline == Tally(successes=11, tries=11)
+    assert uses.recent == SuccessTally(successes=0, tries=10)
+    assert uses.baseline == SuccessTally(successes=11, tries=11)
 
 
 def test_what_fails_from_its_first_day_is_demoted_though_somebody_vouched_for_it(

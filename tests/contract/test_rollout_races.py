@@ -10,7 +10,7 @@ from tests.support.together import together
 from understudy.core.errors import Conflict, Invalid
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Kind
-from understudy.rollout.service import Detail
+from understudy.rollout.service import RolloutDetail
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units
 
@@ -25,7 +25,7 @@ def hand(units: Units) -> Stagehand:
 def test_one_name_for_many_learnings_at_once_is_one_rollout(hand: Stagehand) -> None:
     ids = [hand.learn(f"lrn_{number}").learning_id for number in range(MANY)]
     answers = together([partial(hand.promote, it) for it in ids])
-    (begun,) = [it for it in answers if isinstance(it, Detail)]
+    (begun,) = [it for it in answers if isinstance(it, RolloutDetail)]
     refused = [it for it in answers if isinstance(it, Conflict)]
     assert {it.code for it in refused} == {"skill_already_exists"}
     assert len(refused) == MANY - 1
@@ -37,7 +37,7 @@ def test_many_names_for_one_learning_at_once_are_one_rollout(hand: Stagehand) ->
     hand.learn()
     names = [f"skill-{number}" for number in range(MANY)]
     answers = together([partial(hand.promote, skill_name=it) for it in names])
-    assert len([it for it in answers if isinstance(it, Detail)]) == 1
+    assert len([it for it in answers if isinstance(it, RolloutDetail)]) == 1
     refused = [it for it in answers if isinstance(it, Conflict)]
     assert {it.code for it in refused} == {"already_promoted"}
     assert len(hand.audit()) == 1
@@ -66,7 +66,7 @@ def test_a_learning_that_ends_while_its_skill_moves_on_never_leaves_it_in_force(
             partial(hand.rollouts.revoke, ALICE, NAME),
         ]
     )
-    assert isinstance(promoted, Detail | Invalid)
+    assert isinstance(promoted, RolloutDetail | Invalid)
     assert hand.get().record.status is Stage.REVOKED
     assert hand.mounted.files == {}
     assert hand.happened().count("revoke") == 1
@@ -91,7 +91,7 @@ def test_of_many_rollbacks_at_once_one_is_done(hand: Stagehand) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     answers = together([partial(hand.rollouts.rollback, ALICE, NAME)] * MANY)
-    assert len([it for it in answers if isinstance(it, Detail)]) == 1
+    assert len([it for it in answers if isinstance(it, RolloutDetail)]) == 1
     codes = {it.code for it in answers if isinstance(it, Conflict)}
     assert codes <= {"rollback_refused", "rollout_changed_meanwhile", "already_promoted"}
     assert hand.happened().count("rollback") == 1

@@ -12,7 +12,7 @@ from understudy.core.ids import new_id
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import shown_by
 from understudy.rollout.model import EvidenceKind, Proof, Rollout
-from understudy.rollout.results import Execution, record_executed
+from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
@@ -42,7 +42,7 @@ def executed(
     hand: Stagehand, record: Rollout, run: Run, kind: str = "verification", *, success: bool = True
 ) -> Rollout:
     trial = make_trial(record, "trl_1", workspace_digest="c" * 40)
-    execution = Execution(kind=EvidenceKind(kind), run=run, success=success, trial=trial)
+    execution = SkillExecution(kind=EvidenceKind(kind), run=run, success=success, trial=trial)
     with hand.units.write() as unit:
         return record_executed(hand.maker.within(unit, "alice"), record, execution)
 

@@ -22,10 +22,10 @@ from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import Page, PageRequest, decode_cursor
 from understudy.rollout.model import (
     EVERYTHING,
-    EventName,
     EvidenceKind,
     Proof,
     Rollout,
+    RolloutEventName,
     RolloutFilter,
 )
 from understudy.rollout.stages import Stage
@@ -195,7 +195,7 @@ def test_events_are_told_in_the_order_in_which_they_were_noted(units: Units) -> 
         make_event(rollout),
         make_event(
             rollout,
-            event=EventName.ROLLOUT_RESULT,
+            event=RolloutEventName.ROLLOUT_RESULT,
             rollout_kind=EvidenceKind.CANARY,
             run_id="run_1",
             session_id="s1",
@@ -205,7 +205,10 @@ def test_events_are_told_in_the_order_in_which_they_were_noted(units: Units) -> 
             recorded_at_ms=NOW - 1,
         ),
         make_event(
-            rollout, event=EventName.REVOKE, from_status=Stage.CANARY, to_status=Stage.REVOKED
+            rollout,
+            event=RolloutEventName.REVOKE,
+            from_status=Stage.CANARY,
+            to_status=Stage.REVOKED,
         ),
     ]
     keep(units, rollout, other)

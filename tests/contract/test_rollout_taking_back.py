@@ -10,7 +10,7 @@ from tests.support.rolled_out import ASKED, MARKER, NAME, Stagehand
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
-from understudy.learnings.events import Told
+from understudy.learnings.events import LearningNotice
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Kind, Learning, LearningStatus
@@ -70,7 +70,7 @@ def test_a_learning_that_ends_takes_its_skill_along(
 
 
 def test_if_the_learning_cannot_end_the_skill_stays_in_force(hand: Stagehand, units: Units) -> None:
-    def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[Told, ...]:
+    def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[LearningNotice, ...]:
         raise Conflict("learning_busy", domain="learnings")
 
     before = hand.bring_to(Stage.ACTIVE)

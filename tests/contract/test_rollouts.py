@@ -10,11 +10,11 @@ from tests.support.rolled_out import ASKED, NAME, Stagehand
 from tests.support.rollout_records import make_trial
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.page import PageRequest
-from understudy.learnings.model import Kind, LearningStatus, Source, Tier
+from understudy.learnings.model import Kind, LearningSource, LearningStatus, Tier
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.definition import DEFAULT_DESCRIPTION
 from understudy.rollout.model import EvidenceKind, RolloutFilter
-from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, ReplayCase, Verdict
+from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, ReplayCase, ReplayVerdict
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope
@@ -111,7 +111,7 @@ def test_the_session_of_the_source_hears_of_it_without_its_words(hand: Stagehand
 def test_a_learning_that_names_a_session_that_is_gone_is_promoted_all_the_same(
     hand: Stagehand,
 ) -> None:
-    hand.learn(source=Source(session_id="gone"))
+    hand.learn(source=LearningSource(session_id="gone"))
     assert hand.promote().record.status is Stage.DRAFT
 
 
@@ -313,7 +313,7 @@ def test_a_policy_asks_for_a_replay_before_it_is_active(hand: Stagehand) -> None
             unit.rollout_trials.add(other)
         with pytest.raises(Invalid):
             hand.promote(status=Stage.ACTIVE)
-    fared = Fared(run_id="run_1", verdict=Verdict.SUCCEEDED, judged_by=JudgedBy.MARKER)
+    fared = Fared(run_id="run_1", verdict=ReplayVerdict.SUCCEEDED, judged_by=JudgedBy.MARKER)
     judged = ReplayCase(
         trial_id="trl_4",
         number=1,

@@ -24,7 +24,7 @@ from understudy.core.errors import StaleVersion, Unavailable
 from understudy.memory.policy import DEFAULT
 from understudy.memory.ports import Found
 from understudy.memory.record import RunMemoryRecord, record_json
-from understudy.memory.report import Action, Reason, Source
+from understudy.memory.report import MaintenanceAction, MaintenanceReason, MaintenanceTrigger
 from understudy.retrieval.recovered import recover
 from understudy.runs.model import RunStatus
 from understudy.storage.engine import open_engine
@@ -189,11 +189,11 @@ def test_strangers_are_removed_at_start_and_what_belongs_stays(
 
     assert [path.name for path in safe.iterdir()] == [safe_file(tmp_path, "run-1").name]
     assert sorted(path.name for path in safe.parent.iterdir()) == ["__safe"]
-    assert (report.source, report.index_rebuilt) == (Source.STARTUP, True)
+    assert (report.source, report.index_rebuilt) == (MaintenanceTrigger.STARTUP, True)
     assert report.pruned_orphan_file_count == again.counters.pruned_orphan_total == 4
     assert not report.is_failed
     assert {(it.action, it.reason) for it in report.diagnostics} == {
-        (Action.DELETE_FILE, Reason.ORPHAN_FILE)
+        (MaintenanceAction.DELETE_FILE, MaintenanceReason.ORPHAN_FILE)
     }
     assert sorted(it.message for it in report.diagnostics) == [
         "not the name of a run memory",
@@ -330,7 +330,7 @@ def test_a_store_that_cannot_be_listed_is_told_of_and_the_daemon_serves(
 
     assert (report.scan_error_count, report.index_rebuilt) == (1, False)
     [told] = report.diagnostics
-    assert (told.action, told.reason) == (Action.SCAN, Reason.SCAN_FAILED)
+    assert (told.action, told.reason) == (MaintenanceAction.SCAN, MaintenanceReason.SCAN_FAILED)
     assert archive.pointers() == ["run-1"]
 
     mend_store(tmp_path, aside)
@@ -355,7 +355,7 @@ def test_a_policy_is_not_changed_while_the_store_cannot_be_listed(
     assert "listed" in refused.value.detail
     assert archive.service.policy() == before
     report = archive.maintenance.last()
-    assert (report.scan_error_count, report.source) == (1, Source.RUNTIME_POLICY)
+    assert (report.scan_error_count, report.source) == (1, MaintenanceTrigger.RUNTIME_POLICY)
     mend_store(tmp_path, aside)
     assert archive.service.get("run-1").run_id == "run-1"
 
@@ -372,8 +372,8 @@ def test_a_directory_that_is_not_ours_keeps_no_policy_from_being_changed(
     report = archive.maintenance.last()
     assert (report.prune_error_count, report.index_rebuilt) == (1, True)
     first, second = report.diagnostics
-    assert (first.reason, first.path) == (Reason.DELETE_FAILED, "lost+found")
-    assert (second.reason, second.run_id) == (Reason.SESSION_OVERFLOW, "run-1")
+    assert (first.reason, first.path) == (MaintenanceReason.DELETE_FAILED, "lost+found")
+    assert (second.reason, second.run_id) == (MaintenanceReason.SESSION_OVERFLOW, "run-1")
     assert archive.pointers() == ["run-3", "run-2"]
     archive.set_policy(enabled=False)
     assert archive.pointers() == []
@@ -407,7 +407,7 @@ def test_a_policy_is_not_changed_when_a_record_cannot_be_removed_and_nothing_is_
     report = stuck.maintenance.last()
     assert (report.prune_error_count, report.index_rebuilt) == (1, False)
     assert [(it.reason, it.run_id) for it in report.diagnostics] == [
-        (Reason.DELETE_FAILED, "run-2")
+        (MaintenanceReason.DELETE_FAILED, "run-2")
     ]
     assert archive.stored() == ["run-1", "run-2", "run-3", "run-999"]
     assert archive.pointers() == archive.in_scope() == ["run-3", "run-2", "run-1"]
@@ -442,14 +442,14 @@ def test_what_ended_a_look_is_told_beside_what_it_only_came_upon(
 
     def fail() -> None:
         with archive.units.write() as unit:
-            archive.maintenance.rebuild(unit, DEFAULT, Source.RUNTIME_POLICY)
+            archive.maintenance.rebuild(unit, DEFAULT, MaintenanceTrigger.RUNTIME_POLICY)
             raise RuntimeError("the database went away")
 
     with pytest.raises(RuntimeError):
         fail()
 
     reasons = [it.reason for it in archive.maintenance.last().diagnostics]
-    assert reasons == [Reason.DELETE_FAILED, Reason.INDEX_REPLACE_FAILED]
+    assert reasons == [MaintenanceReason.DELETE_FAILED, MaintenanceReason.INDEX_REPLACE_FAILED]
 
 
 def test_what_a_crash_left_set_aside_goes_or_comes_back_as_the_index_says(
@@ -507,9 +507,9 @@ def test_one_thing_that_cannot_be_removed_keeps_nothing_else_from_being_put_righ
 
     assert (report.pruned_ttl_count, report.prune_error_count, report.index_rebuilt) == (1, 2, True)
     assert [it.reason for it in report.diagnostics] == [
-        Reason.DELETE_FAILED,
-        Reason.DELETE_FAILED,
-        Reason.TTL_EXPIRED,
+        MaintenanceReason.DELETE_FAILED,
+        MaintenanceReason.DELETE_FAILED,
+        MaintenanceReason.TTL_EXPIRED,
     ]
     assert archive.pointers() == ["run-2"]
     assert archive.pointers("s2") == []

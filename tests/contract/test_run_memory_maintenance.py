@@ -14,7 +14,7 @@ from understudy.core.bell import Bell
 from understudy.core.errors import Invalid, NotFound, StaleVersion
 from understudy.memory.policy import DEFAULT, RUN_MEMORY_POLICY, policy_in
 from understudy.memory.record import SemanticCapture
-from understudy.memory.report import Reason, Source, report_json
+from understudy.memory.report import MaintenanceReason, MaintenanceTrigger, report_json
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.engine import open_engine
@@ -77,7 +77,7 @@ def test_a_smaller_limit_prunes_every_session_at_once(archive: Archive) -> None:
     assert archive.pointers() + archive.pointers("s2") == ["run-3", "run-5"]
     assert archive.stored() == ["run-3", "run-5"]
     report = archive.maintenance.last()
-    assert (report.source, report.pruned_overflow_count) == (Source.RUNTIME_POLICY, 3)
+    assert (report.source, report.pruned_overflow_count) == (MaintenanceTrigger.RUNTIME_POLICY, 3)
     assert archive.counters.pruned_overflow_total == 3
 
 
@@ -208,7 +208,7 @@ def test_a_look_that_is_not_committed_says_so(archive: Archive) -> None:
 
     def fail() -> None:
         with archive.units.write() as unit:
-            archive.maintenance.rebuild(unit, policy_in(unit), Source.STARTUP)
+            archive.maintenance.rebuild(unit, policy_in(unit), MaintenanceTrigger.STARTUP)
             raise RuntimeError("the database went away")
 
     with pytest.raises(RuntimeError):
@@ -216,7 +216,7 @@ def test_a_look_that_is_not_committed_says_so(archive: Archive) -> None:
 
     report = archive.maintenance.last()
     assert (report.index_rebuilt, report.prune_error_count) == (False, 1)
-    assert report.diagnostics[0].reason is Reason.INDEX_REPLACE_FAILED
+    assert report.diagnostics[0].reason is MaintenanceReason.INDEX_REPLACE_FAILED
     assert archive.pointers() == ["run-2", "run-1"]
 
 
@@ -228,7 +228,7 @@ def test_a_change_that_is_not_committed_removes_nothing(archive: Archive) -> Non
 
     def fail() -> None:
         with archive.units.write() as unit:
-            archive.maintenance.rebuild(unit, strict, Source.RUNTIME_POLICY)
+            archive.maintenance.rebuild(unit, strict, MaintenanceTrigger.RUNTIME_POLICY)
             assert len(list(unit.run_memories.scan())) == 1
             raise RuntimeError("the database went away")
 
@@ -248,12 +248,12 @@ def test_a_change_that_is_not_committed_removes_nothing(archive: Archive) -> Non
 def test_the_same_policy_again_tries_what_failed_again(archive: Archive) -> None:
     archive.set_policy(max_tracked_per_session=5)
     before = archive.service.policy()
-    archive.maintenance.failed(Source.STARTUP, RuntimeError("the disk was away"))
+    archive.maintenance.failed(MaintenanceTrigger.STARTUP, RuntimeError("the disk was away"))
 
     archive.set_policy(max_tracked_per_session=5)
 
     report = archive.maintenance.last()
-    assert (report.source, report.is_failed) == (Source.RUNTIME_POLICY, False)
+    assert (report.source, report.is_failed) == (MaintenanceTrigger.RUNTIME_POLICY, False)
     assert archive.service.policy() == before
     archive.clock.advance(1)
     archive.set_policy(max_tracked_per_session=5)
@@ -279,7 +279,7 @@ def test_a_start_without_a_database_is_told_of(tmp_path: Path) -> None:
 
     report = Archive(Units(engine, enqueue=lambda *_: None, bell=Bell())).start()
 
-    assert (report.source, report.index_rebuilt) == (Source.STARTUP, False)
+    assert (report.source, report.index_rebuilt) == (MaintenanceTrigger.STARTUP, False)
     assert report.diagnostics[0].message == "the database cannot be used now"
     engine.dispose()
 

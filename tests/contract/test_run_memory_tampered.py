@@ -18,9 +18,9 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.page import PageRequest
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemoryRecord, record_json
-from understudy.memory.report import Reason as Told
+from understudy.memory.report import MaintenanceReason as Told
 from understudy.retrieval.inspection import MemoryInspection
-from understudy.retrieval.recovered import Reason, recover
+from understudy.retrieval.recovered import RunReason, recover
 from understudy.storage.engine import open_engine
 from understudy.storage.run_memory_files import FileRunMemories
 from understudy.storage.schema import run_memory_bodies
@@ -133,7 +133,7 @@ def assert_unreadable(archive: Archive, run_id: str) -> None:
     assert found.unreadable == 1
     with archive.units.read() as unit:
         told = recover(unit, "s1", "hello", policy_in(unit), archive.clock.now_ms())
-    assert told.ids(Reason.UNREADABLE) == (run_id,)
+    assert told.ids(RunReason.UNREADABLE) == (run_id,)
 
 
 @pytest.mark.parametrize("name", ["id-eda080.json", "id-ff.json", "id-00.json", "id-.json"])

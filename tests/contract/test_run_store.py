@@ -22,8 +22,8 @@ from understudy.runs.model import (
     RunKind,
     RunRequest,
     RunStatus,
+    RunUsage,
     StopRequest,
-    Usage,
 )
 from understudy.runs.snapshot import RunReports, RunSnapshot
 from understudy.sessions.model import ReplyTarget
@@ -46,7 +46,9 @@ FULL = make_run(
     reply_targets=(ReplyTarget(plugin="http", address="http://here"),),
     deliveries=(Delivery(plugin="http", address="http://here", status="done", attempts=2),),
     error="no",
-    usage=Usage(input_tokens=1, output_tokens=2, cache_read_tokens=3, model_calls=4, tool_calls=5),
+    usage=RunUsage(
+        input_tokens=1, output_tokens=2, cache_read_tokens=3, model_calls=4, tool_calls=5
+    ),
     stop_request=StopRequest.CANCEL,
     attempt=3,
     crashes=2,

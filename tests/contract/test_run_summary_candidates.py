@@ -11,11 +11,18 @@ from tests.support.school import OFF, ON, School
 from tests.support.workshop import Probe
 from understudy.core.clock import DAY_MS
 from understudy.learnings.capture_settings import CaptureSettings
-from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin, Sensitivity, Source
+from understudy.learnings.model import (
+    CapturePath,
+    EvidenceRef,
+    Kind,
+    LearningSource,
+    Origin,
+    Sensitivity,
+)
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import session_scope
 from understudy.settings import Settings
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 SUMMARIES = CaptureSettings(run_summary_candidates=True)
@@ -42,7 +49,9 @@ async def test_a_completed_run_proposes_its_summary(school: School, fake: FakeMo
     assert candidate.sensitivity is Sensitivity.SENSITIVE
     assert candidate.confidence == 100
     assert candidate.capture_path is CapturePath.RUN_SUMMARY
-    assert candidate.source == Source(run_id=run.run_id, session_id="s1", agent_id=run.agent_id)
+    assert candidate.source == LearningSource(
+        run_id=run.run_id, session_id="s1", agent_id=run.agent_id
+    )
     assert candidate.evidence_refs == (EvidenceRef(run_id=run.run_id),)
     assert not candidate.derived_from_untrusted
     with school.units.read() as unit:
@@ -51,7 +60,7 @@ async def test_a_completed_run_proposes_its_summary(school: School, fake: FakeMo
 
 
 async def test_every_way_to_end_leaves_exactly_one(school: School, fake: FakeModel) -> None:
-    fake.queue(call("probe"), "done", Answer(status=400, error="boom"))
+    fake.queue(call("probe"), "done", ModelAnswer(status=400, error="boom"))
     done, failed = (await school.run()).run, (await school.run()).run
     cancelled = school.submit()
     school.runs.cancel(ALICE, cancelled)
@@ -108,7 +117,7 @@ async def test_without_a_record_there_is_none(school: School, fake: FakeModel) -
 async def test_whatever_a_run_said_its_summary_can_be_proposed(
     school: School, fake: FakeModel, odd: str
 ) -> None:
-    fake.queue(Answer(text=f"said {odd}", plain=True))
+    fake.queue(ModelAnswer(text=f"said {odd}", plain=True))
     run = (await school.run(f"asked {odd}")).run
     (candidate,) = school.candidates(run.run_id)
     assert candidate.content.startswith("Request: asked")

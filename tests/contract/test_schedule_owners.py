@@ -6,7 +6,7 @@ from tests.support.factories import ADMIN, ALICE
 from tests.support.planned_times import HOUR, MINUTE, PAGE, Almanac
 from understudy.access.tokens import LOCAL_ADMIN, TOKEN_ADMIN, TokenService
 from understudy.core.principal import Principal, Role
-from understudy.schedules.model import Execution, OverlapPolicy, Schedule, ScheduleStatus
+from understudy.schedules.model import OverlapPolicy, Schedule, ScheduleExecution, ScheduleStatus
 from understudy.storage.unit import Units
 
 BOB_BY_ROOT = Principal(user_id="bob", role=Role.ADMIN, acting_admin="root")
@@ -22,7 +22,7 @@ def token(almanac: Almanac, user_id: str, role: Role) -> str:
     return made.token_id
 
 
-def is_suspended(almanac: Almanac, schedule: Schedule, execution: Execution) -> bool:
+def is_suspended(almanac: Almanac, schedule: Schedule, execution: ScheduleExecution) -> bool:
     stored = almanac.get(schedule)
     return (
         stored.status is ScheduleStatus.PAUSED

@@ -19,7 +19,7 @@ from understudy.schedules.model import (
     KEPT_EXECUTIONS,
     MAX_SCHEDULES,
     Cron,
-    Interval,
+    IntervalSchedule,
     MisfirePolicy,
     Once,
     OverlapPolicy,
@@ -69,7 +69,7 @@ def test_a_schedule_comes_back_as_it_was_created(almanac: Almanac) -> None:
 
 def test_a_schedule_fires_at_its_time_and_not_before(house: House) -> None:
     almanac = Almanac(house.units)
-    schedule = almanac.create(Interval(every_seconds=60))
+    schedule = almanac.create(IntervalSchedule(every_seconds=60))
     almanac.pass_ms(MINUTE - 1)
     assert almanac.runs() == []
 

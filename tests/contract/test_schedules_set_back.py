@@ -9,12 +9,12 @@ from tests.contract.conftest import House
 from tests.support.factories import ALICE
 from tests.support.planned_times import HOUR, MINUTE, Almanac
 from understudy.runs.model import RunStatus
-from understudy.schedules.model import Cron, Interval, Once, OverlapPolicy, Schedule
+from understudy.schedules.model import Cron, IntervalSchedule, Once, OverlapPolicy, Schedule
 from understudy.storage.unit import Units
 
 DAY = 24 * HOUR
 YEAR = 365 * DAY
-EVERY_MINUTE = (Interval(every_seconds=60), Cron(expression="0 * * * * *"))
+EVERY_MINUTE = (IntervalSchedule(every_seconds=60), Cron(expression="0 * * * * *"))
 DAILY = Cron(expression="0 0 9 * * *")
 
 
@@ -114,7 +114,7 @@ def test_one_moment_comes_when_the_clock_is_there_again(almanac: Almanac) -> Non
 
 
 def test_one_that_is_paused_does_not_stand_still_after_that(almanac: Almanac) -> None:
-    schedule = create(almanac, Interval(every_seconds=60))
+    schedule = create(almanac, IntervalSchedule(every_seconds=60))
     almanac.schedules.pause(ALICE, schedule.schedule_id)
     almanac.pass_ms(0)
     almanac.pass_ms(-DAY)
@@ -125,7 +125,7 @@ def test_one_that_is_paused_does_not_stand_still_after_that(almanac: Almanac) ->
 
 
 def test_one_that_is_tried_again_is_tried_now(almanac: Almanac) -> None:
-    schedule = create(almanac, Interval(every_seconds=60))
+    schedule = create(almanac, IntervalSchedule(every_seconds=60))
     almanac.catalogue.known.clear()
     almanac.pass_ms(MINUTE)
     assert almanac.statuses(schedule) == ["retrying"]
@@ -137,7 +137,7 @@ def test_one_that_is_tried_again_is_tried_now(almanac: Almanac) -> None:
 
 def test_a_schedule_that_cannot_be_read_does_not_hold_up_the_others(house: House) -> None:
     almanac = Almanac(house.units)
-    damaged, fine = (create(almanac, Interval(every_seconds=60)) for _ in range(2))
+    damaged, fine = (create(almanac, IntervalSchedule(every_seconds=60)) for _ in range(2))
     almanac.pass_ms(0)
     with house.engine.begin() as connection:
         connection.execute(

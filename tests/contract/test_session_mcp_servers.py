@@ -8,7 +8,7 @@ import pytest
 from tests.support.factories import ADMIN, ALICE
 from understudy.core.errors import Conflict, Invalid, NotFound, Rejected
 from understudy.core.page import PageRequest
-from understudy.mcp_client.model import Endpoint, Program, SessionServer
+from understudy.mcp_client.model import HttpServer, Program, SessionServer
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.service import SessionService
@@ -91,7 +91,7 @@ async def test_what_is_connected_to_has_no_more_than_it_was_given(
     found = {server.name: server for server in service.usable("s1")}
 
     assert found.keys() == {"far", "near"}
-    assert found["far"].target == Endpoint(url="https://tools.example/mcp", public_only=True)
+    assert found["far"].target == HttpServer(url="https://tools.example/mcp", public_only=True)
     assert found["near"].target == Program(command="near", environment={"PATH": "/bin", "A": "1"})
     assert not any(server.is_credentialed for server in found.values())
 

@@ -10,7 +10,7 @@ from understudy.agents.model import MAX_CONTEXT_FILE_BYTES, AgentType
 from understudy.agents.service import AgentFields, AgentService
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
 from understudy.core.page import PageRequest
-from understudy.permissions.model import Decision
+from understudy.permissions.model import PermissionDecision
 from understudy.permissions.rules import read_document
 from understudy.sessions.creation import NewSession
 from understudy.sessions.model import RoutePolicy, SessionStatus
@@ -312,7 +312,7 @@ def test_the_agent_that_carries_out_promoted_skills_changes_none(agents: AgentSe
     rules = read_document(agents.get(VERIFICATION_AGENT_ID).permissions)
 
     assert {"skill_manage", "publish_skill"} <= {rule.tool for rule in rules}
-    assert {rule.decision for rule in rules} == {Decision.DENY}
+    assert {rule.decision for rule in rules} == {PermissionDecision.DENY}
 
 
 def test_an_update_merges_and_an_empty_route_clears(agents: AgentService) -> None:

@@ -8,8 +8,8 @@ from tests.support.scenes import ask, play
 from tests.support.troupe import WAIT, Troupe, spawn
 from understudy.core.errors import DamagedRecord
 from understudy.runs.model import RunKind, RunStatus
-from understudy.testing.answers import Answer as ModelAnswer
 from understudy.testing.answers import FakeCall
+from understudy.testing.answers import ModelAnswer as ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 

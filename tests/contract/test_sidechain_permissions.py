@@ -12,7 +12,7 @@ from understudy.agent.daemon_rules import DaemonRules
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.offers import ToolOffers
 from understudy.agents.service import AgentFields, AgentService
-from understudy.permissions.model import Decision, Level, Rule, Verdict
+from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
 from understudy.permissions.rules import write_document
 from understudy.runtime.service import RuntimeService
 from understudy.sessions.creation import NewSession
@@ -21,9 +21,9 @@ from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.tools.base import Approval
 
-ASK_PREFIX = Rule(tool="pro*", decision=Decision.ASK)
-ASK_ALL = Rule(tool="*", decision=Decision.ASK)
-ALLOW = Rule(tool="probe", decision=Decision.ALLOW)
+ASK_PREFIX = CallRule(tool="pro*", decision=PermissionDecision.ASK)
+ASK_ALL = CallRule(tool="*", decision=PermissionDecision.ASK)
+ALLOW = CallRule(tool="probe", decision=PermissionDecision.ALLOW)
 
 
 class Careful(Probe):
@@ -44,7 +44,7 @@ class Home:
         self.tools: tuple[Probe, ...] = (Probe(), Careful("careful"))
         self.offers = ToolOffers(units, clock, Gatekeeper(), lambda _: self.tools)
 
-    def agent(self, agent_id: str, *rules: Rule) -> None:
+    def agent(self, agent_id: str, *rules: CallRule) -> None:
         fields = AgentFields(permissions=write_document(rules))
         if agent_id == "default":
             self.agents.update(ADMIN, agent_id, fields)
@@ -55,7 +55,7 @@ class Home:
         wanted = NewSession(session_id=session_id, parent_session_id=parent_id, agent_id=agent_id)
         self.sessions.create(ALICE, wanted)
 
-    def judged(self, session_id: str, tool: str = "probe") -> Verdict:
+    def judged(self, session_id: str, tool: str = "probe") -> CallVerdict:
         """By the gate; people who ask are told the same."""
         session = self.sessions.get(session_id)
         [called] = [each for each in self.tools if each.name == tool]
@@ -81,7 +81,7 @@ def test_an_agent_with_more_rights_brings_none_of_them_into_a_sidechain(home: Ho
     home.child("grandchild", "child", agent_id="free")
 
     for session_id in ("s1", "child", "grandchild"):
-        assert home.judged(session_id).decision is Decision.ASK
+        assert home.judged(session_id).decision is PermissionDecision.ASK
     verdict = home.judged("child")
     assert (verdict.level, verdict.above, verdict.rule) == (Level.SESSION, "s1", ASK_PREFIX)
     assert verdict.reason == ("by the rules for session s1 above: rule 2 of the session (ask pro*)")
@@ -92,37 +92,41 @@ def test_an_agent_with_more_rights_brings_none_of_them_into_a_sidechain(home: Ho
 
 
 def test_what_a_tool_asks_by_itself_it_asks_in_a_sidechain_too(home: Home) -> None:
-    home.agent("free", Rule(tool="careful", decision=Decision.ALLOW))
+    home.agent("free", CallRule(tool="careful", decision=PermissionDecision.ALLOW))
     home.child("child", agent_id="free")
 
     verdict = home.judged("child", "careful")
 
-    assert (verdict.decision, verdict.level, verdict.above) == (Decision.ASK, Level.TOOL, "s1")
+    assert (verdict.decision, verdict.level, verdict.above) == (
+        PermissionDecision.ASK,
+        Level.TOOL,
+        "s1",
+    )
     assert "s1 above: no rule matches" in verdict.reason
 
 
 def test_what_all_above_allow_a_sidechain_may_do(home: Home) -> None:
-    allow = Rule(tool="careful", decision=Decision.ALLOW)
+    allow = CallRule(tool="careful", decision=PermissionDecision.ALLOW)
     home.sessions.set_permissions(ALICE, "s1", (allow,))
     home.child("child")
     home.child("grandchild", "child")
 
     verdict = home.judged("grandchild", "careful")
 
-    assert (verdict.decision, verdict.above) == (Decision.ALLOW, None)
+    assert (verdict.decision, verdict.above) == (PermissionDecision.ALLOW, None)
 
 
 def test_a_parent_that_becomes_stricter_binds_the_sidechains_it_has(home: Home) -> None:
     home.agent("free", ALLOW)
     home.child("child", agent_id="free")
     home.child("grandchild", "child", agent_id="free")
-    assert home.judged("grandchild").decision is Decision.ALLOW
+    assert home.judged("grandchild").decision is PermissionDecision.ALLOW
 
-    home.agent("default", Rule(tool="*", decision=Decision.DENY))
+    home.agent("default", CallRule(tool="*", decision=PermissionDecision.DENY))
 
     verdict = home.judged("grandchild")
     assert (verdict.decision, verdict.level, verdict.above) == (
-        Decision.DENY,
+        PermissionDecision.DENY,
         Level.AGENT,
         "s1",
     )
@@ -135,9 +139,9 @@ def test_a_parent_that_becomes_looser_does_not_loosen_the_sidechains_it_has(home
     home.child("grandchild", "child", agent_id="free")
     home.sessions.set_permissions(ALICE, "s1", ())
 
-    assert home.judged("s1").decision is Decision.ALLOW
+    assert home.judged("s1").decision is PermissionDecision.ALLOW
     for session_id in ("child", "grandchild"):
-        assert home.judged(session_id).decision is Decision.ASK
+        assert home.judged(session_id).decision is PermissionDecision.ASK
 
 
 @pytest.mark.parametrize("value", ['{"rules": 1}', "[]", '{"half":'])
@@ -152,7 +156,7 @@ def test_a_session_above_that_cannot_be_read_leaves_the_sidechain_nothing(
     verdict = home.judged("child")
 
     assert (verdict.decision, verdict.level, verdict.above) == (
-        Decision.DENY,
+        PermissionDecision.DENY,
         Level.SESSION,
         "s1",
     )
@@ -195,32 +199,32 @@ def test_sessions_that_claim_to_be_above_each_other_are_judged_all_the_same(
         looped = replace(top, parent_session_id="child", version=2)
         unit.sessions.update(looped, expected_version=1)
 
-    assert home.judged("child").decision is Decision.ASK
+    assert home.judged("child").decision is PermissionDecision.ASK
 
 
 # Switches and scopes
 
 
 def test_a_tool_that_is_switched_off_is_refused_at_the_next_call(home: Home) -> None:
-    assert home.judged("s1").decision is Decision.ALLOW
+    assert home.judged("s1").decision is PermissionDecision.ALLOW
 
     home.offers.switch(ADMIN, "probe", enabled=False)
 
     verdict = home.judged("s1")
-    assert (verdict.decision, verdict.level) == (Decision.DENY, Level.DAEMON)
+    assert (verdict.decision, verdict.level) == (PermissionDecision.DENY, Level.DAEMON)
     assert "switched off" in verdict.reason
     home.offers.switch(ADMIN, "probe", enabled=True)
-    assert home.judged("s1").decision is Decision.ALLOW
+    assert home.judged("s1").decision is PermissionDecision.ALLOW
 
 
 def test_a_tool_that_a_scope_hides_is_refused_at_the_next_call(home: Home) -> None:
     home.tools = (Probe("files/read"),)
-    assert home.judged("s1", "files/read").decision is Decision.ALLOW
+    assert home.judged("s1", "files/read").decision is PermissionDecision.ALLOW
 
     home.sessions.set_capability_scope(ALICE, "s1", {"mcp_server_deny": ["files"]})
 
     verdict = home.judged("s1", "files/read")
-    assert (verdict.decision, verdict.level) == (Decision.DENY, Level.SESSION)
+    assert (verdict.decision, verdict.level) == (PermissionDecision.DENY, Level.SESSION)
 
 
 def test_a_scope_that_cannot_be_read_shows_nothing(house: House, home: Home) -> None:
@@ -232,4 +236,4 @@ def test_a_scope_that_cannot_be_read_shows_nothing(house: House, home: Home) -> 
         calls = [(Probe("files/read"), {"label": ""})]
         [verdict] = Gatekeeper().judge(unit, make_run("s1"), calls)
 
-    assert verdict.decision is Decision.DENY
+    assert verdict.decision is PermissionDecision.DENY

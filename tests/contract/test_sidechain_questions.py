@@ -11,13 +11,13 @@ from tests.support.troupe import WAIT, Troupe, spawn
 from tests.support.workshop import Probe, restarted, texts
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
-from understudy.runs.answers import Answer, QuestionResolution
+from understudy.runs.answers import QuestionAnswer, QuestionResolution
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.expiry import expire_due
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.questions import QuestionService
-from understudy.runs.reading import Place
-from understudy.testing.answers import Answer as ModelAnswer
+from understudy.runs.reading import RunPlace
+from understudy.testing.answers import ModelAnswer as ModelAnswer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
@@ -108,11 +108,11 @@ async def test_a_person_answers_in_place_of_the_parent(troupe: Troupe, fake: Fak
     questions = QuestionService(troupe.units, troupe.shop.clock)
     [child] = troupe.children()
     [request] = questions.reader.page(PageRequest(), session_id=child).items
-    answer = Answer(question_id="q1", freeform_answer="red")
+    answer = QuestionAnswer(question_id="q1", freeform_answer="red")
 
     questions.resolve(
         ALICE,
-        Place(run_id=request.run_id),
+        RunPlace(run_id=request.run_id),
         QuestionResolution(request_id=request.request_id, answers=(answer,)),
     )
     await troupe.work()
@@ -142,7 +142,7 @@ async def test_a_question_to_the_parent_that_expires_is_told_as_declined(
 
 
 def resolution(request_id: str, text: str = "blue") -> QuestionResolution:
-    answer = Answer(question_id="q1", freeform_answer=text)
+    answer = QuestionAnswer(question_id="q1", freeform_answer=text)
     return QuestionResolution(request_id=request_id, answers=(answer,))
 
 
@@ -181,7 +181,7 @@ async def test_a_parent_waits_on_while_its_sidechain_waits_for_approval(
     [request] = approvals.reader.page(PageRequest(), session_id=child).items
 
     yes = Resolution(request_id=request.request_id, behavior="allow")
-    approvals.resolve(ALICE, Place(run_id=request.run_id), [yes])
+    approvals.resolve(ALICE, RunPlace(run_id=request.run_id), [yes])
     await troupe.work()
 
     assert len(risky.labels) == 1

@@ -18,11 +18,11 @@ from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
 from understudy.runs.model import RunStatus
 from understudy.runs.sidechain_tools import SpawnSidechain
-from understudy.runs.sidechains import SidechainService, Wish
+from understudy.runs.sidechains import SidechainService, SidechainWish
 from understudy.sessions.journal import EventKind
 from understudy.sessions.sidechains import Spawn
 from understudy.storage.unit import Units
-from understudy.testing.answers import Answer as ModelAnswer
+from understudy.testing.answers import ModelAnswer as ModelAnswer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
@@ -144,7 +144,7 @@ async def test_a_run_that_is_stopped_makes_no_sidechain(
         await troupe.work()
 
     with pytest.raises(Conflict) as refused:
-        troupe.shop.sidechains.spawn(ALICE, parent, "key", Wish(task="child"))
+        troupe.shop.sidechains.spawn(ALICE, parent, "key", SidechainWish(task="child"))
 
     assert refused.value.code == "run_state_conflict"
     assert troupe.children() == []
@@ -274,7 +274,7 @@ async def test_a_run_that_ends_before_its_sidechain_is_stored_gets_none(
     with session_held_by_another(troupe.units, "s1") as connection:
         making = asyncio.create_task(
             asyncio.to_thread(
-                troupe.shop.sidechains.spawn, ALICE, parent, "key", Wish(task="child")
+                troupe.shop.sidechains.spawn, ALICE, parent, "key", SidechainWish(task="child")
             )
         )
         await asyncio.sleep(0.3)

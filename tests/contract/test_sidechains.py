@@ -13,9 +13,9 @@ from tests.support.troupe import WAIT, Troupe, spawn
 from tests.support.workshop import Probe, die, restarted, texts
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.sidechain_tools import WaitSidechain
-from understudy.runs.sidechains import Wish, child_id
-from understudy.testing.answers import Answer as ModelAnswer
+from understudy.runs.sidechains import SidechainWish, child_id
 from understudy.testing.answers import FakeCall, SeenRequest, call
+from understudy.testing.answers import ModelAnswer as ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 
@@ -204,7 +204,10 @@ async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
 def spawn_as(troupe: Troupe, run_id: str) -> None:
     """Do what the first call of a run does, just before its process dies."""
     key = f"{run_id}:call:1:0"
-    made = [troupe.shop.sidechains.spawn(ALICE, run_id, key, Wish(task="child")) for _ in range(2)]
+    made = [
+        troupe.shop.sidechains.spawn(ALICE, run_id, key, SidechainWish(task="child"))
+        for _ in range(2)
+    ]
     assert made[0] == made[1]
     assert made[0].session_id == child_id(key)
 

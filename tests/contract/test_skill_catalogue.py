@@ -11,7 +11,7 @@ from tests.support.factories import make_agent, make_session
 from tests.support.skill_shop import SkillShop, skill_md, skill_shop
 from tests.support.skill_store import keep_version, make_version, to_agent, to_user
 from understudy.core.errors import DamagedRecord, NotFound
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
 from understudy.skills.prompt import skills_section
@@ -100,12 +100,12 @@ def test_what_is_offered_says_why(every_kind: SkillShop) -> None:
     for_bob = {one.slug: one.reason for one in every_kind.offered("granted", "bob")}
 
     assert for_bob == {
-        "agent-granted": Reason.AGENT_GRANT,
-        "user-granted": Reason.USER_GRANT,
-        "public": Reason.PUBLIC,
-        "system": Reason.SYSTEM,
+        "agent-granted": AccessReason.AGENT_GRANT,
+        "user-granted": AccessReason.USER_GRANT,
+        "public": AccessReason.PUBLIC,
+        "system": AccessReason.SYSTEM,
     }
-    assert every_kind.one("private").reason is Reason.OWNER
+    assert every_kind.one("private").reason is AccessReason.OWNER
 
 
 def test_every_change_shows_at_the_next_look(shop: SkillShop) -> None:
@@ -269,7 +269,7 @@ class TestFolders:
             loaded = shop.catalogue.load(unit, one)
 
         assert (one.skill_id, one.version, one.origin) == (None, None, SkillOrigin.LOCAL)
-        assert one.reason is Reason.PUBLIC
+        assert one.reason is AccessReason.PUBLIC
         assert loaded.body == f"Write to {folder}/x.\n"
         assert loaded.folder == folder
 

@@ -11,7 +11,7 @@ from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.authority import Author
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.service import Checked, Installed, InstalledOne
-from understudy.skills.events import EventName
+from understudy.skills.events import SkillEventName
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillStatus
 from understudy.skills.service import SkillService
@@ -111,7 +111,7 @@ def test_a_rescan_is_told_and_written_down(depot: Depot) -> None:
     assert (one.action, one.resource_id, one.actor) == ("skills.rescan", skill.skill_id, "root")
     assert one.reason is not None
     assert PIP in one.reason
-    changed = [event for event in depot.heard if event.name is EventName.INVALIDATE]
+    changed = [event for event in depot.heard if event.name is SkillEventName.INVALIDATE]
     assert changed[-1].payload["what"] == "rescan"
 
 

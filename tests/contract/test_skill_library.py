@@ -22,7 +22,7 @@ from understudy.core.errors import DamagedRecord, Invalid, NotFound, Rejected, U
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal
 from understudy.daemon.skill_status import SkillReport
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
 from understudy.skills.library import SkillLibrary
@@ -441,7 +441,7 @@ class TestAccess:
             unit.skill_grants.give_agent(to_agent(skill))
 
         mine = library.access(BOB, "weekly", agent_id="default", user_id=None)
-        assert mine.access.reason is Reason.AGENT_GRANT
+        assert mine.access.reason is AccessReason.AGENT_GRANT
         with pytest.raises(NotFound):
             library.access(BOB, "weekly", agent_id="another", user_id=None)
 

@@ -13,7 +13,7 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.skills.seeding import OWNER, SeedReport, seed, shipped_skills
 from understudy.skills.service import SkillService
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 
 SLUG = "house-style"
 
@@ -134,9 +134,9 @@ CHANGES: dict[str, Callable[[SkillService, Author], object]] = {
     "publish": lambda service, author: service.keep(
         author, shipped("Else.\n")[SLUG], action="skills.publish"
     ),
-    "update": lambda service, author: service.update(author, SLUG, Changes(name="Other")),
+    "update": lambda service, author: service.update(author, SLUG, SkillFieldChanges(name="Other")),
     "hide": lambda service, author: service.update(
-        author, SLUG, Changes(visibility=Visibility.PRIVATE)
+        author, SLUG, SkillFieldChanges(visibility=Visibility.PRIVATE)
     ),
     "delete": lambda service, author: service.delete(author, SLUG),
     "restore": lambda service, author: service.restore(author, SLUG, 1),

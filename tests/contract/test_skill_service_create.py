@@ -34,7 +34,7 @@ from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.drafting import bundle_of
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_a_run_that_creates_on_its_users_own_slug_is_granted_the_skill(
 
 def test_a_public_skill_stays_public_when_a_run_is_granted_it(shop: Shop) -> None:
     shop.service.create(ANN, OK_MD)
-    shop.service.update(ROOT, SLUG, Changes(visibility=Visibility.PUBLIC))
+    shop.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
     again = shop.service.create(run_of(ANN), OK_MD)
 
     assert (again.granted, again.skill.visibility) == (True, Visibility.PUBLIC)
@@ -400,7 +400,7 @@ def test_who_answers_for_what_was_not_found_is_told(house: House, content: str) 
 def test_a_slug_whose_skill_was_deleted_is_free_for_anybody(shop: Shop) -> None:
     first = shop.service.create(run_of(ANN), OK_MD)
     shop.service.grant_user(ANN, SLUG, "cleo")
-    shop.service.update(ROOT, SLUG, Changes(visibility=Visibility.PUBLIC))
+    shop.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
     shop.service.delete(ANN, SLUG)
 
     kept = shop.service.create(BOB, OK_MD)

@@ -8,7 +8,7 @@ from tests.support.skill_store import make_bundle
 from understudy.core.errors import Conflict, DamagedRecord, NotFound, UnderstudyError
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.skills.ports import Settled
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 
 FILES = {"scripts/a.py": b"print('hi')\n"}
 
@@ -69,7 +69,7 @@ def test_what_is_deleted_is_not_there(shop: Shop) -> None:
             lambda ref=ref: service.patch(ANN, ref, find="Collect", replace="Count"),
             lambda ref=ref: service.delete(ANN, ref),
             lambda ref=ref: service.toggle(ROOT, ref, enabled=True),
-            lambda ref=ref: service.update(ROOT, ref, Changes(name="Again")),
+            lambda ref=ref: service.update(ROOT, ref, SkillFieldChanges(name="Again")),
             lambda ref=ref: service.restore(ANN, ref, 1),
             lambda ref=ref: service.grant_user(ANN, ref, "bob"),
             lambda ref=ref: service.revoke_agent(ANN, ref, "default"),
@@ -122,7 +122,7 @@ def test_only_the_owner_or_an_admin_deletes(shop: Shop) -> None:
 
 def test_what_comes_back_is_as_it_stood_without_its_grants(shop: Shop) -> None:
     shop.service.keep(run_of(ANN), make_bundle(files=FILES), action="skills.publish")
-    shop.service.update(ANN, SLUG, Changes(name="Ours"))
+    shop.service.update(ANN, SLUG, SkillFieldChanges(name="Ours"))
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
     stood, bundle = shop.row(), shop.bundle()
     name = shop.service.delete(ANN, SLUG).trash_name

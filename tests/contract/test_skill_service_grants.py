@@ -10,7 +10,7 @@ from tests.support.factories import make_agent
 from tests.support.skill_service import ANN, OK_MD, ROOT, SLUG, Shop
 from understudy.core.errors import Invalid, NotFound, UnderstudyError
 from understudy.skills.model import Visibility
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 
 ROUNDS = 50
 
@@ -62,7 +62,7 @@ def test_only_the_last_of_both_kinds_makes_it_private_again(shop: Shop) -> None:
 
 
 def test_grants_leave_a_public_skill_public(shop: Shop) -> None:
-    shop.service.update(ROOT, SLUG, Changes(visibility=Visibility.PUBLIC))
+    shop.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
 
     assert shop.service.grant_agent(ANN, SLUG, "default").visibility is Visibility.PUBLIC
     assert shop.service.grant_user(ANN, SLUG, "bob").visibility is Visibility.PUBLIC

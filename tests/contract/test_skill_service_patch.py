@@ -37,7 +37,7 @@ from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTE
 from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.skills.renewing import MAX_ATTEMPTS
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 
 SCRIPT = {"scripts/a.py": b"print('hi')\n"}
 
@@ -203,7 +203,9 @@ def test_what_skill_md_says_of_itself_shows_in_the_row(shop: Shop) -> None:
 
 def test_what_somebody_set_beside_the_file_outlives_a_patch_of_something_else(shop: Shop) -> None:
     shop.service.create(ANN, OK_MD)
-    shop.service.update(ANN, SLUG, Changes(name="Ours", description="For us", tags=("us",)))
+    shop.service.update(
+        ANN, SLUG, SkillFieldChanges(name="Ours", description="For us", tags=("us",))
+    )
 
     kept = shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
     renamed = shop.service.patch(ANN, SLUG, find="name: Weekly report", replace="name: Theirs")
@@ -378,7 +380,7 @@ def test_old_versions_stay_as_they_were_through_everything(shop: Shop) -> None:
     shop.service.toggle(ANN, SLUG, enabled=False)
     shop.service.toggle(ANN, SLUG, enabled=True)
     shop.service.grant_user(ANN, SLUG, "bob")
-    shop.service.update(ANN, SLUG, Changes(description="Other words"))
+    shop.service.update(ANN, SLUG, SkillFieldChanges(description="Other words"))
     shop.service.restore(ANN, SLUG, 1)
 
     assert shop.bundle(number=1).digest == digest

@@ -13,7 +13,7 @@ from tests.support.factories import NOW, ODD_TEXTS
 from tests.support.skill_store import make_skill, make_version, skill_units, to_agent, to_user
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
-from understudy.skills.access import Reason, access
+from understudy.skills.access import AccessReason, access
 from understudy.skills.model import (
     EVERYTHING,
     GrantCounts,
@@ -358,11 +358,11 @@ def test_what_is_offered_is_what_access_allows(units: Units) -> None:
         assert unit.skills.with_grants("skl_none", agent_id="a", user_id="ann") is None
     decided = {granted.skill.slug: decide(granted, "ann") for granted in found}
     assert decided == {
-        "private-own": Reason.OWNER,
-        "public-one": Reason.PUBLIC,
-        "system-one": Reason.SYSTEM,
-        "to-agent": Reason.AGENT_GRANT,
-        "to-user": Reason.USER_GRANT,
+        "private-own": AccessReason.OWNER,
+        "public-one": AccessReason.PUBLIC,
+        "system-one": AccessReason.SYSTEM,
+        "to-agent": AccessReason.AGENT_GRANT,
+        "to-user": AccessReason.USER_GRANT,
     }
     assert list(decided) == sorted(decided)
     assert {granted.skill.slug for granted in asked if granted and decide(granted, "ann")} == set(
@@ -372,7 +372,7 @@ def test_what_is_offered_is_what_access_allows(units: Units) -> None:
     assert pinned.pinned_version == 4
 
 
-def decide(granted: GrantedSkill, user_id: str) -> Reason | None:
+def decide(granted: GrantedSkill, user_id: str) -> AccessReason | None:
     """Why it is allowed; None when it is not."""
     decision = access(
         granted.skill,

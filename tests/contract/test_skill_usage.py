@@ -19,9 +19,16 @@ from understudy.settings import Settings
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skills import LocalSkills
-from understudy.skills.usage import KEPT_DAYS, NO_VERSION, Listing, Usage, UsageUpkeep, Use
+from understudy.skills.usage import (
+    KEPT_DAYS,
+    NO_VERSION,
+    SkillListing,
+    SkillVersionUsage,
+    UsageUpkeep,
+    Use,
+)
 from understudy.storage.unit import Units
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
@@ -39,7 +46,9 @@ async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIte
     await skilled.shop.providers.close()
 
 
-def figures(skilled: Skilled, ref: str = "weekly-report", who: Principal = ANN) -> list[Usage]:
+def figures(
+    skilled: Skilled, ref: str = "weekly-report", who: Principal = ANN
+) -> list[SkillVersionUsage]:
     local = LocalSkills(roots=(), guard=scan_bundle, clock=skilled.shop.clock)
     library = SkillLibrary(skilled.units, local, BundleChecks())
     return list(library.usage(who, ref)[1])
@@ -52,7 +61,7 @@ async def test_runs_are_counted_by_what_they_did_with_a_skill(skilled: Skilled) 
 
     [found] = figures(skilled)
 
-    assert found == Usage(
+    assert found == SkillVersionUsage(
         ref=kept.skill.skill_id,
         version=1,
         offered=2,
@@ -76,7 +85,7 @@ async def test_each_version_has_figures_of_its_own(skilled: Skilled) -> None:
 
 async def test_a_run_that_fails_counts_against_what_it_used(skilled: Skilled) -> None:
     skilled.service.create(author(), OK_MD)
-    await skilled.run(USE, Answer(status=400))
+    await skilled.run(USE, ModelAnswer(status=400))
 
     [found] = figures(skilled)
 
@@ -156,9 +165,9 @@ async def test_figures_can_be_narrowed_to_a_time(skilled: Skilled) -> None:
     with skilled.units.write() as unit:
         unit.skill_uses.list_for(
             [
-                Listing(ref=skill_id, version=1, run_id="run_1", at_ms=NOW - DAY_MS),
-                Listing(ref=skill_id, version=1, run_id="run_2", at_ms=NOW),
-                Listing(ref="local:weekly-report", version=0, run_id="run_3", at_ms=NOW),
+                SkillListing(ref=skill_id, version=1, run_id="run_1", at_ms=NOW - DAY_MS),
+                SkillListing(ref=skill_id, version=1, run_id="run_2", at_ms=NOW),
+                SkillListing(ref="local:weekly-report", version=0, run_id="run_3", at_ms=NOW),
             ]
         )
         unit.skill_uses.list_for([])
@@ -198,7 +207,7 @@ def listings(units: Units) -> int:
 
 def tell(units: Units, ref: str, *runs: str, days_ago: int = 0, version: int = 1) -> None:
     at = NOW - days_ago * DAY_MS
-    told = [Listing(ref=ref, version=version, run_id=run, at_ms=at) for run in runs]
+    told = [SkillListing(ref=ref, version=version, run_id=run, at_ms=at) for run in runs]
     with units.write() as unit:
         unit.skill_uses.list_for(told)
 

@@ -32,8 +32,8 @@ from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.skills.tools.use import UseSkillParameters
-from understudy.skills.updating import Changes
-from understudy.testing.answers import Answer, SeenRequest, call
+from understudy.skills.updating import SkillFieldChanges
+from understudy.testing.answers import ModelAnswer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError
 
@@ -41,11 +41,11 @@ LIST = call("list_skills")
 FORK = "context: fork\n"
 
 
-def use(name: str = "weekly-report", **more: object) -> Answer:
+def use(name: str = "weekly-report", **more: object) -> ModelAnswer:
     return call("use_skill", {"name": name, **more})
 
 
-def search(query: str, **more: object) -> Answer:
+def search(query: str, **more: object) -> ModelAnswer:
     return call("skill_search", {"query": query, **more})
 
 
@@ -175,11 +175,11 @@ async def test_list_search_and_use_agree_on_who_may_use_what(skilled: Skilled) -
         skilled.service.create(author(ANN), manifest(f"Case {slug}"), slug=slug)
     skilled.service.grant_agent(author(ANN), "to-agent", LEARNER)
     skilled.service.grant_user(author(ANN), "to-user", "bob")
-    skilled.service.update(author(ROOT), "public", Changes(visibility=Visibility.PUBLIC))
+    skilled.service.update(author(ROOT), "public", SkillFieldChanges(visibility=Visibility.PUBLIC))
     set_row(skilled, "ungranted", visibility=Visibility.INTERNAL)
     set_row(skilled, "system", origin=SkillOrigin.SYSTEM)
     calls = [LIST, search("case", max_results=25), *map(use, MATRIX)]
-    together = Answer(calls=tuple(each.calls[0] for each in calls))
+    together = ModelAnswer(calls=tuple(each.calls[0] for each in calls))
 
     for caller, (user_id, session_id) in CALLERS.items():
         who = Principal(user_id=user_id, role=Role.OPERATOR)
@@ -257,7 +257,7 @@ async def test_a_grant_and_its_end_show_at_the_next_call(skilled: Skilled) -> No
     keep(skilled)
     skilled.service.grant_user(author(ANN), "weekly-report", "bob")
 
-    def revoked(_: SeenRequest) -> Answer:
+    def revoked(_: SeenRequest) -> ModelAnswer:
         skilled.service.revoke_user(author(ANN), "weekly-report", "bob")
         return use()
 
@@ -369,7 +369,9 @@ async def test_a_skill_of_a_local_root_is_used_like_any_other(
 
 async def test_a_public_skill_is_everybodys(skilled: Skilled) -> None:
     keep(skilled)
-    skilled.service.update(author(ROOT), "weekly-report", Changes(visibility=Visibility.PUBLIC))
+    skilled.service.update(
+        author(ROOT), "weekly-report", SkillFieldChanges(visibility=Visibility.PUBLIC)
+    )
 
     [told] = await skilled.told(use(), who=BOB, session_id="s1")
 
@@ -494,7 +496,7 @@ async def test_a_fork_that_cannot_begin_says_why_and_is_no_use(skilled: Skilled)
 async def test_a_fork_that_fails_is_told_with_its_error(skilled: Skilled) -> None:
     keep_fork(skilled)
 
-    [told] = await skilled.told(use(), child=[Answer(status=400)])
+    [told] = await skilled.told(use(), child=[ModelAnswer(status=400)])
 
     assert json.loads(told)["spawn"]["status"] == "failed"
     assert json.loads(told)["spawn"]["error"]

@@ -14,10 +14,10 @@ from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul import SoulLimits
-from understudy.runs.sidechains import Wish
+from understudy.runs.sidechains import SidechainWish
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.edit import EditFile
 
@@ -77,7 +77,7 @@ async def test_a_run_may_always_go_back_to_what_it_began_with(files: OwnFiles) -
 
 @one_database
 async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(files: OwnFiles) -> None:
-    def meanwhile(_: object) -> Answer:
+    def meanwhile(_: object) -> ModelAnswer:
         agents = AgentService(files.units, files.shop.clock)
         agents.write_file(ROOT, EVOLVING, "SOUL.md", soul(LINES, "firmly"))
         return write("SOUL.md", soul(5))
@@ -178,7 +178,7 @@ async def test_its_sidechains_are_no_way_round(
     task = shop.begin(run_id)
     await probe.reached()
 
-    spawn = shop.sidechains.spawn(ANN, run_id, "call", Wish(task="more"))
+    spawn = shop.sidechains.spawn(ANN, run_id, "call", SidechainWish(task="more"))
     await shop.execute(spawn.first_run_id)
     [within] = shop.results(spawn.first_run_id)
     probe.go_on.set()

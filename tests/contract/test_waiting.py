@@ -11,10 +11,10 @@ from tests.support.workshop import restarted, texts
 from understudy.core.errors import Conflict, Invalid
 from understudy.runs.approvals import Resolution
 from understudy.runs.model import RunStatus
-from understudy.runs.reading import Place
+from understudy.runs.reading import RunPlace
 from understudy.runs.requests import RequestState
 from understudy.sessions.model import require_session
-from understudy.testing.answers import Answer, FakeCall, call
+from understudy.testing.answers import FakeCall, ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 
@@ -106,7 +106,7 @@ async def test_a_denied_call_takes_no_other_input(
     )
 
     with pytest.raises(Invalid) as refused:
-        desk.approvals.resolve(ALICE, Place(run_id=run_id), [denial])
+        desk.approvals.resolve(ALICE, RunPlace(run_id=run_id), [denial])
 
     assert refused.value.code == "approval_invalid_input"
 
@@ -183,7 +183,7 @@ async def test_a_repeat_by_way_of_the_session_finds_the_same_run_after_its_end(
 ) -> None:
     run_id = await held(guarded, fake)
     allowed = [Resolution(request_id=desk.asked(run_id)[0], behavior="allow")]
-    here = Place(session_id="s1")
+    here = RunPlace(session_id="s1")
 
     desk.approvals.resolve(ALICE, here, allowed, idempotency_key="k1")
     await guarded.execute(run_id)
@@ -216,7 +216,7 @@ async def test_calls_that_need_nobody_run_beside_one_that_waits(
         FakeCall(name="probe", arguments={"label": "x"}),
     )
     fake.queue(
-        Answer(
+        ModelAnswer(
             calls=(
                 listing,
                 probing,

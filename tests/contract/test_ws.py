@@ -11,7 +11,7 @@ from tests.support.skill_store import make_skill
 from tests.support.ws_house import WsHouse, ws_house
 from understudy import __version__
 from understudy.access.tokens import TOKEN_ADMIN
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
 from understudy.i18n.catalogue import say
 from understudy.skills.model import Skill, SkillOrigin, Visibility
@@ -80,7 +80,11 @@ def test_a_wrong_token_opens_nothing(home: WsHouse, params: dict[str, str]) -> N
         assert client.code("skills.list") == "UNAUTHORIZED"
 
     last = home.audit("ws")[-1]
-    assert (last.action, last.actor, last.outcome) == ("ws.connect", "anonymous", Outcome.REFUSED)
+    assert (last.action, last.actor, last.outcome) == (
+        "ws.connect",
+        "anonymous",
+        AuditOutcome.REFUSED,
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,7 +252,7 @@ def test_nobody_else_changes_a_skill(home: WsHouse) -> None:
         )
 
     assert home.stored("steady") == skill
-    refused = [entry for entry in home.audit() if entry.outcome is Outcome.REFUSED]
+    refused = [entry for entry in home.audit() if entry.outcome is AuditOutcome.REFUSED]
     about = {(entry.actor, entry.reason) for entry in refused if "steady" in entry.resource_id}
     assert about == {("bob", "skills/skill_not_found"), ("vic", "auth/forbidden")}
     by_id = [entry.reason for entry in refused if entry.resource_id == skill.skill_id]

@@ -9,7 +9,7 @@ import pytest
 from tests.support.factories import make_agent, make_file
 from tests.support.ws_house import WsHouse, ws_house
 from understudy.agents.model import CONTEXT_FILES, AgentType
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.storage.engine import open_engine
 
 SOUL = {"agentId": "default", "name": "SOUL.md"}
@@ -71,7 +71,11 @@ def test_who_neither_owns_the_agent_nor_is_an_admin_changes_none(home: WsHouse, 
         assert client.ok("agents.files.get", SOUL)["file"]["missing"]
 
     last = home.audit("agents")[-1]
-    assert (last.actor, last.action, last.outcome) == (who, "agents.write_file", Outcome.REFUSED)
+    assert (last.actor, last.action, last.outcome) == (
+        who,
+        "agents.write_file",
+        AuditOutcome.REFUSED,
+    )
     assert last.resource_id == "default/SOUL.md"
 
 

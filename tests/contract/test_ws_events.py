@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.rpc import Rpc
 from tests.support.ws_house import WsHouse, ws_house
-from understudy.skills.events import EventName
+from understudy.skills.events import SkillEventName
 from understudy.skills.model import Skill
 from understudy.storage.engine import open_engine
 from understudy.ws.events import AUDIENCES, is_admin
@@ -26,14 +26,16 @@ def home(tmp_path: Path, sqlite_template: Path) -> Iterator[WsHouse]:
     engine.dispose()
 
 
-def heard(home: WsHouse, *events: tuple[EventName, Mapping[str, object]]) -> dict[str, list[str]]:
+def heard(
+    home: WsHouse, *events: tuple[SkillEventName, Mapping[str, object]]
+) -> dict[str, list[str]]:
     """What each of the people hears when something happens."""
     with ExitStack() as stack:
         clients = {who: stack.enter_context(home.rpc(who)) for who in home.tokens}
         for name, payload in events:
             home.services.skills.events.tell(name, payload)
         # An event that everybody hears comes last, because they come in their order.
-        home.services.skills.events.tell(EventName.DEPS_CHECKED, {"slug": "everybodys"})
+        home.services.skills.events.tell(SkillEventName.DEPS_CHECKED, {"slug": "everybodys"})
         return {who: names_until_last(client) for who, client in clients.items()}
 
 
@@ -56,7 +58,7 @@ def test_an_event_has_a_name_a_payload_and_a_number(home: WsHouse, everybodys: S
     payload = {"slug": everybodys.slug, "status": "archived", "missing": ["pip:x"]}
     with home.rpc("vic") as client:
         for number in (1, 2):
-            home.services.skills.events.tell(EventName.DEPS_CHECKED, payload)
+            home.services.skills.events.tell(SkillEventName.DEPS_CHECKED, payload)
             assert client.event() == {
                 "type": "event",
                 "event": "skill.deps.checked",
@@ -70,7 +72,7 @@ def test_an_event_has_a_name_a_payload_and_a_number(home: WsHouse, everybodys: S
 def test_of_a_private_skill_only_its_owner_and_admins_hear(home: WsHouse) -> None:
     home.skill("secret-plan")
 
-    told = heard(home, (EventName.DEPS_CHECKED, {"slug": "secret-plan", "status": "active"}))
+    told = heard(home, (SkillEventName.DEPS_CHECKED, {"slug": "secret-plan", "status": "active"}))
 
     assert told == {
         "root": ["skill.deps.checked"],
@@ -89,27 +91,27 @@ def test_of_what_is_installed_only_admins_hear(home: WsHouse) -> None:
 
 @pytest.mark.usefixtures("everybodys")
 def test_what_only_the_daemon_needs_stays_there(home: WsHouse) -> None:
-    told = heard(home, (EventName.INVALIDATE, {"slug": "everybodys", "what": "update"}))
+    told = heard(home, (SkillEventName.INVALIDATE, {"slug": "everybodys", "what": "update"}))
 
     assert set(map(tuple, told.values())) == {()}
 
 
 def test_somebody_who_is_not_known_hears_nothing(home: WsHouse, everybodys: Skill) -> None:
     with home.rpc(None) as client:
-        home.services.skills.events.tell(EventName.DEPS_CHECKED, {"slug": everybodys.slug})
+        home.services.skills.events.tell(SkillEventName.DEPS_CHECKED, {"slug": everybodys.slug})
         client.ok("connect", {"token": home.tokens["vic"]})
         home.services.skills.events.tell(
-            EventName.DEPS_CHECKED, {"slug": everybodys.slug, "status": "ok"}
+            SkillEventName.DEPS_CHECKED, {"slug": everybodys.slug, "status": "ok"}
         )
         assert client.event()["payload"]["status"] == "ok"
 
 
 @pytest.mark.usefixtures("everybodys")
 def test_an_event_that_no_frame_can_hold_is_left_out(home: WsHouse) -> None:
-    big = (EventName.DEPS_INSTALLED, {"result": "x" * 600_000})
+    big = (SkillEventName.DEPS_INSTALLED, {"result": "x" * 600_000})
 
     assert heard(home, big)["root"] == []
 
 
 def test_every_event_has_an_audience_or_stays_inside() -> None:
-    assert set(EventName) - set(AUDIENCES) == {EventName.INVALIDATE}
+    assert set(SkillEventName) - set(AUDIENCES) == {SkillEventName.INVALIDATE}

@@ -22,7 +22,7 @@ from tests.support.ws_house import WsHouse, ws_house
 from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.principal import Role
 from understudy.daemon.web_server import ImpatientWebSocket
-from understudy.skills.events import EventName
+from understudy.skills.events import SkillEventName
 from understudy.storage.engine import open_engine
 from understudy.ws.limits import MAX_FRAME_BYTES, Limits
 
@@ -190,7 +190,7 @@ def test_no_event_reaches_a_token_that_was_deleted(build: Built) -> None:
     with home.rpc("ann") as client:
         home.services.tokens.delete(TOKEN_ADMIN, home.token_ids["ann"])
         payload = {"slug": skill.slug, "status": "active", "missing": []}
-        home.services.skills.events.tell(EventName.DEPS_CHECKED, payload)
+        home.services.skills.events.tell(SkillEventName.DEPS_CHECKED, payload)
         assert closed(client) == 1008
 
 
@@ -303,7 +303,9 @@ def test_a_client_that_reads_nothing_is_let_go(build: Built) -> None:
     home = build(limits=Limits(queue=4, write_s=0.2), set_up=hasty)
     with home.rpc("root", max_queue=1, max_size=None, close_timeout=0.1):
         for _ in range(80):
-            home.services.skills.events.tell(EventName.DEPS_INSTALLED, {"result": "x" * 400_000})
+            home.services.skills.events.tell(
+                SkillEventName.DEPS_INSTALLED, {"result": "x" * 400_000}
+            )
         # It goes though nothing of what was sent is taken.
         wait_for(lambda: not home.served.server.server_state.connections, what="it to be let go")
     wait_for(
@@ -317,7 +319,7 @@ def test_more_events_than_can_be_looked_at_end_a_connection(build: Built) -> Non
 
         def burst() -> None:
             for number in range(5):
-                home.services.skills.events.tell(EventName.DEPS_INSTALLING, {"count": number})
+                home.services.skills.events.tell(SkillEventName.DEPS_INSTALLING, {"count": number})
 
         home.served.loop.call_soon_threadsafe(burst)
         assert closed(client) == 1013

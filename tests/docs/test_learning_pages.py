@@ -11,11 +11,11 @@ import pytest
 from tests.support.command_line import typed
 from understudy.learnings.keys import key_of
 from understudy.learnings.lifecycle import CANDIDATE, LEARNING
-from understudy.learnings.model import Action, Kind, Mode
+from understudy.learnings.model import Kind, Mode, ReviewAction
 from understudy.learnings.visibility import RULES
-from understudy.retrieval.choice import MAX_ENTRIES, Reason
+from understudy.retrieval.choice import MAX_ENTRIES, LearningReason
 from understudy.review.judge import ALLOWED, BEYOND
-from understudy.review.policy import DEFAULT, LEARNING_POLICY, Rule
+from understudy.review.policy import DEFAULT, LEARNING_POLICY, PolicyRule
 
 DOCS = Path(__file__).parents[2] / "docs"
 LEARNING_PAGE = "\n".join(
@@ -66,7 +66,7 @@ def test_the_table_of_visibility_is_the_one_that_decides() -> None:
 def test_every_other_reason_is_described() -> None:
     described = {CODE.findall(row[0])[0] for row in rows(LEARNING_PAGE, "reason | meaning")}
 
-    assert described == set(Reason)
+    assert described == set(LearningReason)
     assert f"| {MAX_ENTRIES} others come before it |" in LEARNING_PAGE
 
 
@@ -86,13 +86,13 @@ def test_the_keys_are_those_of_the_examples(row: list[str]) -> None:
 def test_the_envelope_of_the_judge_is_the_one_that_counts() -> None:
     told = {CODE.findall(row[0])[0]: row for row in rows(REVIEW_PAGE, "the policy says")}
 
-    assert set(told) == set(Action) - {Action.MANUAL_REVIEW}
+    assert set(told) == set(ReviewAction) - {ReviewAction.MANUAL_REVIEW}
     for action, (_, allowed, beyond) in told.items():
-        if action == Action.PUBLISH_ACTIVE:
-            assert (allowed, set(ALLOWED[Action(action)])) == ("all four", set(Action))
+        if action == ReviewAction.PUBLISH_ACTIVE:
+            assert (allowed, set(ALLOWED[ReviewAction(action)])) == ("all four", set(ReviewAction))
             continue
-        assert set(CODE.findall(allowed)) == set(ALLOWED[Action(action)])
-        assert CODE.findall(beyond) == [BEYOND[Action(action)]]
+        assert set(CODE.findall(allowed)) == set(ALLOWED[ReviewAction(action)])
+        assert CODE.findall(beyond) == [BEYOND[ReviewAction(action)]]
 
 
 @pytest.mark.parametrize("page", [LEARNING_PAGE, REVIEW_PAGE], ids=["learning", "review"])
@@ -122,7 +122,7 @@ def test_every_field_of_the_policy_is_there_with_its_default() -> None:
 def test_every_field_of_a_rule_is_there() -> None:
     told = [name for row in rows(POLICY_PAGE, "field of a rule") for name in CODE.findall(row[0])]
 
-    assert sorted(told) == sorted(Rule.__slots__)
+    assert sorted(told) == sorted(PolicyRule.__slots__)
 
 
 @pytest.mark.parametrize("block", re.findall(r"```json\n(.*?)```", POLICY_PAGE, re.DOTALL))

@@ -11,7 +11,7 @@ import pytest
 from tests.api.live import Live, live_daemon
 from tests.api.test_memory_commands import run
 from understudy.daemon import learning_status, memory_status
-from understudy.retrieval.recovered import Reason
+from understudy.retrieval.recovered import RunReason
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "howto" / "inspect-memory.md").read_text()
@@ -57,6 +57,6 @@ def test_every_health_code_is_described(code: str) -> None:
     assert f"| `{code}` |" in (DOCS / "reference" / "health.md").read_text()
 
 
-@pytest.mark.parametrize("reason", Reason)
-def test_every_reason_is_described(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", RunReason)
+def test_every_reason_is_described(reason: RunReason) -> None:
     assert f"`{reason}`" in (DOCS / "concepts" / "run-memory.md").read_text()

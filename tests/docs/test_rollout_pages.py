@@ -10,9 +10,9 @@ from tests.support.command_line import typed
 from tests.support.rollout_records import make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts
-from understudy.rollout.guards import GUARDS, Case, missing
-from understudy.rollout.model import EventName, Proof
-from understudy.rollout.outcome import Outcome
+from understudy.rollout.guards import GUARDS, RolloutCase, missing
+from understudy.rollout.model import Proof, RolloutEventName
+from understudy.rollout.outcome import SkillOutcome
 from understudy.rollout.stages import ROLLOUT, Stage
 from understudy.rollout.watching import (
     FIRST_USES,
@@ -41,7 +41,7 @@ COMMANDS = [
     for line in block.splitlines()
 ]
 # Nothing speaks for it, a canary failed, somebody holds it, and the policy asks for everything.
-WORST = Case(
+WORST = RolloutCase(
     rollout=make_rollout(held_reason="wait"),
     counts=Counts(canary_failure_count=1),
     rules=PromotionSettings(require_replay=True),
@@ -79,11 +79,11 @@ def test_every_reason_is_described() -> None:
 
 def test_every_proof_and_every_event_is_described() -> None:
     assert [CODE.findall(row[0])[0] for row in rows("proof")] == [*Proof]
-    assert {event for event in EventName if f"`{event}`" in PAGE} == set(EventName)
+    assert {event for event in RolloutEventName if f"`{event}`" in PAGE} == set(RolloutEventName)
 
 
 def test_every_outcome_is_described() -> None:
-    assert [CODE.findall(row[0])[0] for row in rows("outcome")] == [*Outcome]
+    assert [CODE.findall(row[0])[0] for row in rows("outcome")] == [*SkillOutcome]
 
 
 def test_an_active_skill_is_measured_as_the_page_says() -> None:

@@ -11,7 +11,7 @@ from tests.support.skill_store import make_skill
 from understudy.cli.skill_records import REASONS
 from understudy.core.principal import Principal, Role
 from understudy.guard.scan import MAX_TEXT_CHARS
-from understudy.skills.access import RULES, Reason
+from understudy.skills.access import RULES, AccessReason
 from understudy.skills.authority import actions_of
 from understudy.skills.bundles import limits
 from understudy.skills.bundles.manifest import FIELDS
@@ -72,9 +72,9 @@ def test_the_table_of_access_is_the_one_that_decides_in_the_words_of_the_command
 
     assert rows("reason | because") == [
         [f"`{reason}`", REASONS[reason], "yes" if allowed else "no"]
-        for reason, allowed in (*decided, (Reason.NONE, False))
+        for reason, allowed in (*decided, (AccessReason.NONE, False))
     ]
-    assert set(REASONS) == set(Reason)
+    assert set(REASONS) == set(AccessReason)
 
 
 @pytest.mark.parametrize("row", rows("role | their own"), ids=lambda row: row[0])

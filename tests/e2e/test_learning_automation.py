@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.daemon import wait_for
 from tests.support.pupil import EXTRACTION, JUDGE, POLICY, Pupil, policy, rule, session_scope
-from understudy.testing.answers import Answer
+from understudy.testing.answers import ModelAnswer
 
 pytestmark = pytest.mark.e2e
 
@@ -258,7 +258,7 @@ def test_a_procedure_is_never_active_without_a_person(pupil: Pupil) -> None:
 def test_limits_of_rules_count_to_the_point(pupil: Pupil) -> None:
     # A judge takes its time, and what is published lasts from when it was reviewed.
     said = '{"action": "publish_provisional", "reason": "fine"}'
-    pupil.answer(JUDGE, lambda _: Answer(text=said, delay_s=0.1))
+    pupil.answer(JUDGE, lambda _: ModelAnswer(text=said, delay_s=0.1))
     lasting = rule("publish_provisional", min_confidence=95, expires_after_ms=DAY_MS)
     pupil.policy("enabled", lasting, judge={})
     now = int(time.time() * 1000)
@@ -328,14 +328,14 @@ def test_no_judge_is_asked_where_a_person_decides_anyway(pupil: Pupil) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(text='{"action": "publish_provisional"}', delay_s=3),
-        Answer(text="I would publish it."),
-        Answer(text='{"action": "applaud", "reason": "fine"}'),
-        Answer(status=400),
+        ModelAnswer(text='{"action": "publish_provisional"}', delay_s=3),
+        ModelAnswer(text="I would publish it."),
+        ModelAnswer(text='{"action": "applaud", "reason": "fine"}'),
+        ModelAnswer(status=400),
     ],
     ids=["late", "junk", "unknown", "error"],
 )
-def test_without_a_clear_verdict_a_person_decides(pupil: Pupil, answer: Answer) -> None:
+def test_without_a_clear_verdict_a_person_decides(pupil: Pupil, answer: ModelAnswer) -> None:
     pupil.answer(JUDGE, lambda _: answer)
     published_by = rule("publish_provisional", kind="fact")
 

@@ -16,7 +16,7 @@ from tests.support.pupil import (
     rule,
     session_scope,
 )
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 
 pytestmark = pytest.mark.e2e
 
@@ -51,7 +51,7 @@ def test_every_run_leaves_one_summary_that_no_prompt_tells(pupil: Pupil) -> None
     pupil.post(POLICY, {"policy": {"mode": "shadow"}})
     before = int(time.time() * 1000)
     done = pupil.run(session, "inspect the sextant")["run_id"]
-    pupil.answer(RUNS, lambda _: Answer(status=400))
+    pupil.answer(RUNS, lambda _: ModelAnswer(status=400))
     failed = pupil.run(session, "inspect the compass")["run_id"]
     pupil.answer(RUNS, lambda _: "ok")
     by_run = {it["source"]["run_id"]: it for it in pupil.candidates(**narrowed)}
@@ -118,7 +118,7 @@ def test_a_model_finds_what_is_not_labelled(pupil: Pupil) -> None:
 
 def test_nothing_is_learned_from_a_run_that_failed(pupil: Pupil) -> None:
     pupil.policy("shadow", capture={})
-    pupil.answer(RUNS, lambda _: Answer(status=400))
+    pupil.answer(RUNS, lambda _: ModelAnswer(status=400))
 
     assert found_in(pupil, "failed", ATLAS) == []
     assert pupil.asked(EXTRACTION) == []
@@ -150,8 +150,8 @@ def test_a_secret_is_not_learned_whoever_says_it(pupil: Pupil, key: str) -> None
 
 def test_a_failure_that_passes_costs_nothing_but_time(pupil: Pupil) -> None:
     answers: list[Any] = [
-        Answer(text="I found nothing I could put that way."),
-        Answer(status=503),
+        ModelAnswer(text="I found nothing I could put that way."),
+        ModelAnswer(status=503),
         {"candidate_1": {"kind": "fact", "content": "Ship name is Argo"}},
     ]
     pupil.answer(EXTRACTION, lambda _: answers.pop(0) if len(answers) > 1 else answers[0])

@@ -9,14 +9,14 @@ import pytest
 
 from tests.support.daemon import wait_for
 from tests.support.pupil import CANDIDATES, EXTRACTION, JUDGE, LEARNINGS, POLICY, Pupil, rule
-from understudy.testing.answers import Answer
+from understudy.testing.answers import ModelAnswer
 
 pytestmark = pytest.mark.e2e
 
 RUNS_UNDER_WAY = 20
 # A start that waited for one answer would not be ready in time.
 PATIENCE = {"timeout_ms": 60_000}
-HANGING = Answer(delay_s=600)
+HANGING = ModelAnswer(delay_s=600)
 VERDICT = {"action": "publish_provisional", "reason": "fine"}
 OFF = {"enabled": False, "model": None, "timeout_ms": None}
 DEFAULT = {

@@ -14,8 +14,8 @@ from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy_change import policy_hook
 from understudy.memory.record import (
-    Evidence,
     Pointer,
+    RunEvidence,
     RunMemory,
     RunMemoryRecord,
     SemanticCapture,
@@ -54,9 +54,9 @@ def make_record(
     return RunMemoryRecord(session_id=session_id, memory=RunMemory(**(values | fields)), **beside)
 
 
-def make_evidence(run_id: str, **fields: Any) -> Evidence:
+def make_evidence(run_id: str, **fields: Any) -> RunEvidence:
     """What learning reads of a run that said hello."""
-    return Evidence(run_id=run_id, **({"request": "hello", "outcome": "hi"} | fields))
+    return RunEvidence(run_id=run_id, **({"request": "hello", "outcome": "hi"} | fields))
 
 
 @dataclass

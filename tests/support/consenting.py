@@ -18,8 +18,8 @@ from understudy.evolution.offer_book import Offers
 from understudy.evolution.skill_places import SkillPlaces
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.detail import RunDetail
-from understudy.runs.reading import Place
-from understudy.runs.requests import Request, RequestState
+from understudy.runs.reading import RunPlace
+from understudy.runs.requests import PersonRequest, RequestState
 from understudy.settings import Settings
 from understudy.skills.local.roots import Root
 from understudy.testing.fake_model import FakeModel
@@ -40,7 +40,7 @@ class Consenting:
         run_id = await self.skilled.run(*lines, **more)
         return [result["content"] for result in self.skilled.shop.results(run_id)]
 
-    async def offered(self, *lines: Line, **more: Any) -> Request:
+    async def offered(self, *lines: Line, **more: Any) -> PersonRequest:
         """The offer that a run with these calls leaves open."""
         await self.skilled.run(*lines, **more)
         [offer] = self.offers(RequestState.PENDING)
@@ -48,7 +48,7 @@ class Consenting:
 
     def offers(
         self, state: RequestState | None = None, session_id: str = LEARNER
-    ) -> tuple[Request, ...]:
+    ) -> tuple[PersonRequest, ...]:
         """The offers of a session, oldest first."""
         page = self.approvals.reader.page(
             PageRequest(limit=200), state=state, session_id=session_id
@@ -56,7 +56,7 @@ class Consenting:
         return page.items
 
     def answer(
-        self, offer: Request, behavior: str = "allow", who: Principal = ANN, **more: Any
+        self, offer: PersonRequest, behavior: str = "allow", who: Principal = ANN, **more: Any
     ) -> RunDetail:
         """Say yes or no where approvals are answered."""
         resolution = Resolution(request_id=offer.request_id, behavior=behavior, **more)
@@ -66,9 +66,9 @@ class Consenting:
         self, run_id: str, resolutions: Sequence[Resolution], who: Principal = ANN
     ) -> RunDetail:
         """The same with several at once."""
-        return self.approvals.resolve(who, Place(run_id=run_id), resolutions)
+        return self.approvals.resolve(who, RunPlace(run_id=run_id), resolutions)
 
-    def said(self, offer: Request) -> Mapping[str, Any]:
+    def said(self, offer: PersonRequest) -> Mapping[str, Any]:
         """What came of an offer."""
         return self.approvals.reader.get(offer.request_id).resolution or {}
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from tests.support.factories import ALICE
 from tests.support.workshop import Probe, Workshop
-from understudy.runs.answers import Answer as Chosen
+from understudy.runs.answers import QuestionAnswer as Chosen
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.model import Run
 from understudy.runs.questions import QuestionService
-from understudy.runs.reading import Place
-from understudy.testing.answers import Answer, FakeCall, call
+from understudy.runs.reading import RunPlace
+from understudy.testing.answers import FakeCall, ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
 
 QUESTION = {
@@ -40,16 +40,18 @@ class Desk:
 
     def allow(self, run_id: str, *ids: str, key: str | None = None, **more: Any) -> Run:
         batch = [Resolution(request_id=each, behavior="allow", **more) for each in ids]
-        return self.approvals.resolve(ALICE, Place(run_id=run_id), batch, idempotency_key=key).run
+        return self.approvals.resolve(
+            ALICE, RunPlace(run_id=run_id), batch, idempotency_key=key
+        ).run
 
     def deny(self, run_id: str, request_id: str, reason: str) -> Run:
         denial = Resolution(request_id=request_id, behavior="deny", reason=reason)
-        return self.approvals.resolve(ALICE, Place(run_id=run_id), [denial]).run
+        return self.approvals.resolve(ALICE, RunPlace(run_id=run_id), [denial]).run
 
     def answer(self, run_id: str, request_id: str, *options: str, **more: Any) -> Run:
         answers = (Chosen(question_id="q1", selected_option_ids=options),) if options else ()
         resolution = QuestionResolution(request_id=request_id, answers=answers, **more)
-        return self.questions.resolve(ALICE, Place(run_id=run_id), resolution).run
+        return self.questions.resolve(ALICE, RunPlace(run_id=run_id), resolution).run
 
 
 class Guarded(Workshop):
@@ -66,7 +68,7 @@ class Guarded(Workshop):
 async def held(shop: Workshop, fake: FakeModel, *labels: str) -> str:
     """A run that waits for the approval of some calls."""
     calls = [FakeCall(name="probe", arguments={"label": label}) for label in labels or ("x",)]
-    fake.queue(Answer(calls=tuple(calls)))
+    fake.queue(ModelAnswer(calls=tuple(calls)))
     run_id = shop.submit()
     await shop.execute(run_id)
     return run_id

@@ -7,7 +7,7 @@ from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType, ContextF
 from understudy.core.audit import AuditEntry
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
-from understudy.mailboxes.model import Message, Sender
+from understudy.mailboxes.model import MailSender, Message
 from understudy.runs.model import (
     InputItem,
     Route,
@@ -156,7 +156,7 @@ def make_letter(content: str = "hello", **fields: Any) -> Message:
     values: dict[str, Any] = {
         "message_id": "msg_1",
         "session_id": "s1",
-        "sender": Sender(user_id="alice"),
+        "sender": MailSender(user_id="alice"),
         "created_at_ms": NOW,
         "updated_at_ms": NOW,
     }

@@ -10,13 +10,13 @@ from understudy.core.principal import Principal
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.counters import LearningCounters
-from understudy.learnings.events import Told
+from understudy.learnings.events import LearningNotice
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, Kind, Learning
 from understudy.learnings.publishing import Published
 from understudy.learnings.service import LearningService
-from understudy.learnings.superseding import Replacement, Superseded
+from understudy.learnings.superseding import Replacement, SupersedingLearning
 from understudy.learnings.wanted import Wanted
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.learning_scopes import WORKSPACE
@@ -46,7 +46,7 @@ class Plane:
         self.learnings = LearningService(self.units, self.clock, listeners)
         self.bulk = BulkService(self.candidates)
 
-    def _hear(self, _unit: Unit, _by: Principal, learning: Learning) -> tuple[Told, ...]:
+    def _hear(self, _unit: Unit, _by: Principal, learning: Learning) -> tuple[LearningNotice, ...]:
         self.linked.append(learning.learning_id)
         return ()
 
@@ -63,7 +63,7 @@ class Plane:
         """Propose and publish."""
         return self.publish(self.propose(content, **fields)).learning
 
-    def supersede(self, learning: Learning, content: str, **fields: Any) -> Superseded:
+    def supersede(self, learning: Learning, content: str, **fields: Any) -> SupersedingLearning:
         """Replace a learning as Alice does."""
         wanted = Replacement(content=content, **fields)
         return self.learnings.supersede(ALICE, learning.learning_id, wanted)

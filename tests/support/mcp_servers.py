@@ -14,7 +14,7 @@ import httpx2
 
 from tests.support.postgres_server import free_port
 from understudy.mcp_client.connection import LoadLink, OpenLink
-from understudy.mcp_client.model import Program, Server
+from understudy.mcp_client.model import McpServer, Program
 from understudy.tools.base import ToolContext
 from understudy.tools.destinations import Destinations, Resolve, system_resolve
 from understudy.tools.processes import Children
@@ -41,21 +41,21 @@ def loader(
     return load
 
 
-def rude(way: str, *more: str, **fields: Any) -> Server:
+def rude(way: str, *more: str, **fields: Any) -> McpServer:
     """A server that misbehaves in some way."""
     args = (str(RUDE), way, *more)
     program = Program(command=sys.executable, args=args, environment=NEEDED)
-    return Server(name="rude", target=program, **fields)
+    return McpServer(name="rude", target=program, **fields)
 
 
-def polite(environment: dict[str, str] | None = None, **fields: Any) -> Server:
+def polite(environment: dict[str, str] | None = None, **fields: Any) -> McpServer:
     """A server that behaves."""
     program = Program(
         command=sys.executable,
         args=(str(POLITE),),
         environment={**NEEDED, **(environment or {})},
     )
-    return Server(name="polite", target=program, **fields)
+    return McpServer(name="polite", target=program, **fields)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from understudy.memory.policy import RUN_MEMORY_POLICY
-from understudy.memory.record import Evidence, RunMemoryRecord
+from understudy.memory.record import RunEvidence, RunMemoryRecord
 from understudy.runtime.service import current_revision
 from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
@@ -21,7 +21,7 @@ def record_of(units: Units, run_id: str) -> RunMemoryRecord | None:
         return unit.run_memories.get(run_id)
 
 
-def evidence_of(units: Units, run_id: str) -> Evidence | None:
+def evidence_of(units: Units, run_id: str) -> RunEvidence | None:
     """What learning may read of a run."""
     with units.read() as unit:
         return unit.run_memory_index.evidence(run_id)

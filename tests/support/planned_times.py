@@ -19,7 +19,13 @@ from understudy.runs.model import DebugLevel, Run, RunStatus
 from understudy.runs.submission import Submission
 from understudy.schedules.fire import ScheduleWorker
 from understudy.schedules.firing import Firing, RetryPolicy
-from understudy.schedules.model import Cadence, Execution, Interval, NewSchedule, Schedule
+from understudy.schedules.model import (
+    Cadence,
+    IntervalSchedule,
+    NewSchedule,
+    Schedule,
+    ScheduleExecution,
+)
 from understudy.schedules.service import ScheduleService
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
@@ -101,7 +107,7 @@ class Almanac:
         wanted = NewSchedule(
             name="hello",
             target_session_id=session_id,
-            cadence=cadence or Interval(every_seconds=60),
+            cadence=cadence or IntervalSchedule(every_seconds=60),
             request=request or Submission(content="hello"),
             **fields,
         )
@@ -115,7 +121,7 @@ class Almanac:
     def get(self, schedule: Schedule) -> Schedule:
         return self.schedules.get(schedule.schedule_id)
 
-    def executions(self, schedule: Schedule) -> list[Execution]:
+    def executions(self, schedule: Schedule) -> list[ScheduleExecution]:
         """Oldest first."""
         page = self.schedules.executions(schedule.schedule_id, PAGE)
         return list(reversed(page.items))

@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from tests.support.workshop import Label
 from understudy.runs.artifacts import MAX_SHOWN_CHARS
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import ModelAnswer, call
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 
 
@@ -30,6 +30,6 @@ class Post:
         return f"letter {len(self.sent)}"
 
 
-def send(label: str = "a") -> Answer:
+def send(label: str = "a") -> ModelAnswer:
     """A call that sends a letter."""
     return call("post", {"label": label})

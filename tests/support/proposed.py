@@ -6,14 +6,14 @@ from tests.support.factories import NOW
 from understudy.core.ids import new_id
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
-    Action,
     AutomationReview,
     Candidate,
     CapturePath,
     Kind,
+    LearningSource,
     Mode,
     Origin,
-    Source,
+    ReviewAction,
 )
 from understudy.sessions.learning_scopes import WORKSPACE
 
@@ -32,7 +32,7 @@ def make_candidate(
         "semantic_key": key.semantic,
         "subject_key": key.subject,
         "created_at_ms": NOW,
-        "source": Source(run_id=run_id or new_id("run"), session_id="s1"),
+        "source": LearningSource(run_id=run_id or new_id("run"), session_id="s1"),
         "capture_path": CapturePath.MODEL,
     }
     return Candidate(**(values | fields))
@@ -42,7 +42,7 @@ def make_review(rule: str | None = None, **fields: Any) -> AutomationReview:
     """What automation in shadow mode would have done."""
     values: dict[str, Any] = {
         "mode": Mode.SHADOW,
-        "action": Action.PUBLISH_PROVISIONAL,
+        "action": ReviewAction.PUBLISH_PROVISIONAL,
         "reviewed_at_ms": NOW,
         "reason": "a rule matched",
         "policy_revision": 3,

@@ -12,10 +12,10 @@ from understudy.core.bell import Bell
 from understudy.core.principal import DAEMON
 from understudy.learnings.counters import LearningCounters
 from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Action, AutomationReview, Candidate, Job, Learning
+from understudy.learnings.model import AutomationReview, Candidate, Job, Learning, ReviewAction
 from understudy.learnings.proposing import propose
 from understudy.learnings.queue_worker import QueueWorker
-from understudy.memory.record import Evidence
+from understudy.memory.record import RunEvidence
 from understudy.memory.texts import Cleaner
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
@@ -29,7 +29,7 @@ from understudy.runs.model import RunStatus
 from understudy.runtime.model import Revision
 from understudy.runtime.service import RuntimeService
 from understudy.storage.unit import Units
-from understudy.testing.answers import Answer
+from understudy.testing.answers import ModelAnswer
 from understudy.testing.clock import FrozenClock
 
 
@@ -38,10 +38,10 @@ class Counted(LearningCounters):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reviewed: list[Action] = []
+        self.reviewed: list[ReviewAction] = []
         self.judge_failures = 0
 
-    def candidate_reviewed(self, action: Action) -> None:
+    def candidate_reviewed(self, action: ReviewAction) -> None:
         self.reviewed.append(action)
 
     def judge_failed(self) -> None:
@@ -117,7 +117,7 @@ class ReviewDesk:
             unit.runs.add(make_run(run_id=run_id, status=RunStatus.COMPLETED))
             stamp = unit.run_memories.put(record)
             unit.run_memory_index.add(record, stamp=stamp)
-            kept = Evidence(run_id=run_id, request=request, outcome=outcome)
+            kept = RunEvidence(run_id=run_id, request=request, outcome=outcome)
             unit.run_memory_index.keep_evidence(kept)
 
     async def work(self) -> int:
@@ -156,6 +156,6 @@ def judging(**fields: Any) -> dict[str, Any]:
     return {"judge": {"enabled": True, **fields}}
 
 
-def verdict(action: str, reason: str = "because") -> Answer:
+def verdict(action: str, reason: str = "because") -> ModelAnswer:
     """What the judge answers."""
-    return Answer(text=json.dumps({"action": action, "reason": reason}))
+    return ModelAnswer(text=json.dumps({"action": action, "reason": reason}))

@@ -8,16 +8,16 @@ from tests.support.factories import NOW
 from understudy.core.ids import new_id
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
-    Action,
     Candidate,
     EvidenceRef,
     Kind,
+    LearningSource,
     Mode,
     Origin,
+    ReviewAction,
     Sensitivity,
-    Source,
 )
-from understudy.review.policy import LearningPolicy, PublicationSettings, Rule
+from understudy.review.policy import LearningPolicy, PolicyRule, PublicationSettings
 from understudy.sessions.learning_scopes import WORKSPACE, ScopeKind
 
 
@@ -42,18 +42,18 @@ def found(content: str = "Preferred editor is Helix", **fields: Any) -> Candidat
     run_id = fields.pop("run_id", "run_1")
     values: dict[str, Any] = {
         "origin": Origin.DAEMON,
-        "source": Source(run_id=run_id, session_id="s1"),
+        "source": LearningSource(run_id=run_id, session_id="s1"),
         "evidence_refs": (EvidenceRef(run_id=run_id),),
     }
     return proposed(content, **(values | fields))
 
 
-def rule(action: str, **fields: Any) -> Rule:
+def rule(action: str, **fields: Any) -> PolicyRule:
     """A rule with this action."""
-    return Rule(action=Action(action), **fields)
+    return PolicyRule(action=ReviewAction(action), **fields)
 
 
-def policy(*rules: Rule, mode: Mode = Mode.ENABLED, **fields: Any) -> LearningPolicy:
+def policy(*rules: PolicyRule, mode: Mode = Mode.ENABLED, **fields: Any) -> LearningPolicy:
     """A policy with these rules."""
     return LearningPolicy(mode=mode, publication=PublicationSettings(rules=rules, **fields))
 
@@ -64,8 +64,8 @@ OPTIONAL_NAMES = st.none() | st.text(
 )
 # Rules that any candidate may come under, save that none of them publishes as active.
 RULES = st.builds(
-    Rule,
-    action=st.sampled_from([it for it in Action if it is not Action.PUBLISH_ACTIVE]),
+    PolicyRule,
+    action=st.sampled_from([it for it in ReviewAction if it is not ReviewAction.PUBLISH_ACTIVE]),
     name=OPTIONAL_NAMES,
     scope_kind=st.none() | st.sampled_from(ScopeKind),
     scope_id=OPTIONAL_NAMES,

@@ -9,10 +9,10 @@ from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import DAEMON
 from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Kind, Learning, LearningStatus, Source, Tier
+from understudy.learnings.model import Kind, Learning, LearningSource, LearningStatus, Tier
 from understudy.learnings.service import LearningService
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.definition import Promotion
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Definition, EvidenceKind, Rollout
@@ -20,7 +20,7 @@ from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.results import Result
 from understudy.rollout.revoking import LinkedRollouts, demote
-from understudy.rollout.service import Detail, RolloutService
+from understudy.rollout.service import RolloutDetail, RolloutService
 from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
@@ -45,7 +45,7 @@ def make_procedure(learning_id: str = "lrn_1", **fields: Any) -> Learning:
         "published_at_ms": NOW,
         "status": LearningStatus.ACTIVE,
         "publish_tier": Tier.ACTIVE,
-        "source": Source(run_id="run_0", session_id="s1"),
+        "source": LearningSource(run_id="run_0", session_id="s1"),
     }
     return Learning(learning_id=learning_id, **(values | fields))
 
@@ -101,7 +101,7 @@ class Stagehand:
     taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.maker = ChangeMaker(
+        self.maker = RolloutTransactions(
             clock=self.clock, mounts=self.mounts or self.mounted, observer=self.counters
         )
         linked = LinkedRollouts(maker=self.maker)
@@ -133,12 +133,12 @@ class Stagehand:
             unit.journal.append(session_id, [said], at_ms=NOW)
         return run
 
-    def promote(self, learning_id: str = "lrn_1", **fields: Any) -> Detail:
+    def promote(self, learning_id: str = "lrn_1", **fields: Any) -> RolloutDetail:
         """What Alice asks for, with some of it otherwise."""
         self.clock.advance(1)
         return self.rollouts.promote(ALICE, learning_id, replace(ASKED, **fields))
 
-    def show(self, kind: str, run: Run | str, **fields: Any) -> Detail:
+    def show(self, kind: str, run: Run | str, **fields: Any) -> RolloutDetail:
         """Alice says that a run shows something."""
         self.clock.advance(1)
         values: dict[str, Any] = {
@@ -149,7 +149,7 @@ class Stagehand:
         name = fields.pop("skill_name", NAME)
         return self.rollouts.record_result(ALICE, name, Result(**(values | fields)))
 
-    def bring_to(self, stage: Stage, learning_id: str = "lrn_1", **fields: Any) -> Detail:
+    def bring_to(self, stage: Stage, learning_id: str = "lrn_1", **fields: Any) -> RolloutDetail:
         """A rollout that went the whole way up to a stage, each step with a run of its own."""
         detail = self.promote(learning_id, **fields)
         name = detail.record.skill_name
@@ -165,7 +165,7 @@ class Stagehand:
         self.show("canary", self.run(), skill_name=name)
         return self.promote(learning_id, status=Stage.ACTIVE, **fields)
 
-    def demote(self, reason: str, skill_name: str = NAME) -> Detail:
+    def demote(self, reason: str, skill_name: str = NAME) -> RolloutDetail:
         """The daemon takes an active skill back, as it does with one that fares worse."""
         with self.units.write() as unit:
             changes = self.maker.within(unit, DAEMON.actor)
@@ -173,7 +173,7 @@ class Stagehand:
             changes.tell()
         return self.get(skill_name)
 
-    def get(self, skill_name: str = NAME) -> Detail:
+    def get(self, skill_name: str = NAME) -> RolloutDetail:
         """The rollout as it stands."""
         return self.rollouts.get(skill_name)
 

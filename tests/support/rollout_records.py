@@ -5,12 +5,12 @@ from typing import Any
 from tests.support.factories import NOW
 from understudy.rollout.model import (
     Definition,
-    EventName,
-    Evidence,
     EvidenceKind,
+    EvidenceRecord,
     LifecycleEvent,
     Proof,
     Rollout,
+    RolloutEventName,
     Snapshot,
 )
 from understudy.rollout.stages import Stage
@@ -45,7 +45,7 @@ def make_rollout(skill_name: str = "release-notes", **fields: Any) -> Rollout:
 def make_event(rollout: Rollout, **fields: Any) -> LifecycleEvent:
     """The first thing that happened to a rollout."""
     values: dict[str, Any] = {
-        "event": EventName.PROMOTE,
+        "event": RolloutEventName.PROMOTE,
         "recorded_at_ms": NOW,
         "to_status": rollout.status,
         "actor": "ann",
@@ -53,7 +53,7 @@ def make_event(rollout: Rollout, **fields: Any) -> LifecycleEvent:
     return LifecycleEvent(skill_name=rollout.skill_name, **(values | fields))
 
 
-def make_evidence(rollout: Rollout, run_id: str = "run_1", **fields: Any) -> Evidence:
+def make_evidence(rollout: Rollout, run_id: str = "run_1", **fields: Any) -> EvidenceRecord:
     """A run that verified the definition."""
     values: dict[str, Any] = {
         "evidence_id": f"evd_{rollout.skill_name}_{rollout.attempt}_{run_id}",
@@ -68,7 +68,7 @@ def make_evidence(rollout: Rollout, run_id: str = "run_1", **fields: Any) -> Evi
         "actor": "ann",
         "recorded_at_ms": NOW,
     }
-    return Evidence(skill_name=rollout.skill_name, run_id=run_id, **(values | fields))
+    return EvidenceRecord(skill_name=rollout.skill_name, run_id=run_id, **(values | fields))
 
 
 def make_snapshot(rollout: Rollout, **fields: Any) -> Snapshot:

@@ -8,7 +8,7 @@ from understudy.evolution.acts import Act
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.remarks import Briefing, Remark
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
 from understudy.sessions.model import Session
 from understudy.storage.unit import Unit
@@ -26,7 +26,7 @@ class NoCoach(EvolutionCoach):
     def nudge(self, *_: object, **__: object) -> Remark | None:
         return None
 
-    async def parting(self, execution: Execution, *, step: int, reply: str) -> Remark | None:
+    async def parting(self, execution: RunExecution, *, step: int, reply: str) -> Remark | None:
         return None
 
 

@@ -14,7 +14,7 @@ from understudy.learnings.model import Candidate, CandidateState
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.skills.model import Skill
-from understudy.skills.usage import Listing, Use
+from understudy.skills.usage import SkillListing, Use
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
@@ -82,7 +82,7 @@ class Week:
         with self.units.write() as unit:
             unit.skill_uses.list_for(
                 [
-                    Listing(ref=ref, version=version, run_id=new_id("run"), at_ms=at)
+                    SkillListing(ref=ref, version=version, run_id=new_id("run"), at_ms=at)
                     for _ in range(times)
                 ]
             )

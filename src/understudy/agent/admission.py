@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel
 
 from understudy.agent.gate import Gatekeeper, audit_entry
-from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
 from understudy.core.text import preview
 from understudy.evolution.acts import Act
-from understudy.evolution.consent import Call, ConsentRecords
-from understudy.permissions.model import Decision, Verdict
+from understudy.evolution.consent import ConsentCall, ConsentRecords
+from understudy.permissions.model import CallVerdict, PermissionDecision
 from understudy.permissions.rules import is_among
 from understudy.providers.base import ToolCall
 from understudy.runs.approvals import is_word_of, new_approval
 from understudy.runs.model import Run
-from understudy.runs.requests import Request, RequestState
-from understudy.runs.stops import Superseded
+from understudy.runs.requests import PersonRequest, RequestState
+from understudy.runs.stops import RunTakenOver
 from understudy.tools.base import Effect, Tool, ToolError
 from understudy.tools.registry import ToolRegistry, quoted
 
@@ -66,7 +66,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedCall:
     """A call with its place in the run."""
 
     call: ToolCall
@@ -102,7 +102,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedCall:
     """The call does not run; the model is told why."""
 
     content: str
@@ -116,24 +116,24 @@ class Refused:
 class Held:
     """A person must agree first; `request` is None when it was asked before."""
 
-    request: Request | None = None
+    request: PersonRequest | None = None
     entry: AuditEntry | None = None
 
 
-Admission = Admitted | Refused | Held
+Admission = Admitted | RefusedCall | Held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sound:
     """A call that makes sense, with the arguments it would run with."""
 
-    asked: Asked
+    asked: AskedCall
     tool: Tool
     arguments: BaseModel
     # The same as JSON values.
     plain: Mapping[str, Any]
     # What a person was asked about it, if anybody was.
-    request: Request | None = None
+    request: PersonRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Doorkeeper:
     # How long approvals wait; None: for ever.
     expires_after_s: int | None = None
 
-    def admit(self, offer: Offer, calls: Sequence[Asked]) -> dict[str, Admission]:
+    def admit(self, offer: Offer, calls: Sequence[AskedCall]) -> dict[str, Admission]:
         """What becomes of each call, by its key."""
         admissions: dict[str, Admission] = {}
         with self.units.read() as unit:
@@ -177,7 +177,7 @@ class Doorkeeper:
         with self.units.write() as unit:
             run = asked[0][0].run
             if not unit.runs.owns(run.run_id, run.attempt):
-                raise Superseded(run.run_id)
+                raise RunTakenOver(run.run_id)
             refused = {
                 each.key: self._refused(unit, each, act, admission)
                 for each, act, admission in asked
@@ -185,18 +185,20 @@ class Doorkeeper:
         return {key: refusal for key, refusal in refused.items() if refusal is not None}
 
     def _refused(
-        self, unit: "Unit", asked: Asked, act: Act, admission: Admission
-    ) -> Refused | None:
+        self, unit: "Unit", asked: AskedCall, act: Act, admission: Admission
+    ) -> RefusedCall | None:
         if isinstance(admission, Held):
             refusal = self.consent.declined(unit, asked.run, act)
         else:
-            call = Call(call_id=asked.call.call_id, key=asked.key, result_key=asked.result_key)
+            call = ConsentCall(
+                call_id=asked.call.call_id, key=asked.key, result_key=asked.result_key
+            )
             refusal = self.consent.refuses(unit, asked.run, act, call)
         if refusal is None:
             return None
-        return Refused(content=refusal.content, status="denied", entry=refusal.entry)
+        return RefusedCall(content=refusal.content, status="denied", entry=refusal.entry)
 
-    def _mistake(self, asked: Asked, problem: ToolError) -> Refused:
+    def _mistake(self, asked: AskedCall, problem: ToolError) -> RefusedCall:
         """A call that no rule has to look at, as it cannot run or is one too many."""
         entry = AuditEntry(
             at_ms=self.clock.now_ms(),
@@ -204,26 +206,26 @@ class Doorkeeper:
             action="tools.call",
             resource="tools",
             resource_id=preview(asked.call.name, NAME_CHARS),
-            outcome=Outcome.REFUSED,
+            outcome=AuditOutcome.REFUSED,
             reason=f"{problem.code} in {asked.run.run_id}",
         )
         is_mistake = problem.code not in (BEYOND_BUDGET, NOT_GIVEN)
-        return Refused(content=problem.detail, entry=entry, is_mistake=is_mistake)
+        return RefusedCall(content=problem.detail, entry=entry, is_mistake=is_mistake)
 
-    def _judge(self, unit: "Unit", sound: Sequence[Sound]) -> tuple[Verdict, ...]:
+    def _judge(self, unit: "Unit", sound: Sequence[Sound]) -> tuple[CallVerdict, ...]:
         if not sound:
             return ()
         plain = [(each.tool, each.plain) for each in sound]
         return self.gatekeeper.judge(unit, sound[0].asked.run, plain)
 
-    def _admission(self, sound: Sound, verdict: Verdict) -> Admission:
+    def _admission(self, sound: Sound, verdict: CallVerdict) -> Admission:
         tool, arguments, request = sound.tool, sound.arguments, sound.request
         now = self.clock.now_ms()
         entry = audit_entry(verdict, sound.asked.run, tool.name, at_ms=now)
-        if verdict.decision is Decision.DENY:
-            return Refused(content=f"denied: {verdict.reason}", status="denied", entry=entry)
+        if verdict.decision is PermissionDecision.DENY:
+            return RefusedCall(content=f"denied: {verdict.reason}", status="denied", entry=entry)
         if request is None:
-            if verdict.decision is Decision.ALLOW:
+            if verdict.decision is PermissionDecision.ALLOW:
                 return Admitted(tool=tool, arguments=arguments, entry=entry)
             return Held(request=self._request(sound, verdict, now), entry=entry)
         # What a person said about this very call stands, whatever the rules have come to since.
@@ -237,11 +239,11 @@ class Doorkeeper:
             case _:
                 content = _denial(request)
                 entry = replace(
-                    entry, outcome=Outcome.REFUSED, reason=f"{content} ({entry.reason})"
+                    entry, outcome=AuditOutcome.REFUSED, reason=f"{content} ({entry.reason})"
                 )
-                return Refused(content=content, status="denied", entry=entry)
+                return RefusedCall(content=content, status="denied", entry=entry)
 
-    def _request(self, sound: Sound, verdict: Verdict, now: int) -> Request:
+    def _request(self, sound: Sound, verdict: CallVerdict, now: int) -> PersonRequest:
         asked, wait_s = sound.asked, self.expires_after_s
         return new_approval(
             asked.run,
@@ -258,7 +260,7 @@ class Doorkeeper:
         )
 
 
-def _read(unit: "Unit", offer: Offer, asked: Asked) -> Sound:
+def _read(unit: "Unit", offer: Offer, asked: AskedCall) -> Sound:
     """The call with its tool and arguments; those a person put in its place come first."""
     if asked.index >= MAX_CALLS:
         raise ToolError(TOO_MANY_CALLS, code=BEYOND_BUDGET)
@@ -289,14 +291,14 @@ def _is_open(sound: Sound, admission: Admission) -> bool:
             return False
 
 
-def _updated(request: Request) -> Mapping[str, Any] | None:
+def _updated(request: PersonRequest) -> Mapping[str, Any] | None:
     """What a person who allowed the call put in the place of its arguments."""
     if request.state is not RequestState.ALLOWED:
         return None
     return (request.resolution or {}).get("updated_input")
 
 
-def _denial(request: Request) -> str:
+def _denial(request: PersonRequest) -> str:
     said = request.resolution or {}
     if request.state is RequestState.EXPIRED:
         return "denied: nobody approved this in time"

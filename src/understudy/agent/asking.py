@@ -7,7 +7,7 @@ from understudy.agent.capture import Captures
 from understudy.agent.slots import Slots
 from understudy.agent.stream import DeltaHub
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, Provider, ProviderError
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes
@@ -25,7 +25,7 @@ class Asker:
     observer: "Metrics"
 
     async def aloud(
-        self, execution: Execution, provider: Provider, step: int, request: ModelRequest
+        self, execution: RunExecution, provider: Provider, step: int, request: ModelRequest
     ) -> ModelReply:
         """Ask for the next words of the conversation; listeners hear them as they come."""
         run_id = execution.run.run_id
@@ -35,7 +35,7 @@ class Asker:
         )
 
     async def aside(
-        self, execution: Execution, provider: Provider, step: int, request: ModelRequest
+        self, execution: RunExecution, provider: Provider, step: int, request: ModelRequest
     ) -> ModelReply:
         """Ask for something that is no part of the conversation."""
         reply = await self._ask(execution, provider, step, request, lambda _: None)
@@ -44,7 +44,7 @@ class Asker:
 
     async def _ask(
         self,
-        execution: Execution,
+        execution: RunExecution,
         provider: Provider,
         step: int,
         request: ModelRequest,
@@ -68,7 +68,7 @@ class Asker:
 
     async def _complete(
         self,
-        execution: Execution,
+        execution: RunExecution,
         provider: Provider,
         step: int,
         request: ModelRequest,

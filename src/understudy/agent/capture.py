@@ -19,7 +19,7 @@ from understudy.providers.base import (
     ToolMessage,
     UserMessage,
 )
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.runs.model import DebugLevel, DebugRequest
 from understudy.runs.patience import patiently
 
@@ -37,7 +37,7 @@ class Captures:
     clock: Clock
     scrub: ScrubJson
 
-    def keeper(self, execution: Execution, step: int) -> OnSend | None:
+    def keeper(self, execution: RunExecution, step: int) -> OnSend | None:
         """What keeps each request of a step before it is sent; None where none is kept."""
         run = execution.run
         if run.debug_level is DebugLevel.OFF:
@@ -62,7 +62,7 @@ class Captures:
 
         return keep
 
-    async def answered(self, execution: Execution, step: int, reply: ModelReply) -> None:
+    async def answered(self, execution: RunExecution, step: int, reply: ModelReply) -> None:
         """Keep the reply as well, at the level `full`."""
         if execution.run.debug_level is not DebugLevel.FULL:
             return

@@ -7,19 +7,24 @@ from typing import Any, Final
 from understudy.core.errors import Invalid
 from understudy.mcp_client.visibility import SERVER, Sight
 from understudy.permissions.globs import matches
-from understudy.permissions.model import Decision, Level, Verdict
-from understudy.permissions.readings import Reading, decide_in_all
+from understudy.permissions.model import CallVerdict, Level, PermissionDecision
+from understudy.permissions.readings import RuleReading, decide_in_all
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.tools.base import Approval, Tool
 
-DEFAULTS: Final = {Approval.ALWAYS: Decision.ASK, Approval.NEVER: Decision.ALLOW}
+DEFAULTS: Final = {
+    Approval.ALWAYS: PermissionDecision.ASK,
+    Approval.NEVER: PermissionDecision.ALLOW,
+}
 
-SWITCHED_OFF: Final = Verdict(
-    decision=Decision.DENY, level=Level.DAEMON, reason="the tool is switched off for all agents"
+SWITCHED_OFF: Final = CallVerdict(
+    decision=PermissionDecision.DENY,
+    level=Level.DAEMON,
+    reason="the tool is switched off for all agents",
 )
-HIDDEN: Final = Verdict(
-    decision=Decision.DENY,
+HIDDEN: Final = CallVerdict(
+    decision=PermissionDecision.DENY,
     level=Level.SESSION,
     reason="the session's capability scope hides the tool",
 )
@@ -31,11 +36,11 @@ class Circumstances:
 
     disabled: frozenset[str]
     session: Session | None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[RuleReading, ...] = ()
     # What every call gets when the rules cannot be read.
-    unreadable: Verdict | None = None
+    unreadable: CallVerdict | None = None
 
-    def verdict(self, tool: Tool, arguments: Mapping[str, Any]) -> Verdict:
+    def verdict(self, tool: Tool, arguments: Mapping[str, Any]) -> CallVerdict:
         """What becomes of a call."""
         if tool.name in self.disabled:
             return SWITCHED_OFF

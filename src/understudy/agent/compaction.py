@@ -17,7 +17,7 @@ from understudy.agent.summary import Ask, Summariser, Summary
 from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import ProviderError, ToolSpec
 from understudy.redaction.scrub import scrub
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Compactor:
     scrub: Scrub = scrub
 
     async def tend(
-        self, execution: Execution, step: int, conversation: Conversation, room: Room, ask: Ask
+        self, execution: RunExecution, step: int, conversation: Conversation, room: Room, ask: Ask
     ) -> Conversation:
         """The conversation before a model call: as it is, or from a new checkpoint on."""
         upto = self._upto(conversation, room)
@@ -103,7 +103,7 @@ def within(conversation: Conversation, room: Room) -> Conversation:
     return fitted(conversation, room.left)
 
 
-def resumed(conversation: Conversation, execution: Execution, step: int) -> Conversation:
+def resumed(conversation: Conversation, execution: RunExecution, step: int) -> Conversation:
     """The conversation from the checkpoint that was made before a step, if one was."""
     done = execution.steps.find(checkpoint_key(execution.run.run_id, step))
     checkpoint = checkpoint_of(done) if done is not None else None

@@ -5,7 +5,7 @@ from typing import Final
 
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.principal import Principal
-from understudy.permissions.model import Rule
+from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_document, write_document
 from understudy.runtime.model import Revision
 from understudy.runtime.service import RuntimeService
@@ -19,7 +19,7 @@ class DaemonRules:
 
     runtime: RuntimeService
 
-    def current(self) -> tuple[Revision, tuple[Rule, ...]]:
+    def current(self) -> tuple[Revision, tuple[CallRule, ...]]:
         """The rules in force, and the revision they are part of."""
         revision = self.runtime.current()
         return revision, rules_in(revision)
@@ -27,10 +27,10 @@ class DaemonRules:
     def replace(
         self,
         principal: Principal,
-        rules: tuple[Rule, ...],
+        rules: tuple[CallRule, ...],
         *,
         expected_revision: int | None = None,
-    ) -> tuple[Revision, tuple[Rule, ...]]:
+    ) -> tuple[Revision, tuple[CallRule, ...]]:
         """Put other rules in place of those there are; the next tool call sees them."""
         revision = self.runtime.change(
             principal, {KEY: write_document(rules)}, expected_revision=expected_revision
@@ -38,7 +38,7 @@ class DaemonRules:
         return revision, rules
 
 
-def rules_in(revision: Revision) -> tuple[Rule, ...]:
+def rules_in(revision: Revision) -> tuple[CallRule, ...]:
     """The rules of a runtime document, or `DamagedRecord`."""
     try:
         return read_document(revision.document.get(KEY, {}))

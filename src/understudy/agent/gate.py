@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from understudy.agent.circumstances import Circumstances
 from understudy.agent.daemon_rules import rules_in
 from understudy.agents.model import require_agent
-from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.errors import DamagedRecord, Invalid, NotFound
 from understudy.core.text import preview
-from understudy.permissions.model import Decision, Level, Rule, Verdict
+from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
 from understudy.permissions.readings import Standpoint, readings
 from understudy.permissions.rules import read_document
 from understudy.permissions.sidechains import SessionRules, read_session_rules
@@ -28,7 +28,7 @@ MAX_REASON_CHARS: Final = 500
 Arguments = Mapping[str, Any]
 
 
-class Unreadable(Exception):
+class UnreadableRules(Exception):
     """The rules of a level cannot be read, so nobody knows what they forbid."""
 
     def __init__(self, level: Level, above: str | None = None) -> None:
@@ -37,11 +37,11 @@ class Unreadable(Exception):
         self.above = above
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> CallVerdict:
         """What every call gets."""
         whose = f" for session {self.above} above" if self.above else ""
-        return Verdict(
-            decision=Decision.DENY,
+        return CallVerdict(
+            decision=PermissionDecision.DENY,
             level=self.level,
             reason=f"the rules of the {self.level}{whose} cannot be read, so nothing runs",
             above=self.above,
@@ -53,7 +53,7 @@ class Gatekeeper:
 
     def judge(
         self, unit: "Unit", run: Run, calls: Sequence[tuple[Tool, Arguments]]
-    ) -> tuple[Verdict, ...]:
+    ) -> tuple[CallVerdict, ...]:
         """One verdict for each call, in order. Rules that cannot be read deny every call.
 
         The arguments are those the tool would get: validated, as plain JSON values.
@@ -61,7 +61,7 @@ class Gatekeeper:
         try:
             session = require_session(unit, run.session_id)
         except DamagedRecord:
-            return tuple(Unreadable(Level.SESSION).verdict for _ in calls)
+            return tuple(UnreadableRules(Level.SESSION).verdict for _ in calls)
         circumstances = self.circumstances(unit, run.agent_id, session)
         return tuple(circumstances.verdict(tool, arguments) for tool, arguments in calls)
 
@@ -71,21 +71,21 @@ class Gatekeeper:
         try:
             daemon = _readable(partial(_daemon_rules, unit), Level.DAEMON)
             held = readings(daemon, tuple(_chain(unit, agent_id, session)))
-        except Unreadable as problem:
+        except UnreadableRules as problem:
             return Circumstances(disabled=disabled, session=session, unreadable=problem.verdict)
         return Circumstances(disabled=disabled, session=session, readings=held)
 
 
-def audit_entry(verdict: Verdict, run: Run, tool_name: str, *, at_ms: int) -> AuditEntry:
+def audit_entry(verdict: CallVerdict, run: Run, tool_name: str, *, at_ms: int) -> AuditEntry:
     """What the audit keeps of a decision: which rule made it, never what the call was about."""
-    is_refused = verdict.decision is Decision.DENY
+    is_refused = verdict.decision is PermissionDecision.DENY
     return AuditEntry(
         at_ms=at_ms,
         actor=run.user_id,
         action="tools.call",
         resource="tools",
         resource_id=tool_name,
-        outcome=Outcome.REFUSED if is_refused else Outcome.DONE,
+        outcome=AuditOutcome.REFUSED if is_refused else AuditOutcome.DONE,
         reason=preview(
             f"{verdict.decision} by the {verdict.level} in {run.run_id}: {verdict.reason}",
             MAX_REASON_CHARS,
@@ -95,7 +95,7 @@ def audit_entry(verdict: Verdict, run: Run, tool_name: str, *, at_ms: int) -> Au
 
 def _chain(unit: "Unit", agent_id: str, session: Session | None) -> Iterator[Standpoint]:
     """Who judges: the session, then the one above it, and so on up."""
-    agents: dict[str, tuple[Rule, ...]] = {}
+    agents: dict[str, tuple[CallRule, ...]] = {}
     seen: set[str] = set()
     above: str | None = None
     while True:
@@ -119,15 +119,15 @@ def _readable(read: Callable[[], T], level: Level, above: str | None = None) -> 
     try:
         return read()
     except (Invalid, DamagedRecord, NotFound) as problem:
-        raise Unreadable(level, above) from problem
+        raise UnreadableRules(level, above) from problem
 
 
-def _daemon_rules(unit: "Unit") -> tuple[Rule, ...]:
+def _daemon_rules(unit: "Unit") -> tuple[CallRule, ...]:
     latest = unit.revisions.latest()
     return () if latest is None else rules_in(latest)
 
 
-def _agent_rules(unit: "Unit", agent_id: str) -> tuple[Rule, ...]:
+def _agent_rules(unit: "Unit", agent_id: str) -> tuple[CallRule, ...]:
     return read_document(require_agent(unit, agent_id).permissions)
 
 

@@ -36,11 +36,11 @@ from understudy.providers.base import (
     Provider,
     UserMessage,
 )
-from understudy.retrieval.pack import Budget
+from understudy.retrieval.pack import PromptBudget
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
-from understudy.runs.execute import Execution
-from understudy.runs.model import Ending, Run, RunStatus
+from understudy.runs.execute import RunExecution
+from understudy.runs.model import Run, RunEnd, RunStatus
 from understudy.runs.patience import patiently
 from understudy.runs.routing import check_route
 from understudy.runs.snapshot import RunReports, RunSnapshot
@@ -104,7 +104,7 @@ class AgentLoop:
         )
         start = mark_start(unit, run, input_offset=input_offset, limit=most)
         fixed = estimate_tokens(render(sections)) + self.costs.of(self.registry, tools)
-        budget = Budget(limit=most, base=fixed + start.tokens)
+        budget = PromptBudget(limit=most, base=fixed + start.tokens)
         recalled = self.memories.recollect(unit, run, budget)
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
         return RunSnapshot(
@@ -121,7 +121,7 @@ class AgentLoop:
             ),
         )
 
-    async def work(self, execution: Execution) -> Ending:
+    async def work(self, execution: RunExecution) -> RunEnd:
         """Ask and act, step by step, until the model has answered or cannot."""
         try:
             check_route(execution.run.route.route_id, self.routes, None)
@@ -129,9 +129,9 @@ class AgentLoop:
             offer = await self._offer(execution)
             return await self._converse(execution, provider, offer)
         except UnderstudyError as problem:
-            return Ending(status=RunStatus.FAILED, error=problem.detail)
+            return RunEnd(status=RunStatus.FAILED, error=problem.detail)
 
-    async def _offer(self, execution: Execution) -> Offer:
+    async def _offer(self, execution: RunExecution) -> Offer:
         """The tools of this run, or those that stand in for them."""
         offer = await self._own_offer(execution)
         if not self.stand_ins.concerns(execution.run):
@@ -139,7 +139,7 @@ class AgentLoop:
         registry = await patiently(self.stand_ins.registry, execution, offer.registry)
         return replace(offer, registry=registry)
 
-    async def _own_offer(self, execution: Execution) -> Offer:
+    async def _own_offer(self, execution: RunExecution) -> Offer:
         """What was fixed at its start, and what other sources have now."""
         names, withheld = execution.snapshot.tools, execution.snapshot.withheld
         if not self.sources:
@@ -160,7 +160,7 @@ class AgentLoop:
         with self.units.read() as unit:
             return require_session(unit, session_id)
 
-    async def _converse(self, execution: Execution, provider: Provider, offer: Offer) -> Ending:
+    async def _converse(self, execution: RunExecution, provider: Provider, offer: Offer) -> RunEnd:
         conversation = await patiently(self._conversation, execution)
         room = self._room(execution, offer)
         max_steps = execution.snapshot.max_steps
@@ -173,23 +173,23 @@ class AgentLoop:
             messages = within(conversation, room).messages
             reply = await self._model_step(execution, provider, offer, turn, messages)
             if not reply.tool_calls:
-                return Ending(status=RunStatus.COMPLETED)
+                return RunEnd(status=RunStatus.COMPLETED)
             if step == max_steps:
                 break
             execution.stop.check()
             results = await self.toolbox.run_all(execution, step, reply.tool_calls, offer)
             conversation = conversation.then(piece_of(execution.steps, turn, reply, results))
-        return Ending(
+        return RunEnd(
             status=RunStatus.FAILED, error=f"no answer within {max_steps} steps of the budget"
         )
 
-    def _count_recalled(self, execution: Execution) -> None:
+    def _count_recalled(self, execution: RunExecution) -> None:
         """Once in the life of a run: when its first prompt is about to be sent."""
         first = Turn(run=execution.run, step=1, max_steps=execution.snapshot.max_steps)
         if execution.steps.find(first.key) is None:
             self.memories.used(execution.snapshot.reports.memory or {})
 
-    def _room(self, execution: Execution, offer: Offer) -> Room:
+    def _room(self, execution: RunExecution, offer: Offer) -> Room:
         return room_for(
             context_window=self._context_window(execution.run),
             system=execution.snapshot.system,
@@ -202,7 +202,7 @@ class AgentLoop:
 
     async def _tend(
         self,
-        execution: Execution,
+        execution: RunExecution,
         provider: Provider,
         turn: Turn,
         conversation: Conversation,
@@ -217,7 +217,7 @@ class AgentLoop:
         return await self.compactor.tend(execution, turn.step, conversation, room, ask)
 
     async def _nudge(
-        self, execution: Execution, turn: Turn, conversation: Conversation
+        self, execution: RunExecution, turn: Turn, conversation: Conversation
     ) -> Conversation:
         """The conversation with what the model is to hear beside it, if anything."""
         if execution.steps.find(turn.key) is not None:
@@ -231,14 +231,14 @@ class AgentLoop:
         await execution.steps.write([remark.event], also=remark.also)
         return conversation.aside(remark.text)
 
-    def _conversation(self, execution: Execution) -> Conversation:
+    def _conversation(self, execution: RunExecution) -> Conversation:
         route = self.routes.find(execution.run.route.route_id)
         with self.units.read() as unit:
             return recall(unit, execution, accepts=route.accepts if route else frozenset())
 
     async def _model_step(
         self,
-        execution: Execution,
+        execution: RunExecution,
         provider: Provider,
         offer: Offer,
         turn: Turn,
@@ -261,14 +261,14 @@ class AgentLoop:
         return reply
 
     def _announced(
-        self, execution: Execution, turn: Turn, reply: ModelReply, offer: Offer
+        self, execution: RunExecution, turn: Turn, reply: ModelReply, offer: Offer
     ) -> Sequence[NewEvent]:
         """The calls of a reply that are about to run: none where the budget has ended."""
         if turn.is_last:
             return ()
         return self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
 
-    async def _answer(self, execution: Execution, turn: Turn, reply: ModelReply) -> None:
+    async def _answer(self, execution: RunExecution, turn: Turn, reply: ModelReply) -> None:
         """Write the last words of a run, with what is to stand below them."""
         remark = await self.coach.parting(execution, step=turn.step, reply=reply.text)
         if remark is None:
@@ -291,7 +291,7 @@ class AgentLoop:
         )
 
     def _request(
-        self, execution: Execution, offer: Offer, turn: Turn, messages: Sequence[Message]
+        self, execution: RunExecution, offer: Offer, turn: Turn, messages: Sequence[Message]
     ) -> ModelRequest:
         ephemeral = (UserMessage(text=LAST_CALL),) if turn.is_last and turn.max_steps > 1 else ()
         return ModelRequest(

@@ -14,7 +14,7 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import NotFound
 from understudy.core.principal import Principal
-from understudy.permissions.model import Decision, Level, Verdict
+from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.sessions.model import Session, require_session
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # The tools there are, for a session or in general.
 ToolList = Callable[[Session | None], Sequence[Tool]]
 
-NOT_OF_THE_AGENT: Final = Verdict(
-    decision=Decision.DENY,
+NOT_OF_THE_AGENT: Final = CallVerdict(
+    decision=PermissionDecision.DENY,
     level=Level.AGENT,
     reason="the agent does not have this tool: a switch of its own is off",
 )
@@ -39,12 +39,12 @@ def tools_of(registry: ToolRegistry, unit: "Unit", agent: Agent | None) -> tuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ToolStanding:
     """A tool as one session has it; the verdict is that of a call without arguments."""
 
     tool: Tool
     enabled: bool
-    verdict: Verdict
+    verdict: CallVerdict
     depends_on_arguments: bool
 
 
@@ -80,7 +80,7 @@ class ToolOffers:
                 )
         return tool
 
-    def in_session(self, session_id: str) -> tuple[Standing, ...]:
+    def in_session(self, session_id: str) -> tuple[ToolStanding, ...]:
         """Every tool as the session has it."""
         with self.units.read() as unit:
             session = require_session(unit, session_id)
@@ -95,7 +95,7 @@ class ToolOffers:
         *,
         session_id: str | None = None,
         agent_id: str | None = None,
-    ) -> Verdict:
+    ) -> CallVerdict:
         """What a call would get; of the default agent and no session where none is named."""
         with self.units.read() as unit:
             session = None if session_id is None else require_session(unit, session_id)
@@ -111,8 +111,8 @@ class ToolOffers:
         return circumstances.verdict(tool, as_called(tool, arguments))
 
 
-def _standing(tool: Tool, circumstances: Circumstances, hidden: Collection[str]) -> Standing:
-    return Standing(
+def _standing(tool: Tool, circumstances: Circumstances, hidden: Collection[str]) -> ToolStanding:
+    return ToolStanding(
         tool=tool,
         enabled=tool.name not in circumstances.disabled,
         verdict=NOT_OF_THE_AGENT if tool.name in hidden else circumstances.verdict(tool, {}),

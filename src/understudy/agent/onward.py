@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from understudy.agent.gate import Gatekeeper
-from understudy.permissions.model import Decision, Verdict
+from understudy.permissions.model import CallVerdict, PermissionDecision
 from understudy.runs.model import require_run
 from understudy.runs.patience import patiently
 from understudy.tools.base import Tool, ToolContext, ToolError
@@ -36,31 +36,31 @@ class Onward:
         verdict = await patiently(self._judge, tool, arguments, context.run_id)
         named = ", ".join(map(str, arguments.values()))
         match verdict.decision:
-            case Decision.DENY:
+            case PermissionDecision.DENY:
                 raise ToolError(
                     f"it leads on to {named}, which is denied: {verdict.reason}",
                     code="redirect_denied",
                 )
-            case Decision.ASK if began_as is not None and await self._was_asked(
+            case PermissionDecision.ASK if began_as is not None and await self._was_asked(
                 tool, began_as, context
             ):
                 return
-            case Decision.ASK:
+            case PermissionDecision.ASK:
                 raise ToolError(
                     f"it leads on to {named}, and that must be approved: call {tool.name} for "
                     f"it if it is needed ({verdict.reason})",
                     code="redirect_needs_approval",
                 )
-            case Decision.ALLOW:
+            case PermissionDecision.ALLOW:
                 return
 
     async def _was_asked(
         self, tool: Tool, began_as: Mapping[str, Any], context: ToolContext
     ) -> bool:
         verdict = await patiently(self._judge, tool, began_as, context.run_id)
-        return verdict.decision is Decision.ASK
+        return verdict.decision is PermissionDecision.ASK
 
-    def _judge(self, tool: Tool, arguments: Mapping[str, Any], run_id: str) -> Verdict:
+    def _judge(self, tool: Tool, arguments: Mapping[str, Any], run_id: str) -> CallVerdict:
         with self.units.read() as unit:
             run = require_run(unit, run_id)
             (verdict,) = self.gatekeeper.judge(unit, run, [(tool, arguments)])

@@ -10,7 +10,7 @@ from understudy.agent.conversation import Checkpoint, Conversation, Piece
 from understudy.agent.history import find_start, read_history
 from understudy.agent.inputs import InputReader, input_tokens, items_of
 from understudy.core.tokens import estimate_tokens
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Begi
     )
 
 
-def recall(unit: "Unit", execution: Execution, *, accepts: frozenset[str]) -> Conversation:
+def recall(unit: "Unit", execution: RunExecution, *, accepts: frozenset[str]) -> Conversation:
     """The turns before a run, as its snapshot marks them, and its own input."""
     snapshot, own = execution.snapshot, items_of(execution.run)
     reader = InputReader(unit=unit, accepts=accepts)
@@ -69,7 +69,7 @@ def recall(unit: "Unit", execution: Execution, *, accepts: frozenset[str]) -> Co
     )
 
 
-def _checkpoint(unit: "Unit", execution: Execution) -> Checkpoint | None:
+def _checkpoint(unit: "Unit", execution: RunExecution) -> Checkpoint | None:
     offset = execution.snapshot.checkpoint
     if offset is None:
         return None

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from understudy.agent.admission import Admitted, Asked, Doorkeeper, Held, Offer, Refused
+from understudy.agent.admission import Admitted, AskedCall, Doorkeeper, Held, Offer, RefusedCall
 from understudy.agent.slots import Slots
 from understudy.core.audit import AuditEntry
 from understudy.providers.base import ToolCall, ToolMessage
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifact
 from understudy.runs.ask_user import Asks
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.runs.patience import patiently
 from understudy.runs.stops import Stopped
 from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.tools.base import NotYet, Place, ToolContext, ToolError, in_thread
+from understudy.tools.base import FolderPlace, NotYet, ToolContext, ToolError, in_thread
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -40,7 +40,7 @@ CHANGED: Final = "[the person who allowed this changed the arguments to {argumen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CallOutcome:
     """What came of a call; `executed` tells whether the tool ran at all.
 
     One that did not was refused, or the model got the call wrong.
@@ -64,14 +64,14 @@ class Toolbox:
     workdirs: Worktrees
 
     async def run_all(
-        self, execution: Execution, step: int, calls: tuple[ToolCall, ...], offer: Offer
+        self, execution: RunExecution, step: int, calls: tuple[ToolCall, ...], offer: Offer
     ) -> list[ToolMessage]:
         """Run the calls of one reply side by side; results come back in the order of the calls.
 
         Raises `MustSleep` when some of them wait for somebody; the others are done by then.
         """
         asked = [
-            Asked(call=call, run=execution.run, step=step, index=index)
+            AskedCall(call=call, run=execution.run, step=step, index=index)
             for index, call in enumerate(calls)
         ]
         todo = [each for each in asked if execution.steps.find(each.result_key) is None]
@@ -80,7 +80,7 @@ class Toolbox:
         return [_message(execution, each) for each in asked]
 
     def announce(
-        self, execution: Execution, step: int, calls: tuple[ToolCall, ...], offer: Offer
+        self, execution: RunExecution, step: int, calls: tuple[ToolCall, ...], offer: Offer
     ) -> list[NewEvent]:
         """The events that say which calls are about to run, to be written with the reply.
 
@@ -88,12 +88,12 @@ class Toolbox:
         tell that it was really begun.
         """
         return [
-            _call_event(Asked(call=call, run=execution.run, step=step, index=index))
+            _call_event(AskedCall(call=call, run=execution.run, step=step, index=index))
             for index, call in enumerate(calls)
             if not offer.is_once(call)
         ]
 
-    async def _do(self, execution: Execution, todo: Sequence[Asked], offer: Offer) -> None:
+    async def _do(self, execution: RunExecution, todo: Sequence[AskedCall], offer: Offer) -> None:
         admissions = await patiently(self.doorkeeper.admit, offer, todo)
         held = [each for each in admissions.values() if isinstance(each, Held)]
         done = await asyncio.gather(
@@ -110,7 +110,7 @@ class Toolbox:
             raise MustSleep(_sleep_over(held, waiting))
 
     async def _step(
-        self, execution: Execution, asked: Asked, admission: Admitted | Refused
+        self, execution: RunExecution, asked: AskedCall, admission: Admitted | RefusedCall
     ) -> None:
         begin = _call_event(asked)
         outcome = await self._outcome(execution, asked, admission, begin)
@@ -139,10 +139,14 @@ class Toolbox:
         await execution.steps.write([result] if is_announced else [begin, result], also=also)
 
     async def _outcome(
-        self, execution: Execution, asked: Asked, admission: Admitted | Refused, begin: NewEvent
-    ) -> Outcome:
-        if isinstance(admission, Refused):
-            return Outcome(
+        self,
+        execution: RunExecution,
+        asked: AskedCall,
+        admission: Admitted | RefusedCall,
+        begin: NewEvent,
+    ) -> CallOutcome:
+        if isinstance(admission, RefusedCall):
+            return CallOutcome(
                 status=admission.status,
                 content=admission.content,
                 executed=False,
@@ -151,7 +155,7 @@ class Toolbox:
             )
         is_once = admission.tool.effect == "once"
         if is_once and execution.steps.find(asked.key) is not None:
-            return Outcome(status="unknown", content=UNKNOWN_OUTCOME, executed=True)
+            return CallOutcome(status="unknown", content=UNKNOWN_OUTCOME, executed=True)
         outcome = await execution.stop.guard(
             self._in_turn(execution, asked, admission, begin if is_once else None)
         )
@@ -162,8 +166,8 @@ class Toolbox:
         return replace(outcome, content=f"{changed}\n{outcome.content}")
 
     async def _in_turn(
-        self, execution: Execution, asked: Asked, admitted: Admitted, begin: NewEvent | None
-    ) -> Outcome:
+        self, execution: RunExecution, asked: AskedCall, admitted: Admitted, begin: NewEvent | None
+    ) -> CallOutcome:
         async with self.slots:
             if begin is not None:
                 # Written before the tool runs, so that a crash cannot hide that it was begun;
@@ -171,7 +175,9 @@ class Toolbox:
                 await execution.steps.write([begin])
             return await self._call(execution, admitted, asked)
 
-    async def _call(self, execution: Execution, admitted: Admitted, asked: Asked) -> Outcome:
+    async def _call(
+        self, execution: RunExecution, admitted: Admitted, asked: AskedCall
+    ) -> CallOutcome:
         tool, run, entry = admitted.tool, asked.run, admitted.entry
         limit_s: float = getattr(tool, "timeout_s", TIMEOUT_S)
         try:
@@ -181,23 +187,23 @@ class Toolbox:
         except NotYet:
             raise
         except ToolError as problem:
-            return Outcome(status="error", content=problem.detail, executed=True, entry=entry)
+            return CallOutcome(status="error", content=problem.detail, executed=True, entry=entry)
         except TimeoutError:
             content = f"no answer after {limit_s:.0f} s"
-            return Outcome(status="error", content=content, executed=True, entry=entry)
+            return CallOutcome(status="error", content=content, executed=True, entry=entry)
         except Exception:
             log.exception("tool.crashed", tool=tool.name, run_id=run.run_id)
             content = "the tool failed unexpectedly"
-            return Outcome(status="error", content=content, executed=True, entry=entry)
-        return Outcome(status="ok", content=content, executed=True, entry=entry)
+            return CallOutcome(status="error", content=content, executed=True, entry=entry)
+        return CallOutcome(status="ok", content=content, executed=True, entry=entry)
 
-    async def _place(self, execution: Execution) -> Place:
+    async def _place(self, execution: RunExecution) -> FolderPlace:
         workdir = execution.snapshot.workdir
         if workdir is None:
-            return Place(self.workspace)
+            return FolderPlace(self.workspace)
         return await in_thread(self.workdirs.ready, self.workspace, workdir)
 
-    def _bounded(self, content: str, asked: Asked) -> tuple[str, Artifact | None]:
+    def _bounded(self, content: str, asked: AskedCall) -> tuple[str, Artifact | None]:
         """What the model is shown, and the whole where that is only a part of it."""
         if len(content) <= MAX_SHOWN_CHARS:
             return content, None
@@ -211,7 +217,7 @@ class Toolbox:
         return cut(content, artifact.artifact_id), artifact
 
 
-def _context(asked: Asked, place: Place) -> ToolContext:
+def _context(asked: AskedCall, place: FolderPlace) -> ToolContext:
     run = asked.run
     return ToolContext(
         session_id=run.session_id,
@@ -245,13 +251,13 @@ def _sleep_over(held: Sequence[Held], waiting: Sequence[NotYet]) -> Sleep:
     )
 
 
-def _message(execution: Execution, asked: Asked) -> ToolMessage:
+def _message(execution: RunExecution, asked: AskedCall) -> ToolMessage:
     done = execution.steps.find(asked.result_key)
     content = "" if done is None else str(done.data.get("content", ""))
     return ToolMessage(call_id=asked.call.call_id, name=asked.call.name, content=content)
 
 
-def _call_event(asked: Asked) -> NewEvent:
+def _call_event(asked: AskedCall) -> NewEvent:
     data = {
         "step": asked.step,
         "index": asked.index,
@@ -262,5 +268,5 @@ def _call_event(asked: Asked) -> NewEvent:
     return _event(EventKind.TOOL_CALL, asked, asked.key, data)
 
 
-def _event(kind: EventKind, asked: Asked, key: str, data: dict[str, Any]) -> NewEvent:
+def _event(kind: EventKind, asked: AskedCall, key: str, data: dict[str, Any]) -> NewEvent:
     return NewEvent(kind=kind, run_id=asked.run.run_id, key=key, data=data)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import write_document
 
 VERIFICATION_AGENT_ID: Final = "verification"
@@ -30,7 +30,7 @@ class BuiltIn:
     def made(self, agent_id: str, *, at_ms: int) -> Agent:
         """The agent."""
         rules = [
-            Rule(tool=tool, decision=Decision.DENY, reason=reason)
+            CallRule(tool=tool, decision=PermissionDecision.DENY, reason=reason)
             for tool, reason in self.denied.items()
         ]
         return Agent(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from understudy.core.errors import Invalid
 from understudy.core.pointer import MAX_CHARS, pointer
 from understudy.core.records import parsed
-from understudy.wire.base import Request
+from understudy.wire.base import RequestBody
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 
 
-def record_of(kind: type[T], body: Request, **more: Any) -> T:
+def record_of(kind: type[T], body: RequestBody, **more: Any) -> T:
     """A record from the fields of a body that have the same names, and from what is said beside it."""
     names = {field.name for field in fields(kind)} - set(more)
     return parsed(kind, {**body.model_dump(include=names), **more})

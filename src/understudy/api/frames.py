@@ -28,7 +28,7 @@ SESSION_EVENTS: Final[Mapping[EventKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class StreamFrame:
     """One event of a stream."""
 
     event: str
@@ -86,7 +86,7 @@ def digest_of(text: str, before: int = 0) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
-def frame_of(event: JournalEvent, *, event_id: str) -> Frame | None:
+def frame_of(event: JournalEvent, *, event_id: str) -> StreamFrame | None:
     """A journal event as a stream event; None for what streams do not show."""
     where = {"session_id": event.session_id, "timestamp_ms": event.at_ms}
     if event.kind is EventKind.RUN:
@@ -97,11 +97,13 @@ def frame_of(event: JournalEvent, *, event_id: str) -> Frame | None:
             **where,
             "event": event_body(event),
         }
-        return Frame(event=wire.RUN_UPDATED, data=data, id=event_id)
+        return StreamFrame(event=wire.RUN_UPDATED, data=data, id=event_id)
     if event.kind in SESSION_EVENTS:
         data = {**where, "event": dict(event.data)}
-        return Frame(event=SESSION_EVENTS[event.kind], data=data, id=event_id)
+        return StreamFrame(event=SESSION_EVENTS[event.kind], data=data, id=event_id)
     name = STEP_EVENTS.get(event.kind)
     if name is None:
         return None
-    return Frame(event=name, data={**event.data, "run_id": event.run_id, **where}, id=event_id)
+    return StreamFrame(
+        event=name, data={**event.data, "run_id": event.run_id, **where}, id=event_id
+    )

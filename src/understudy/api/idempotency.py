@@ -33,7 +33,7 @@ CUT_OFF_MS: Final = 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class IdempotencyClaim:
     """One request under a key."""
 
     key_hash: str
@@ -41,7 +41,7 @@ class Claim:
     secret: tuple[str, ...]
 
 
-def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
+def claim_of(request: Request, operation: Operation, name: str) -> IdempotencyClaim | None:
     """The claim a request makes; None when it has no key, or its service keeps receipts."""
     key = request.headers.get(HEADER)
     if key is None or request.method != "POST" or operation.own_receipts:
@@ -52,7 +52,7 @@ def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
         "query": request.scope["query_string"].decode("latin-1"),
         "body": getattr(request.state, "body", None),
     }
-    return Claim(
+    return IdempotencyClaim(
         key_hash=hash_key(principal_of(request).user_id, check_idempotency_key(key)),
         fingerprint=fingerprint(name, asked),
         secret=operation.secret,
@@ -60,7 +60,7 @@ def claim_of(request: Request, operation: Operation, name: str) -> Claim | None:
 
 
 async def answer_once(
-    services: Services, claim: Claim, act: Callable[[], Awaitable[Response]]
+    services: Services, claim: IdempotencyClaim, act: Callable[[], Awaitable[Response]]
 ) -> Response:
     """The stored answer to this claim, or the answer of acting on it now."""
     known = await _take(services, claim)
@@ -76,7 +76,7 @@ async def answer_once(
     return response
 
 
-async def _take(services: Services, claim: Claim) -> "StoredResponse | None":
+async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
     """None when the claim is ours; else the finished answer of whoever had the key first."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
     while True:
@@ -92,7 +92,7 @@ async def _take(services: Services, claim: Claim) -> "StoredResponse | None":
         await asyncio.sleep(POLL_S)
 
 
-def _claim(services: Services, claim: Claim) -> "StoredResponse | None":
+def _claim(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
     now = services.ground.clock.now_ms()
     with services.ground.units.write() as unit:
         if unit.receipts.get(claim.key_hash) is not None:
@@ -124,12 +124,12 @@ def _is_over(known: "StoredResponse", now: int) -> bool:
     return known.status is None and age > CUT_OFF_MS
 
 
-def _finish(services: Services, claim: Claim, status: int, body: Any) -> None:
+def _finish(services: Services, claim: IdempotencyClaim, status: int, body: Any) -> None:
     with services.ground.units.write() as unit:
         unit.responses.finish(claim.key_hash, status, body)
 
 
-def _abandon(services: Services, claim: Claim) -> None:
+def _abandon(services: Services, claim: IdempotencyClaim) -> None:
     with services.ground.units.write() as unit:
         unit.responses.abandon(claim.key_hash)
 

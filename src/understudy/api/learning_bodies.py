@@ -8,7 +8,7 @@ from understudy.core.errors import Invalid
 from understudy.learnings.bulk import BulkAction, BulkRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.making import NewCandidate
-from understudy.learnings.model import EvidenceRef, Kind, Sensitivity, Source, Tier
+from understudy.learnings.model import EvidenceRef, Kind, LearningSource, Sensitivity, Tier
 from understudy.learnings.superseding import Replacement
 from understudy.learnings.wanted import Wanted
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
@@ -31,7 +31,7 @@ def new_candidate(body: CreateCandidate) -> NewCandidate:
         content=body.content,
         sensitivity=Sensitivity(body.sensitivity),
         confidence=body.confidence,
-        source=Source(**body.source.model_dump()),
+        source=LearningSource(**body.source.model_dump()),
         evidence_refs=_evidence(body.evidence_refs),
         expires_at_ms=body.expires_at_ms,
     )

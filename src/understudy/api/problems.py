@@ -30,7 +30,7 @@ from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.i18n.locales import DEFAULT, from_accept_language
 from understudy.i18n.problems import told_in
-from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem, ProblemError
+from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, InvalidValue, Problem
 
 STATUS: Final[Mapping[type[UnderstudyError], int]] = {
     NotFound: 404,
@@ -80,7 +80,7 @@ MAX_ERRORS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ProblemAnswer:
     """A problem about to be answered."""
 
     status: int
@@ -98,7 +98,7 @@ class Refusal:
         """How the API description and the audit name it."""
         return f"{self.domain}/{self.code}"
 
-    def spoken(self, scope: Scope) -> "Refusal":
+    def spoken(self, scope: Scope) -> "ProblemAnswer":
         """The same in the language that a caller likes best, as far as there are words for it."""
         told = told_in(_language_of(scope), self.code, self.detail, self.params)
         return replace(self, detail=told.text, language=told.language)
@@ -136,7 +136,7 @@ def _language_of(scope: Scope) -> str | None:
     return from_accept_language(Headers(scope=scope).get("accept-language")) or known
 
 
-INTERNAL: Final = Refusal(
+INTERNAL: Final = ProblemAnswer(
     status=500,
     code="internal_error",
     domain="daemon",
@@ -144,7 +144,7 @@ INTERNAL: Final = Refusal(
 )
 
 
-def refusal_of(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> ProblemAnswer:
     """What to answer to an error; what nobody foresaw is an internal error without details."""
     match error:
         case UnderstudyError():
@@ -179,8 +179,8 @@ def _title(code: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _domain(error: UnderstudyError) -> Refusal:
-    return Refusal(
+def _domain(error: UnderstudyError) -> ProblemAnswer:
+    return ProblemAnswer(
         status=status_of(error),
         code=error.code,
         domain=error.domain,
@@ -190,9 +190,9 @@ def _domain(error: UnderstudyError) -> Refusal:
     )
 
 
-def _validation(error: RequestValidationError) -> Refusal:
+def _validation(error: RequestValidationError) -> ProblemAnswer:
     found = error.errors()
-    return Refusal(
+    return ProblemAnswer(
         status=400,
         code="bad_request",
         domain="api",
@@ -201,8 +201,8 @@ def _validation(error: RequestValidationError) -> Refusal:
     )
 
 
-def _http(error: HTTPException) -> Refusal:
-    return Refusal(
+def _http(error: HTTPException) -> ProblemAnswer:
+    return ProblemAnswer(
         status=error.status_code,
         code=HTTP_CODES.get(error.status_code, "bad_request"),
         domain="api",
@@ -216,8 +216,8 @@ def _is_raced(error: sql.IntegrityError) -> bool:
     return any(each in RACED for each in told)
 
 
-def _database(code: str, status: int, detail: str) -> Refusal:
-    return Refusal(status=status, code=code, domain="storage", detail=detail)
+def _database(code: str, status: int, detail: str) -> ProblemAnswer:
+    return ProblemAnswer(status=status, code=code, domain="storage", detail=detail)
 
 
 def _field_error(found: Mapping[str, Any], body: object) -> FieldError:
@@ -244,5 +244,5 @@ def _located(location: Sequence[object], body: object) -> Iterable[object]:
         yield part
 
 
-def _shown(error: FieldError) -> ProblemError:
-    return ProblemError(pointer=error.pointer, code=error.code, detail=error.detail)
+def _shown(error: FieldError) -> InvalidValue:
+    return InvalidValue(pointer=error.pointer, code=error.code, detail=error.detail)

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from understudy.api.gate import GatedRoute
 from understudy.api.methods import allow_header
 from understudy.api.operations import SAFE_METHODS, Operation
-from understudy.api.problems import Refusal, refusal_of
+from understudy.api.problems import ProblemAnswer, refusal_of
 from understudy.api.services import Services, services_of
-from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
@@ -47,7 +47,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     return refusal.spoken(request.scope).response()
 
 
-def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:
+def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None:
     """What the audit should know of a refusal; None for reads and for what is not there."""
     route = request.scope.get("route")
     is_kept = refusal.status in AUDITED or refusal.reason in HIDING
@@ -61,7 +61,7 @@ def refused_entry(request: Request, refusal: Refusal) -> AuditEntry | None:
         action=action,
         resource=action.partition(".")[0],
         resource_id=_resource_id(request, route.operation),
-        outcome=Outcome.REFUSED,
+        outcome=AuditOutcome.REFUSED,
         reason=with_rules(refusal.reason, refusal.errors),
         request_id=current_request_id.get(),
     )

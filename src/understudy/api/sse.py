@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from understudy.agent.stream import Spoken, delta_topic
-from understudy.api.frames import Frame, Position, frame_of
+from understudy.api.frames import Position, StreamFrame, frame_of
 from understudy.api.services import Services
 from understudy.api.telling import RunTelling
 from understudy.api.views.runs import step_of
@@ -140,7 +140,7 @@ async def tell_run(
 
 def _told(
     telling: RunTelling, events: Sequence[JournalEvent], spoken: Spoken | None
-) -> Iterator[Frame]:
+) -> Iterator[StreamFrame]:
     """What to send of new events, and then of the text if nothing of the journal is missing."""
     for event in events:
         yield from telling.journal(event)

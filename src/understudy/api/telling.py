@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from understudy.agent.stream import Spoken
-from understudy.api.frames import Frame, Position, digest_of, frame_of
+from understudy.api.frames import Position, StreamFrame, digest_of, frame_of
 from understudy.api.views.runs import step_of
 from understudy.runs.lifecycle import TERMINAL
 from understudy.sessions.journal import EventKind, JournalEvent
@@ -24,7 +24,7 @@ class RunTelling:
     finished_step: int = 0
     is_over: bool = False
 
-    def journal(self, event: JournalEvent) -> Iterator[Frame]:
+    def journal(self, event: JournalEvent) -> Iterator[StreamFrame]:
         """What to send for the next event of the journal."""
         if event.kind is EventKind.MESSAGE:
             yield from self._message(step_of(event), str(event.data.get("text", "")))
@@ -39,7 +39,7 @@ class RunTelling:
         if frame is not None:
             yield frame
 
-    def spoken(self, spoken: Spoken) -> Iterator[Frame]:
+    def spoken(self, spoken: Spoken) -> Iterator[StreamFrame]:
         """What to send of the text that the model is saying now.
 
         A call that is tried again often says the same, so what was sent is void only when the new
@@ -51,7 +51,7 @@ class RunTelling:
             yield from self._void(spoken.step)
         yield from self._rest(spoken)
 
-    def _message(self, step: int | None, text: str) -> Iterator[Frame]:
+    def _message(self, step: int | None, text: str) -> Iterator[StreamFrame]:
         if step is None:
             return
         cut_short = len(text) < self.position.chars
@@ -60,7 +60,7 @@ class RunTelling:
         yield from self._rest(Spoken(step=step, text=text, take=self.position.take))
         self.finished_step = step
 
-    def _rest(self, spoken: Spoken) -> Iterator[Frame]:
+    def _rest(self, spoken: Spoken) -> Iterator[StreamFrame]:
         """The part of a text that this reader does not have yet."""
         known = self.position.chars if self._has_part_of(spoken.step) else 0
         piece = spoken.text[known:]
@@ -74,14 +74,14 @@ class RunTelling:
             digest=digest_of(piece, self.position.digest if known else 0),
         )
         data = {"text": piece, "step": spoken.step}
-        yield Frame(event=DELTA, data=data, id=str(self.position))
+        yield StreamFrame(event=DELTA, data=data, id=str(self.position))
 
-    def _void(self, step: int) -> Iterator[Frame]:
+    def _void(self, step: int) -> Iterator[StreamFrame]:
         """Take back what was sent of a message that never came to be."""
         if not self._has_part_of(step):
             return
         self.position = Position(offset=self.position.offset)
-        yield Frame(event=DELTA_RESET, data={"step": step}, id=str(self.position))
+        yield StreamFrame(event=DELTA_RESET, data={"step": step}, id=str(self.position))
 
     def _has_part_of(self, step: int) -> bool:
         return self.position.chars > 0 and self.position.step == step

@@ -13,7 +13,7 @@ from understudy.cli.options import Commands
 from understudy.cli.runtime import Expected
 
 if TYPE_CHECKING:
-    from understudy.permissions.model import Rule
+    from understudy.permissions.model import CallRule
     from understudy.wire.permissions import PermissionRule, PermissionsView
 
 FORM: Final = "TOOL [ARGUMENT=PATTERN]"
@@ -61,12 +61,12 @@ def read(given: Sequence[Any]) -> "list[PermissionRule]":
     return [PermissionRule.model_validate(rule) for rule in given]
 
 
-def row(whose: str, index: int, rule: "Rule") -> tuple[object, ...]:
+def row(whose: str, index: int, rule: "CallRule") -> tuple[object, ...]:
     """A rule as a line of a table."""
     return (index + 1, whose, rule.decision, rule.tool, arguments(rule), rule.reason)
 
 
-def arguments(rule: "Rule") -> str | None:
+def arguments(rule: "CallRule") -> str | None:
     """The argument patterns of a rule, on one line."""
     pairs = [f"{name}={pattern}" for name, pattern in (rule.arguments or {}).items()]
     return "  ".join(pairs) or None

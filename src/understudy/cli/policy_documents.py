@@ -20,8 +20,13 @@ from understudy.cli.screen import Pairs, count, one_line, visible
 if TYPE_CHECKING:
     from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
     from understudy.memory.policy import RunMemoryPolicy
-    from understudy.review.dry_run import DryRun, Outlook
-    from understudy.review.policy import JudgeSettings, LearningPolicy, PromotionSettings, Rule
+    from understudy.review.dry_run import CandidateOutlook, DryRun
+    from understudy.review.policy import (
+        JudgeSettings,
+        LearningPolicy,
+        PolicyRule,
+        PromotionSettings,
+    )
     from understudy.wire.policies import PolicyView
 
 STDIN = Path(inputs.STDIN)
@@ -229,7 +234,7 @@ def show_dry_run(view: "DryRun") -> None:
         note("there are more than were looked at")
 
 
-def _outlook(view: "Outlook") -> str:
+def _outlook(view: "CandidateOutlook") -> str:
     return view.action if view.takes_effect else f"{view.action} (only noted)"
 
 
@@ -251,7 +256,7 @@ def _asked(model: "ModelChoice | None", timeout_ms: int | None) -> str:
     return f"{route}{options}" + (f" within {timeout_ms} ms" if timeout_ms else "")
 
 
-def _rule(number: int, rule: "Rule") -> str:
+def _rule(number: int, rule: "PolicyRule") -> str:
     fields = asdict(rule)
     wants = [f"{name}={_word(fields[name])}" for name in CONDITIONS if fields.get(name) is not None]
     wants += [name for name in REQUIREMENTS if fields.get(name)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from understudy.wire.rollouts import (
         ReplayedCase,
         ReplayedRun,
-        ReplayReport,
+        ReplayReportView,
         ReplayTotals,
         TrialCaseView,
         TrialView,
@@ -275,7 +275,7 @@ def show_trial(view: "TrialView") -> None:
         screen.table(UNDER_WAY, map(_replay_under_way, view.cases), empty="")
 
 
-def _show_report(report: "ReplayReport") -> None:
+def _show_report(report: "ReplayReportView") -> None:
     screen.document("\n")
     rows = [*map(_row, report.cases), _sum(report)]
     screen.table(COLUMNS, rows, empty="There was no case.")
@@ -305,7 +305,7 @@ def _row(case: "ReplayedCase") -> tuple[object, ...]:
     )
 
 
-def _sum(report: "ReplayReport") -> tuple[object, ...]:
+def _sum(report: "ReplayReportView") -> tuple[object, ...]:
     without, with_ = report.without_skill, report.with_skill
     return (
         "all",

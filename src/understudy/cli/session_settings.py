@@ -148,7 +148,7 @@ def set_route(
 ) -> None:
     """Set the route of future runs."""
     from understudy.client.calls import given
-    from understudy.wire.sessions import RoutePolicy
+    from understudy.wire.sessions import RoutePolicyBody
 
     settings = {
         **(inputs.json_object(generation, "--generation") or {}),
@@ -157,7 +157,7 @@ def set_route(
     if route is None and not settings:
         raise typer.BadParameter("give a route, --model or --generation")
     with connect(ctx) as daemon:
-        policy = RoutePolicy(**given(provider=route, generation=settings or None))
+        policy = RoutePolicyBody(**given(provider=route, generation=settings or None))
         show_session(daemon, daemon.client.sessions.set_route(session_id, policy))
 
 
@@ -199,11 +199,11 @@ def set_reply_targets(
     targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help=TARGET_HELP)],
 ) -> None:
     """Set where the outputs of future runs go."""
-    from understudy.wire.replies import ReplyTarget
+    from understudy.wire.replies import ReplyTargetBody
 
     pairs = [inputs.reply_target(target) for target in targets]
     with connect(ctx) as daemon:
-        wanted = [ReplyTarget(plugin=plugin, address=address) for plugin, address in pairs]
+        wanted = [ReplyTargetBody(plugin=plugin, address=address) for plugin, address in pairs]
         show_session(daemon, daemon.client.sessions.set_reply_targets(session_id, wanted))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
     from understudy.runtime.model import Revision
-    from understudy.schedules.model import Execution
+    from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
     from understudy.sessions.tasks import TaskDetail
     from understudy.wire.agents import (
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from understudy.wire.policies import CandidateExplainView, PolicyRevisionView, PolicyView
     from understudy.wire.projects import AddMember, CreateProject, UpdateProject
     from understudy.wire.proposals import ProposalDetail, ProposalView
-    from understudy.wire.replies import ReplyTarget, WebhookSecretView
+    from understudy.wire.replies import ReplyTargetBody, WebhookSecretView
     from understudy.wire.rollout_requests import PromoteSkill, RolloutResult, StartTrial
     from understudy.wire.rollouts import (
         LifecycleEventView,
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
         CreateSession,
         InterruptView,
         ReplyTargetsView,
-        RoutePolicy,
+        RoutePolicyBody,
         SessionEventsView,
         SessionView,
     )
@@ -123,7 +123,7 @@ if TYPE_CHECKING:
     )
     from understudy.wire.skill_usage import SkillUsage
     from understudy.wire.skills import (
-        AgentSkill,
+        AgentSkillView,
         GrantView,
         OfferedSkill,
         SkillAccess,
@@ -157,7 +157,7 @@ ANSWERS: Final = {
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
     "understudy.runtime.model": "Revision",
-    "understudy.schedules.model": "Execution",
+    "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView",
@@ -182,7 +182,7 @@ ANSWERS: Final = {
     "understudy.wire.sidechains": "SidechainView",
     "understudy.wire.skill_dependencies": "InstalledOneView InstalledView RescanView RuntimesView",
     "understudy.wire.skill_usage": "SkillUsage",
-    "understudy.wire.skills": "AgentSkill GrantView OfferedSkill SkillAccess SkillChanged SkillDeleted SkillDetail SkillDiff SkillFile SkillFileEntry SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
+    "understudy.wire.skills": "AgentSkillView GrantView OfferedSkill SkillAccess SkillChanged SkillDeleted SkillDetail SkillDiff SkillFile SkillFileEntry SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
 }
 
 
@@ -1118,7 +1118,7 @@ class SchedulesCalls(Group[S]):
         """One schedule."""
 
     @GET("/v1/schedules/{schedule_id}/executions")
-    def executions_page(self, schedule_id: str, **page: Unpack[Paging]) -> Page[Execution]:
+    def executions_page(self, schedule_id: str, **page: Unpack[Paging]) -> Page[ScheduleExecution]:
         """The last fires of a schedule, newest first."""
 
     executions = every(executions_page)
@@ -1188,7 +1188,7 @@ class SessionsCalls(Group[S]):
         """Lift the credential scope of an idle session."""
 
     @PUT("/v1/sessions/{session_id}/route-policy")
-    def set_route(self, session_id: str, route_policy: RoutePolicy) -> SessionView:
+    def set_route(self, session_id: str, route_policy: RoutePolicyBody) -> SessionView:
         """Choose the route of future runs; runs already submitted keep theirs."""
 
     @DELETE("/v1/sessions/{session_id}/route-policy")
@@ -1201,7 +1201,7 @@ class SessionsCalls(Group[S]):
 
     @PUT("/v1/sessions/{session_id}/reply-targets")
     def set_reply_targets(
-        self, session_id: str, reply_targets: Sequence[ReplyTarget]
+        self, session_id: str, reply_targets: Sequence[ReplyTargetBody]
     ) -> SessionView:
         """Choose where the outputs of future runs go; runs already submitted keep theirs."""
 
@@ -1403,7 +1403,7 @@ class SkillsCalls(SkillUploads[S]):
         """A version as a ZIP archive that any reader of Agent Skills takes."""
 
     @GET("/v1/agents/{agent_id}/skills")
-    def of_agent_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[AgentSkill]:
+    def of_agent_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[AgentSkillView]:
         """The kept skills that an agent may use when it works for the caller, by name. Of those
         that it was granted and may not use now, the caller sees their own; an admin all."""
 

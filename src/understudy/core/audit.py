@@ -9,7 +9,7 @@ from understudy.core.records import OMIT
 from understudy.core.request import current_request_id
 
 
-class Outcome(StrEnum):
+class AuditOutcome(StrEnum):
     """How an attempt ended."""
 
     DONE = "done"
@@ -25,7 +25,7 @@ class AuditEntry:
     action: str
     resource: str
     resource_id: str
-    outcome: Outcome = Outcome.DONE
+    outcome: AuditOutcome = AuditOutcome.DONE
     version: Annotated[int | None, OMIT] = None
     reason: Annotated[str | None, OMIT] = None
     request_id: str = ""

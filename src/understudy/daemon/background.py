@@ -12,7 +12,7 @@ import structlog
 from understudy.core.bell import Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
-from understudy.deliveries.sending import Sender
+from understudy.deliveries.sending import WebhookSender
 from understudy.deliveries.worker import DeliveryWorker
 from understudy.engine.takeover import Reaper
 from understudy.evolution.suggesting import REST_MS
@@ -152,7 +152,7 @@ class Background:
             units=self._ground.units,
             clock=self._ground.clock,
             secret=self._services.webhook_secret,
-            sender=Sender(),
+            sender=WebhookSender(),
             observer=self._services.metrics,
         )
 

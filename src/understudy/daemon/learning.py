@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from understudy.daemon.ground import Ground
-from understudy.daemon.learning_status import LearningStatus
+from understudy.daemon.learning_status import LearningStatusReport
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.capture import LOOK_S as CAPTURE_LOOK_S
@@ -14,7 +14,7 @@ from understudy.learnings.capturing import Capturing
 from understudy.learnings.counters import LearningCounters
 from understudy.learnings.expiry import keep_expiring
 from understudy.learnings.extraction import Extractor
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.learnings.listeners import LinkedHook, Listeners
 from understudy.learnings.queue_worker import LOOK_S, QueueWorker
 from understudy.learnings.receipts import TOPIC as CAPTURES
@@ -55,7 +55,7 @@ class LearningPlane:
         self.listeners = Listeners(
             linked=linked, observer=self.counters, review=partial(ground.bell.ring, REVIEWS)
         )
-        self.guard = Guard(ground.settings.secrets)
+        self.guard = SecretGuard(ground.settings.secrets)
         self.candidates = CandidateService(units, clock, self.listeners, self.guard)
         self.bulk_decisions = BulkService(self.candidates)
         self.learnings = LearningService(units, clock, self.listeners, guard=self.guard)
@@ -70,7 +70,7 @@ class LearningPlane:
             clock=clock, settings=capture_in, capture=partial(ground.bell.ring, CAPTURES)
         )
         self.summaries = RunSummaries(clock=clock, settings=capture_in, listeners=self.listeners)
-        self.status = LearningStatus(units, self.counters.snapshot)
+        self.status = LearningStatusReport(units, self.counters.snapshot)
 
     async def keep_expiring(self, *, every_s: float) -> None:
         """Close the candidates whose time is over, for ever."""

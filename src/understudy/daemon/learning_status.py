@@ -25,7 +25,7 @@ Finding = Iterator[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class LearningStatus:
+class LearningStatusReport:
     """Takes a snapshot of the learning plane when it is called."""
 
     units: Units

@@ -9,13 +9,13 @@ from understudy.core.errors import UnderstudyError
 from understudy.daemon.ground import Ground
 from understudy.daemon.rollout_status import RolloutStatus
 from understudy.daemon.skill_sources import SkillSources
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import judge_in, promotion_in
 from understudy.rollout.caveats import Caveats
-from understudy.rollout.changes import ChangeMaker, StopTrials, nothing_to_stop
+from understudy.rollout.changes import RolloutTransactions, StopTrials, nothing_to_stop
 from understudy.rollout.mount_keeper import MountKeeper
 from understudy.rollout.mounting import Mounting
 from understudy.rollout.observer import RolloutCounters
@@ -69,9 +69,9 @@ class RolloutPlane:
             clock=ground.clock,
         )
 
-    def maker(self, listeners: Listeners) -> ChangeMaker:
+    def maker(self, listeners: Listeners) -> RolloutTransactions:
         """Who changes rollouts, with these who hear what people are asked."""
-        return ChangeMaker(
+        return RolloutTransactions(
             clock=self._ground.clock,
             mounts=self.mounts,
             observer=self.counters,
@@ -79,7 +79,7 @@ class RolloutPlane:
             stop_trials=self._stop_trials,
         )
 
-    def service(self, guard: Guard, listeners: Listeners, caveats: Caveats) -> RolloutService:
+    def service(self, guard: SecretGuard, listeners: Listeners, caveats: Caveats) -> RolloutService:
         """What people do with rollouts."""
         return RolloutService(
             units=self._ground.units,
@@ -96,7 +96,7 @@ class RolloutPlane:
             units=self._ground.units, maker=self.maker(listeners), policy_of=promotion_in
         )
 
-    def trials(self, runs: TrialRuns, guard: Guard, listeners: Listeners) -> TrialService:
+    def trials(self, runs: TrialRuns, guard: SecretGuard, listeners: Listeners) -> TrialService:
         """What tries rollouts before they are in force."""
         return TrialService(
             units=self._ground.units, maker=self.maker(listeners), runs=runs, guard=guard

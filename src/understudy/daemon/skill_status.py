@@ -10,7 +10,7 @@ from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill
 from understudy.skills.precedence import words
-from understudy.skills.seeding import Refused
+from understudy.skills.seeding import RefusedSeed
 from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
 from understudy.storage.unit import Unit, Units
 
@@ -24,7 +24,7 @@ class SkillReport:
 
     units: Units
     local: Callable[[], LocalCatalogue]
-    refused: Callable[[], Sequence[Refused]]
+    refused: Callable[[], Sequence[RefusedSeed]]
     # Slugs and numbers of versions that are not as they were kept.
     damaged: Callable[[], Sequence[tuple[str, int]]] = tuple
     # Skills that come before those in folders, and have no rows here.

@@ -21,7 +21,7 @@ from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skill import record_of
 from understudy.skills.model import LOCAL, Skill
 from understudy.skills.ports import Settled
-from understudy.skills.seeding import Refused, seed
+from understudy.skills.seeding import RefusedSeed, seed
 from understudy.skills.service import SkillService
 from understudy.skills.skill_sources import OtherSkills
 from understudy.storage.skill_bundle_places import LOST
@@ -65,7 +65,7 @@ class SkillPlane:
             events=self.events,
             find_runtimes=partial(find_runtimes, programs),
         )
-        self._refused: tuple[Refused, ...] = ()
+        self._refused: tuple[RefusedSeed, ...] = ()
         self.status = SkillReport(
             units, self.local.catalogue, lambda: self._refused, checks.damaged, promoted
         )

@@ -34,7 +34,7 @@ class TryOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery that one worker has to itself for a while.
 
     `attempt` counts the tries since it was queued, `round_attempt` those since somebody last had it
@@ -49,7 +49,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class TargetAnswer:
     """What a target said: a status, or why there is none."""
 
     status_code: int | None = None
@@ -60,7 +60,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DeliveryVerdict:
     """What an answer means for the delivery."""
 
     outcome: TryOutcome

@@ -13,7 +13,7 @@ from typing import Final
 
 import httpx2
 
-from understudy.deliveries.model import Answer
+from understudy.deliveries.model import TargetAnswer
 from understudy.runs.targets import refused_because
 from understudy.tools.addresses import Address
 
@@ -25,7 +25,7 @@ MAX_RETRY_AFTER_CHARS: Final = 64
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
-class Refused(Exception):
+class RefusedTarget(Exception):
     """This target is never sent anything; the message says why."""
 
 
@@ -39,30 +39,30 @@ async def resolve(host: str, port: int) -> Sequence[Address]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
+class WebhookSender:
     """Posts to webhooks; whatever happens is an answer."""
 
     resolve: Resolve = resolve
     timeout_s: float = TIMEOUT_S
 
-    async def post(self, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, address: str, headers: Mapping[str, str], body: bytes) -> TargetAnswer:
         """Send a body and tell how it was received; what the target says beyond that is dropped."""
         try:
             async with asyncio.timeout(self.timeout_s):
                 return await self._post(httpx2.URL(address), headers, body)
-        except Refused as refused:
-            return Answer(error=str(refused), is_final=True)
+        except RefusedTarget as refused:
+            return TargetAnswer(error=str(refused), is_final=True)
         except (httpx2.InvalidURL, UnicodeError):
-            return Answer(error="the address is not a URL", is_final=True)
+            return TargetAnswer(error="the address is not a URL", is_final=True)
         except TimeoutError:
-            return Answer(error=f"no answer within {self.timeout_s:g} s")
+            return TargetAnswer(error=f"no answer within {self.timeout_s:g} s")
         except socket.gaierror:
-            return Answer(error="the host cannot be found")
+            return TargetAnswer(error="the host cannot be found")
         except (httpx2.TransportError, OSError) as problem:
             # Only its kind: the words of a library may hold the address.
-            return Answer(error=f"the target cannot be reached ({type(problem).__name__})")
+            return TargetAnswer(error=f"the target cannot be reached ({type(problem).__name__})")
 
-    async def _post(self, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _post(self, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> TargetAnswer:
         addresses = await self._checked(url)
         for address in addresses[:-1]:
             try:
@@ -74,7 +74,7 @@ class Sender:
     async def _checked(self, url: httpx2.URL) -> Sequence[Address]:
         port = url.port or PORTS.get(url.scheme, 0)
         if url.scheme not in PORTS or not url.host or url.userinfo or port > MAX_PORT:
-            raise Refused("the address is not an http(s) URL with a host and no user")
+            raise RefusedTarget("the address is not an http(s) URL with a host and no user")
         host = url.raw_host.decode("ascii").strip("[]")
         addresses = await self.resolve(host, port)
         if not addresses:
@@ -83,13 +83,13 @@ class Sender:
         for address in addresses:
             reason = refused_because(address)
             if reason is not None:
-                raise Refused(f"the host leads to {reason}")
+                raise RefusedTarget(f"the host leads to {reason}")
         return addresses
 
 
 async def _send(
     url: httpx2.URL, address: Address, headers: Mapping[str, str], body: bytes
-) -> Answer:
+) -> TargetAnswer:
     pinned = url.copy_with(host=str(address), fragment=None)
     sent = {**headers, "Host": url.netloc.decode("ascii")}
     name = url.raw_host.decode("ascii").strip("[]")
@@ -107,7 +107,9 @@ async def _send(
         client.stream("POST", pinned, content=body, headers=sent, extensions=extensions) as answer,
     ):
         retry_after = answer.headers.get("Retry-After", "")
-        return Answer(status_code=answer.status_code, retry_after_s=retry_after_s(retry_after))
+        return TargetAnswer(
+            status_code=answer.status_code, retry_after_s=retry_after_s(retry_after)
+        )
 
 
 def retry_after_s(value: str, *, now: datetime | None = None) -> float:

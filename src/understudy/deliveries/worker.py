@@ -20,9 +20,15 @@ from understudy import __version__
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.deliveries.backoff import wait_ms
-from understudy.deliveries.model import Answer, Claimed, Try, TryOutcome, Verdict
+from understudy.deliveries.model import (
+    ClaimedDelivery,
+    DeliveryVerdict,
+    TargetAnswer,
+    Try,
+    TryOutcome,
+)
 from understudy.deliveries.secret import WebhookSecret
-from understudy.deliveries.sending import TIMEOUT_S, Sender
+from understudy.deliveries.sending import TIMEOUT_S, WebhookSender
 from understudy.runs.model import DeliveryStatus, Run
 from understudy.runs.patience import patiently
 from understudy.sessions.journal import JournalEvent
@@ -53,7 +59,7 @@ class DeliveryWorker:
     units: "Units"
     clock: Clock
     secret: WebhookSecret
-    sender: Sender
+    sender: WebhookSender
     observer: "Metrics"
     jitter: Callable[[], float] = random.SystemRandom().random
 
@@ -72,7 +78,7 @@ class DeliveryWorker:
                 elif len(under_way) >= AT_ONCE:
                     await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
 
-    def claim(self, limit: int) -> tuple[Claimed, ...]:
+    def claim(self, limit: int) -> tuple[ClaimedDelivery, ...]:
         """Take up to so many deliveries that are due."""
         now = self.clock.now_ms()
         if limit <= 0 or not self._is_due(now):
@@ -80,13 +86,13 @@ class DeliveryWorker:
         with self.units.write() as unit:
             return unit.deliveries.claim(now_ms=now, until_ms=now + LEASE_MS, limit=limit)
 
-    async def deliver(self, claimed: Claimed) -> None:
+    async def deliver(self, claimed: ClaimedDelivery) -> None:
         """Post one delivery and write down what came of it."""
         at_ms = self.clock.now_ms()
         try:
             body = await patiently(self._message, claimed)
         except DamagedRecord:
-            answer = Answer(error=UNREADABLE, is_final=True)
+            answer = TargetAnswer(error=UNREADABLE, is_final=True)
         else:
             secret = await patiently(self.secret.current)
             signed = headers(secret, claimed.delivery_id, at_ms, body)
@@ -102,7 +108,7 @@ class DeliveryWorker:
         await patiently(self._settle, claimed, tried, verdict)
         self._tell(claimed, tried)
 
-    async def _deliver_or_leave(self, claimed: Claimed) -> None:
+    async def _deliver_or_leave(self, claimed: ClaimedDelivery) -> None:
         try:
             await self.deliver(claimed)
         except Exception:
@@ -115,7 +121,7 @@ class DeliveryWorker:
             due = unit.deliveries.next_due_ms()
         return due is not None and due <= now_ms
 
-    def _message(self, claimed: Claimed) -> bytes:
+    def _message(self, claimed: ClaimedDelivery) -> bytes:
         with self.units.read() as unit:
             run = unit.runs.get(claimed.run_id)
             if run is None:
@@ -123,13 +129,13 @@ class DeliveryWorker:
             outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
         return message(claimed.delivery_id, run, outputs)
 
-    def _settle(self, claimed: Claimed, tried: Try, verdict: Verdict) -> None:
+    def _settle(self, claimed: ClaimedDelivery, tried: Try, verdict: DeliveryVerdict) -> None:
         retries = verdict.outcome is TryOutcome.RETRY
         due = self.clock.now_ms() + verdict.wait_ms if retries else None
         with self.units.write() as unit:
             unit.deliveries.settle(claimed, tried, STATUS_AFTER[verdict.outcome], due_at_ms=due)
 
-    def _tell(self, claimed: Claimed, tried: Try) -> None:
+    def _tell(self, claimed: ClaimedDelivery, tried: Try) -> None:
         self.observer.delivery_tried(outcome=str(tried.outcome))
         say = log.info if tried.outcome is TryOutcome.DELIVERED else log.warning
         say(
@@ -183,21 +189,23 @@ CLASSES: Final[Mapping[int, TryOutcome]] = {2: TryOutcome.DELIVERED, 5: TryOutco
 GAVE_UP: Final = "given up after {attempts} attempts: {error}"
 
 
-def judge(answer: Answer, *, attempt: int, jitter: float) -> Verdict:
+def judge(answer: TargetAnswer, *, attempt: int, jitter: float) -> DeliveryVerdict:
     """What follows from an answer to the try with this number."""
     outcome = _outcome(answer)
     if outcome is TryOutcome.DELIVERED:
-        return Verdict(outcome=outcome)
+        return DeliveryVerdict(outcome=outcome)
     error = answer.error or f"the target answered {answer.status_code}"
     if outcome is TryOutcome.DEAD:
-        return Verdict(outcome=outcome, error=error)
+        return DeliveryVerdict(outcome=outcome, error=error)
     wait = wait_ms(attempt, jitter=jitter, retry_after_s=answer.retry_after_s)
     if wait is None:
-        return Verdict(outcome=TryOutcome.DEAD, error=GAVE_UP.format(attempts=attempt, error=error))
-    return Verdict(outcome=TryOutcome.RETRY, error=error, wait_ms=wait)
+        return DeliveryVerdict(
+            outcome=TryOutcome.DEAD, error=GAVE_UP.format(attempts=attempt, error=error)
+        )
+    return DeliveryVerdict(outcome=TryOutcome.RETRY, error=error, wait_ms=wait)
 
 
-def _outcome(answer: Answer) -> TryOutcome:
+def _outcome(answer: TargetAnswer) -> TryOutcome:
     if answer.is_final:
         return TryOutcome.DEAD
     if answer.status_code is None or answer.status_code == TOO_MANY:

@@ -18,7 +18,7 @@ from understudy.evolution.remarks import POSTSCRIPT, Briefing, Remark, remark_ev
 from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
 from understudy.evolution.sections import SELF_EVOLUTION, SKILL_CREATION
 from understudy.evolution.soul_start import soul_version_in
-from understudy.runs.execute import Execution
+from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
 from understudy.runs.steps import Steps, counted_calls
@@ -71,7 +71,7 @@ class EvolutionCoach:
         )
 
     def nudge(
-        self, execution: Execution, *, step: int, max_steps: int, has_tools: bool
+        self, execution: RunExecution, *, step: int, max_steps: int, has_tools: bool
     ) -> Remark | None:
         """What to say before a model call about how much of the budget is used."""
         run, settings = execution.run, settings_in(execution.snapshot.reports)
@@ -85,7 +85,7 @@ class EvolutionCoach:
         text = nudge_text(due, settings.locale)
         return Remark(text=text, event=remark_event(run, due, step=step))
 
-    async def parting(self, execution: Execution, *, step: int, reply: str) -> Remark | None:
+    async def parting(self, execution: RunExecution, *, step: int, reply: str) -> Remark | None:
         """What to put below the last reply of a run that has come to its end in good order."""
         run, settings = execution.run, settings_in(execution.snapshot.reports)
         finish = Finish(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
 from understudy.evolution.answers import is_bare_no, words_to_answer
@@ -21,7 +21,7 @@ from understudy.i18n.locales import locale_of
 from understudy.redaction.scrub import scrub
 from understudy.runs.model import Run, RunRequest
 from understudy.runs.offers import hold_offers
-from understudy.runs.requests import Request, RequestState
+from understudy.runs.requests import PersonRequest, RequestState
 from understudy.sessions.model import Session, require_session
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _TOLD_UNHEARD: Final[Mapping[str, str]] = {"consent.needed": "consent.needed_els
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ConsentCall:
     """A tool call in its run, by the names of its steps."""
 
     call_id: str
@@ -50,7 +50,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ConsentRefusal:
     """Nobody agreed: what the model is told, and what the audit keeps."""
 
     content: str
@@ -103,7 +103,7 @@ class ConsentRecords:
         slug = str(arguments.get("slug", ""))
         return act if self.belongings.holds(run, slug) else None
 
-    def declined(self, unit: "Unit", run: Run, act: Act) -> Refusal | None:
+    def declined(self, unit: "Unit", run: Run, act: Act) -> ConsentRefusal | None:
         """The answer to a call that the user has said no to, and that nobody is to be asked about."""
         words = self._words(unit, run)
         said_no = reads_as(words or "") is Consent.DECLINE or (
@@ -111,7 +111,7 @@ class ConsentRecords:
         )
         return self._refusal(run, act, DECLINED, words) if said_no else None
 
-    def refuses(self, unit: "Unit", run: Run, act: Act, call: Call) -> Refusal | None:
+    def refuses(self, unit: "Unit", run: Run, act: Act, call: ConsentCall) -> ConsentRefusal | None:
         """None where the user agreed, which is used up with it; else an offer is open. The run is held.
 
         To ask again for the same call gives the same answer.
@@ -132,7 +132,7 @@ class ConsentRecords:
     def _words(self, unit: "Unit", run: Run) -> str | None:
         return own_words(run, require_session(unit, run.session_id))
 
-    def _use(self, unit: "Unit", run: Run, act: Act, call: Call, words: str | None) -> bool:
+    def _use(self, unit: "Unit", run: Run, act: Act, call: ConsentCall, words: str | None) -> bool:
         """Whether there is consent to an act. A message gives it for its run, an offer for one call."""
         accepted = [offer for offer in self.offers.accepted(unit, run, act) if is_for(offer, run)]
         free = next((offer for offer in accepted if is_unused(unit, offer, call.key)), None)
@@ -158,7 +158,7 @@ class ConsentRecords:
             if is_unused(unit, offer):
                 use_up(unit, offer, {"run_id": run.run_id})
 
-    def _refusal(self, run: Run, act: Act, reason: str, words: str | None) -> Refusal:
+    def _refusal(self, run: Run, act: Act, reason: str, words: str | None) -> ConsentRefusal:
         spoken = locale_of(run.locale)
         entry = AuditEntry(
             at_ms=self.clock.now_ms(),
@@ -166,12 +166,12 @@ class ConsentRecords:
             action=act.action,
             resource="skills",
             resource_id=act.subject,
-            outcome=Outcome.REFUSED,
+            outcome=AuditOutcome.REFUSED,
             reason=f"skills/{reason} in {run.run_id}",
         )
         key = _TOLD[reason, act.purpose]
         told = _TOLD_UNHEARD.get(key, key) if words is None else key
-        return Refusal(content=say(spoken, told, **words_to_answer(spoken)), entry=entry)
+        return ConsentRefusal(content=say(spoken, told, **words_to_answer(spoken)), entry=entry)
 
 
 USED: Final = "used"
@@ -179,7 +179,7 @@ USED: Final = "used"
 SPENT: Final = frozenset({"ok", "unknown"})
 
 
-def is_for(offer: Request, run: Run) -> bool:
+def is_for(offer: PersonRequest, run: Run) -> bool:
     """Whether an acceptance counts in a run.
 
     One that no run has taken up yet is newer than all runs that began; only one of them is at work.
@@ -187,7 +187,7 @@ def is_for(offer: Request, run: Run) -> bool:
     return _resolution(offer).get(FOR_RUN) in (None, run.run_id)
 
 
-def is_unused(unit: "Unit", offer: Request, call_key: str | None = None) -> bool:
+def is_unused(unit: "Unit", offer: PersonRequest, call_key: str | None = None) -> bool:
     """Whether it still covers a call: no other used it, or that one came to nothing."""
     if offer.body.get("origin") == MESSAGE:
         # Nobody was asked: the message itself counts.
@@ -199,27 +199,27 @@ def is_unused(unit: "Unit", offer: Request, call_key: str | None = None) -> bool
     return any(event.data.get("status") not in SPENT for event in results)
 
 
-def was_said_in(offer: Request, run: Run) -> bool:
+def was_said_in(offer: PersonRequest, run: Run) -> bool:
     """Whether the message of a run accepted it; that is good for every call of the run."""
     return _resolution(offer).get("run_id") == run.run_id
 
 
-def take_up(unit: "Unit", offer: Request, run: Run) -> None:
+def take_up(unit: "Unit", offer: PersonRequest, run: Run) -> None:
     """Let it count in a run that begins, and in none after it."""
     if FOR_RUN not in _resolution(offer):
         _keep(unit, offer, {FOR_RUN: run.run_id})
 
 
-def use_up(unit: "Unit", offer: Request, used: Mapping[str, str]) -> None:
+def use_up(unit: "Unit", offer: PersonRequest, used: Mapping[str, str]) -> None:
     """Keep what it was used for."""
     _keep(unit, offer, {USED: dict(used)})
 
 
-def _resolution(offer: Request) -> Mapping[str, Any]:
+def _resolution(offer: PersonRequest) -> Mapping[str, Any]:
     return offer.resolution or {}
 
 
-def _keep(unit: "Unit", offer: Request, more: Mapping[str, object]) -> None:
+def _keep(unit: "Unit", offer: PersonRequest, more: Mapping[str, object]) -> None:
     unit.requests.settle(replace(offer, resolution={**_resolution(offer), **more}))
 
 

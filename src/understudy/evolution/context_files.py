@@ -22,8 +22,8 @@ from understudy.core.errors import Conflict, DamagedRecord, Rejected, Unavailabl
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
-from understudy.evolution.proposals import Proposal
-from understudy.evolution.proposing import Wish, draft_of, propose, supersede
+from understudy.evolution.proposals import FileProposal
+from understudy.evolution.proposing import FileWish, draft_of, propose, supersede
 from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul_start import soul_at_start
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
@@ -201,7 +201,7 @@ class AgentContextFiles:
             if draft is not None:
                 supersede(task.unit, draft, at_ms=self.clock.now_ms())
             return UNCHANGED.format(name=task.name)
-        wish = Wish(
+        wish = FileWish(
             agent_id=task.agent.agent_id,
             name=task.name,
             content=content,
@@ -248,7 +248,7 @@ def _seen(task: _Task) -> str | None:
     return task.text if draft is None else draft.content
 
 
-def _draft(task: _Task) -> Proposal | None:
+def _draft(task: _Task) -> FileProposal | None:
     if task.owner is not None or not soul_locks(task.agent).review:
         return None
     return draft_of(task.unit, task.agent.agent_id, task.name, task.context.run_id)

@@ -11,14 +11,14 @@ from understudy.core.errors import LimitExceeded, Unsafe
 from understudy.evolution.reading import as_seen, plain
 from understudy.evolution.safety import MAX_FINDINGS, check_safe, wrong
 from understudy.evolution.soul import MAX_BYTES, SoulLimits, check_persons_soul, check_soul
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 
 
 @dataclass(frozen=True, slots=True)
 class FileChecks:
     """Refuses what may not be kept; knows the secrets that the operator named."""
 
-    secrets: Guard = NO_LITERALS
+    secrets: SecretGuard = NO_LITERALS
     limits: SoulLimits = field(default_factory=SoulLimits)
 
     def by_person(self, name: str, content: str) -> None:

@@ -21,7 +21,7 @@ from understudy.runs.offers import (
     note_wish,
     settle_offer,
 )
-from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -76,7 +76,7 @@ class Offers:
         offer = new_offer(run, call_key=f"{call_key}:offer", body=body, at_ms=now)
         make_offer(unit, run, offer)
 
-    def open_one(self, unit: "Unit", run: Run) -> Request | None:
+    def open_one(self, unit: "Unit", run: Run) -> PersonRequest | None:
         """What this user can answer now; the session is held."""
         now = self.clock.now_ms()
         pending = self._of(unit, run, {RequestState.PENDING})
@@ -90,7 +90,7 @@ class Offers:
         )
         return any(is_open(offer, now) and offer.user_id != run.user_id for offer in pending.items)
 
-    def accepted(self, unit: "Unit", run: Run, act: Act | None = None) -> tuple[Request, ...]:
+    def accepted(self, unit: "Unit", run: Run, act: Act | None = None) -> tuple[PersonRequest, ...]:
         """What this user agreed to that covers an act, or anything at all, newest first."""
         allowed = self._of(unit, run, {RequestState.ALLOWED})
         return tuple(offer for offer in allowed if act is None or is_about(offer, act))
@@ -105,7 +105,7 @@ class Offers:
         )
         note_wish(unit, run, offer, told={"behavior": "allow", **said_in(run)})
 
-    def answer(self, unit: "Unit", run: Run, offer: Request, state: RequestState) -> None:
+    def answer(self, unit: "Unit", run: Run, offer: PersonRequest, state: RequestState) -> None:
         """The message that this run begins with accepts or declines an open offer."""
         behavior = "allow" if state is RequestState.ALLOWED else "deny"
         settle_offer(
@@ -118,7 +118,7 @@ class Offers:
             at_ms=self.clock.now_ms(),
         )
 
-    def _close(self, unit: "Unit", run: Run, offer: Request, now: int) -> None:
+    def _close(self, unit: "Unit", run: Run, offer: PersonRequest, now: int) -> None:
         if is_over(offer, now):
             let_lapse(unit, run, offer.request_id, at_ms=now)
             return
@@ -127,11 +127,13 @@ class Offers:
             unit, run, offer, RequestState.CANCELLED, told=told, actor=run.user_id, at_ms=now
         )
 
-    def _of(self, unit: "Unit", run: Run, states: Collection[RequestState]) -> tuple[Request, ...]:
+    def _of(
+        self, unit: "Unit", run: Run, states: Collection[RequestState]
+    ) -> tuple[PersonRequest, ...]:
         return unit.requests.offers_to(run.session_id, run.user_id, states=states, limit=LOOKED_AT)
 
 
-def act_offered(offer: Request) -> Act | None:
+def act_offered(offer: PersonRequest) -> Act | None:
     """What an offer is about; None where that cannot be told any more."""
     shown = offer.body.get("input")
     if not isinstance(shown, Mapping):
@@ -141,7 +143,7 @@ def act_offered(offer: Request) -> Act | None:
     return act_of(tool_name, shown, is_local_skill=lambda _: True, scrub=str)
 
 
-def is_about(offer: Request, act: Act) -> bool:
+def is_about(offer: PersonRequest, act: Act) -> bool:
     """Whether an offer, once accepted, covers an act."""
     offered = act_offered(offer)
     return offered is not None and offered.covers(act)

@@ -10,7 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.evolution.proposals import PROPOSAL, Proposal, ProposalState, require_proposal
+from understudy.evolution.proposals import PROPOSAL, FileProposal, ProposalState, require_proposal
 from understudy.evolution.proposing import supersede
 from understudy.evolution.text_diff import text_diff
 
@@ -24,7 +24,7 @@ MAX_REASON_CHARS = 1000
 class ShownProposal:
     """A proposal with what it would change of the file as it is in force."""
 
-    proposal: Proposal
+    proposal: FileProposal
     diff: str
     # The file was changed since; it can only be rejected.
     is_outdated: bool
@@ -44,7 +44,7 @@ class ProposalService:
         request: PageRequest,
         *,
         state: ProposalState | None = None,
-    ) -> Page[Proposal]:
+    ) -> Page[FileProposal]:
         """Those of an agent, newest first."""
         with self.units.read() as unit:
             require_owned(unit, principal, agent_id)
@@ -64,7 +64,7 @@ class ProposalService:
             is_outdated=waits and version != proposal.base_version,
         )
 
-    def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> Proposal:
+    def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
         """Put it in force as a new version; others that wait for the same file are overtaken."""
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
@@ -88,7 +88,7 @@ class ProposalService:
 
     def reject(
         self, principal: Principal, agent_id: str, proposal_id: str, *, reason: str | None = None
-    ) -> Proposal:
+    ) -> FileProposal:
         """Say no to it; the file stays as it is."""
         if reason is not None and len(reason) > MAX_REASON_CHARS:
             raise Invalid(
@@ -108,7 +108,9 @@ class ProposalService:
             self._keep(unit, principal, decided, "agents.reject_proposal")
             return decided
 
-    def _decided(self, principal: Principal, proposal: Proposal, state: ProposalState) -> Proposal:
+    def _decided(
+        self, principal: Principal, proposal: FileProposal, state: ProposalState
+    ) -> FileProposal:
         return replace(
             proposal,
             state=state,
@@ -116,7 +118,7 @@ class ProposalService:
             decided_at_ms=self.clock.now_ms(),
         )
 
-    def _keep(self, unit: "Unit", principal: Principal, decided: Proposal, action: str) -> None:
+    def _keep(self, unit: "Unit", principal: Principal, decided: FileProposal, action: str) -> None:
         if not unit.proposals.decide(decided):
             raise Conflict(
                 "proposal_state_conflict",
@@ -134,12 +136,12 @@ class ProposalService:
         )
 
 
-def _version(unit: "Unit", proposal: Proposal) -> int:
+def _version(unit: "Unit", proposal: FileProposal) -> int:
     """The version of the file now; 0 where there is none."""
     return number_of(unit.agents.file(proposal.agent_id, proposal.name))
 
 
-def _new_version(proposal: Proposal) -> NewVersion:
+def _new_version(proposal: FileProposal) -> NewVersion:
     return NewVersion(
         agent_id=proposal.agent_id,
         name=proposal.name,

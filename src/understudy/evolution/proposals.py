@@ -40,7 +40,7 @@ PROPOSAL: Final = Machine(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class FileProposal:
     """What a run wants a file of its agent to become, and what was decided."""
 
     proposal_id: str
@@ -61,7 +61,7 @@ class Proposal:
     file_version: int | None = None
 
 
-def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> Proposal:
+def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> FileProposal:
     """A proposal for this agent, or `NotFound`."""
     proposal = unit.proposals.get(proposal_id)
     if proposal is None or proposal.agent_id != agent_id:

@@ -8,14 +8,14 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
-from understudy.evolution.proposals import MAX_WAITING, PROPOSAL, Proposal, ProposalState
+from understudy.evolution.proposals import MAX_WAITING, PROPOSAL, FileProposal, ProposalState
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class FileWish:
     """What a run wants a file of its agent to become."""
 
     agent_id: str
@@ -24,7 +24,7 @@ class Wish:
     base_version: int
     run_id: str
 
-    def is_that_of(self, proposal: Proposal) -> bool:
+    def is_that_of(self, proposal: FileProposal) -> bool:
         """Whether it was proposed already."""
         return (proposal.run_id, proposal.content, proposal.base_version) == (
             self.run_id,
@@ -32,19 +32,19 @@ class Wish:
             self.base_version,
         )
 
-    def overtakes(self, proposal: Proposal) -> bool:
+    def overtakes(self, proposal: FileProposal) -> bool:
         """Whether it takes the place of another one: a run has one at a time, and one that was
         made from another version can no longer be approved."""
         return proposal.run_id == self.run_id or proposal.base_version != self.base_version
 
 
-def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> Proposal | None:
+def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> FileProposal | None:
     """What a run has proposed for a file and nobody has decided: it goes on from there."""
     own = [each for each in unit.proposals.waiting(agent_id, name) if each.run_id == run_id]
     return own[-1] if own else None
 
 
-def propose(unit: "Unit", clock: Clock, principal: Principal, wish: Wish) -> Proposal:
+def propose(unit: "Unit", clock: Clock, principal: Principal, wish: FileWish) -> FileProposal:
     """Have somebody decide; takes the place of what the same run proposed before."""
     now = clock.now_ms()
     waiting = 0
@@ -56,7 +56,7 @@ def propose(unit: "Unit", clock: Clock, principal: Principal, wish: Wish) -> Pro
         else:
             waiting += 1
     _check_room(wish, waiting)
-    proposal = Proposal(
+    proposal = FileProposal(
         proposal_id=new_id("prp"),
         agent_id=wish.agent_id,
         name=wish.name,
@@ -80,7 +80,7 @@ def propose(unit: "Unit", clock: Clock, principal: Principal, wish: Wish) -> Pro
     return proposal
 
 
-def _check_room(wish: Wish, waiting: int) -> None:
+def _check_room(wish: FileWish, waiting: int) -> None:
     if waiting >= MAX_WAITING:
         raise Conflict(
             "proposals_full",
@@ -89,7 +89,7 @@ def _check_room(wish: Wish, waiting: int) -> None:
         )
 
 
-def supersede(unit: "Unit", proposal: Proposal, *, at_ms: int) -> None:
+def supersede(unit: "Unit", proposal: FileProposal, *, at_ms: int) -> None:
     """Take one back that another one, or a new version of the file, has overtaken."""
     PROPOSAL.check(proposal.state, ProposalState.SUPERSEDED)
     unit.proposals.decide(replace(proposal, state=ProposalState.SUPERSEDED, decided_at_ms=at_ms))

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from understudy.agents.model import ContextFile
-from understudy.evolution.proposals import Proposal
-from understudy.runs.requests import Request
+from understudy.evolution.proposals import FileProposal
+from understudy.runs.requests import PersonRequest
 from understudy.sessions.journal import JournalEvent
 from understudy.skills.model import Skill, SkillVersion
 
@@ -22,7 +22,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RecordPlace:
     """Where the record of an entry lies."""
 
     kind: EntryKind
@@ -45,7 +45,7 @@ class SoulWritten:
 class SoulProposed:
     """A change of SOUL.md that waited for a decision, and what it was to change."""
 
-    proposal: Proposal
+    proposal: FileProposal
     # None where a page has shown so much that this one was left out.
     diff: str | None
 
@@ -61,7 +61,7 @@ class Nudged:
 class OfferMade:
     """What was offered to a user, and the answer."""
 
-    offer: Request
+    offer: PersonRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from understudy.evolution.record import (
     EntryKind,
     Nudged,
     OfferMade,
-    Place,
+    RecordPlace,
     SkillMade,
     SoulProposed,
     SoulWritten,
@@ -61,7 +61,9 @@ class EvolutionRecord:
 _MakeEntry = Callable[[Effort], Entry]
 
 
-def _entry_at(unit: "Unit", principal: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
+def _entry_at(
+    unit: "Unit", principal: Principal, agent_id: str, place: RecordPlace
+) -> _MakeEntry | None:
     """What lies at a place; None where it cannot be read, or this reader may not know of it."""
     try:
         return _READ[place.kind](unit, principal, agent_id, place)
@@ -69,7 +71,7 @@ def _entry_at(unit: "Unit", principal: Principal, agent_id: str, place: Place) -
         return None
 
 
-def _soul(unit: "Unit", _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
+def _soul(unit: "Unit", _: Principal, agent_id: str, place: RecordPlace) -> _MakeEntry | None:
     file = unit.agents.file(agent_id, SOUL, version=place.number)
     if file is None:
         return None
@@ -79,7 +81,7 @@ def _soul(unit: "Unit", _: Principal, agent_id: str, place: Place) -> _MakeEntry
     )
 
 
-def _proposal(unit: "Unit", _: Principal, agent_id: str, place: Place) -> _MakeEntry | None:
+def _proposal(unit: "Unit", _: Principal, agent_id: str, place: RecordPlace) -> _MakeEntry | None:
     proposal = unit.proposals.get(place.id)
     if proposal is None:
         return None
@@ -95,17 +97,17 @@ def _text(unit: "Unit", agent_id: str, version: int) -> str | None:
     return None if file is None else file.content
 
 
-def _nudge(unit: "Unit", _: Principal, __: str, place: Place) -> _MakeEntry | None:
+def _nudge(unit: "Unit", _: Principal, __: str, place: RecordPlace) -> _MakeEntry | None:
     event = unit.evolution.event(place.number)
     return None if event is None else lambda _: Nudged(event=event)
 
 
-def _offer(unit: "Unit", _: Principal, __: str, place: Place) -> _MakeEntry | None:
+def _offer(unit: "Unit", _: Principal, __: str, place: RecordPlace) -> _MakeEntry | None:
     offer = unit.requests.get(place.id)
     return None if offer is None else lambda _: OfferMade(offer=offer)
 
 
-def _skill(unit: "Unit", principal: Principal, _: str, place: Place) -> _MakeEntry | None:
+def _skill(unit: "Unit", principal: Principal, _: str, place: RecordPlace) -> _MakeEntry | None:
     skill = unit.skills.get(place.id)
     version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
     if skill is None or version is None or not knows(unit, skill, principal):
@@ -114,7 +116,7 @@ def _skill(unit: "Unit", principal: Principal, _: str, place: Place) -> _MakeEnt
     return lambda _: SkillMade(skill=skill, version=version, is_new=before is None)
 
 
-_Read = Callable[["Unit", Principal, str, Place], _MakeEntry | None]
+_Read = Callable[["Unit", Principal, str, RecordPlace], _MakeEntry | None]
 _READ: Final[Mapping[EntryKind, _Read]] = {
     EntryKind.SOUL_VERSION: _soul,
     EntryKind.PROPOSAL: _proposal,

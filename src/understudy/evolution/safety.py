@@ -7,14 +7,14 @@ from typing import Final
 from understudy.core.errors import FieldError, Unsafe
 from understudy.core.unseen import hidden_in
 from understudy.guard.scan import scan_text
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 
 # So many are told of one text.
 MAX_FINDINGS: Final = 20
 POINTER: Final = "/content"
 
 
-def check_safe(new: str, secrets: Guard, *, code: str) -> None:
+def check_safe(new: str, secrets: SecretGuard, *, code: str) -> None:
     """Refuse a text that holds any of it, with every finding."""
     errors = tuple(islice(_unsafe(new, secrets), MAX_FINDINGS))
     if errors:
@@ -27,7 +27,7 @@ def wrong(code: str, detail: str) -> FieldError:
     return FieldError(pointer=POINTER, code=code, detail=detail)
 
 
-def _unsafe(new: str, secrets: Guard) -> Iterator[FieldError]:
+def _unsafe(new: str, secrets: SecretGuard) -> Iterator[FieldError]:
     # Read as the strictest of files: all of it becomes part of the prompt.
     for found in scan_text(new):
         yield wrong(found.rule_id, f"line {found.line}: it {found.reason}")

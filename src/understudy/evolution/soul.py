@@ -12,7 +12,7 @@ from understudy.core.errors import Invalid, LimitExceeded, Rejected
 from understudy.evolution.identity.rule import IdentityField, fields_of
 from understudy.evolution.reading import plain
 from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.sentences import sentences
 
 MAX_BYTES: Final = 16 * 1024
@@ -47,7 +47,7 @@ def check_soul(
     identity: str | None,
     at_start: str | None = None,
     limits: SoulLimits | None = None,
-    secrets: Guard = NO_LITERALS,
+    secrets: SecretGuard = NO_LITERALS,
 ) -> None:
     """Refuse a new text that is too long, blank, unsafe, says who the agent is, or changes too much.
 
@@ -62,7 +62,7 @@ def check_soul(
 
 
 def check_persons_soul(
-    new: str, *, limits: SoulLimits | None = None, secrets: Guard = NO_LITERALS
+    new: str, *, limits: SoulLimits | None = None, secrets: SecretGuard = NO_LITERALS
 ) -> None:
     """Refuse what not even a person may make of it: too long, blank or unsafe."""
     _check_size(new, (limits or SoulLimits()).max_bytes)

@@ -28,17 +28,24 @@ from understudy.evolution.usage_rules import (
     suggested_for,
 )
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
-from understudy.learnings.guard import NO_LITERALS, Guard, texts_of
+from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of
 from understudy.learnings.known import declined
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.making import NewCandidate, make_candidate
-from understudy.learnings.model import Candidate, CapturePath, EvidenceRef, Kind, Origin, Source
+from understudy.learnings.model import (
+    Candidate,
+    CapturePath,
+    EvidenceRef,
+    Kind,
+    LearningSource,
+    Origin,
+)
 from understudy.learnings.proposing import propose
 from understudy.runs.model import Run
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.skills.authority import is_live
 from understudy.skills.model import Skill
-from understudy.skills.usage import Usage
+from understudy.skills.usage import SkillVersionUsage
 
 if TYPE_CHECKING:
     from understudy.storage.evolution import SuggestionStore
@@ -131,7 +138,7 @@ class Suggester:
     # Held by one daemon at a time; tells whether it is held here.
     if_free: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=True)
     listeners: Listeners = NO_LISTENERS
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
     # The record of a skill that lies in a folder.
     local_skill: Callable[[str], Skill | None] = lambda _: None
     # Wakes whoever has the looks taken.
@@ -190,7 +197,7 @@ class Suggester:
         self,
         unit: "Unit",
         rule: UsageRule,
-        usages: Sequence[Usage],
+        usages: Sequence[SkillVersionUsage],
         resting: Resting,
         since_ms: int,
     ) -> Iterator[Suggestion]:
@@ -266,7 +273,7 @@ def _wanted(found: Suggestion, *, now_ms: int) -> NewCandidate:
         kind=Kind.PROCEDURE,
         content=found.content,
         confidence=CONFIDENCE,
-        source=Source(agent_id=found.agent_id),
+        source=LearningSource(agent_id=found.agent_id),
         evidence_refs=(EvidenceRef(note=found.note), *runs),
         expires_at_ms=now_ms + KEPT_MS,
         capture_path=CapturePath.USAGE,

@@ -9,7 +9,7 @@ from understudy.core.clock import DAY_MS
 from understudy.evolution.sequences import Repeated, overlap
 from understudy.evolution.suggestions import Suggestion
 from understudy.skills.model import Skill, SkillOrigin, Visibility
-from understudy.skills.usage import Usage
+from understudy.skills.usage import SkillVersionUsage
 
 WINDOW_DAYS: Final = 7
 WINDOW_MS: Final = WINDOW_DAYS * DAY_MS
@@ -27,9 +27,9 @@ class UsageRule:
     """When the figures of a skill call for something, and for what. The words never change."""
 
     code: str
-    applies: Callable[[Usage], bool]
+    applies: Callable[[SkillVersionUsage], bool]
     # How much speaks for it: the more, the sooner it is said.
-    strength: Callable[[Usage], int]
+    strength: Callable[[SkillVersionUsage], int]
     says: str
     # Whether a new version starts afresh: what is wrong may be in the text.
     per_version: bool
@@ -56,18 +56,18 @@ RULES: Final = (
 CODES: Final = (*(rule.code for rule in RULES), REPEATED_TOOLS)
 
 
-def called_for(rule: UsageRule, usages: Iterable[Usage]) -> list[Usage]:
+def called_for(rule: UsageRule, usages: Iterable[SkillVersionUsage]) -> list[SkillVersionUsage]:
     """The figures that a rule applies to, those first that most speaks for."""
     found = (usage for usage in usages if rule.applies(usage))
     return sorted(found, key=lambda it: (-rule.strength(it), it.ref, it.version))
 
 
-def subject_of(rule: UsageRule, usage: Usage) -> str:
+def subject_of(rule: UsageRule, usage: SkillVersionUsage) -> str:
     """What a rule says something of."""
     return f"{usage.ref} {usage.version}" if rule.per_version else usage.ref
 
 
-def suggested_by(rule: UsageRule, skill: Skill, usage: Usage) -> Suggestion | None:
+def suggested_by(rule: UsageRule, skill: Skill, usage: SkillVersionUsage) -> Suggestion | None:
     """What a rule proposes for the current version of a skill; nothing for the product's own."""
     if skill.is_system or usage.version != skill.version or not rule.applies(usage):
         return None
@@ -106,7 +106,7 @@ def same_subject(rule: str, one: str, other: str) -> bool:
     return bool(agent == other_agent) and overlap(tuple(steps), tuple(other_steps))
 
 
-def _suggestion(rule: UsageRule, skill: Skill, usage: Usage) -> Suggestion:
+def _suggestion(rule: UsageRule, skill: Skill, usage: SkillVersionUsage) -> Suggestion:
     has_version = rule.per_version and skill.origin is not SkillOrigin.LOCAL
     return Suggestion(
         rule=rule.code,

@@ -8,14 +8,16 @@ from understudy.i18n.locales import DEFAULT, locale_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ProblemText:
     """Words, and the language that they are in."""
 
     text: str
     language: str = DEFAULT
 
 
-def told_in(locale: str | None, code: str, detail: str, params: Mapping[str, object]) -> Told:
+def told_in(
+    locale: str | None, code: str, detail: str, params: Mapping[str, object]
+) -> ProblemText:
     """What a problem is called in a language, where the catalogue has words for its code.
 
     English callers get what was said at first: it tells more than the catalogue could.
@@ -23,9 +25,9 @@ def told_in(locale: str | None, code: str, detail: str, params: Mapping[str, obj
     language = locale_of(locale)
     words = entries(language).get(f"error.{code}")
     if language == DEFAULT or not isinstance(words, str):
-        return Told(text=detail)
+        return ProblemText(text=detail)
     try:
-        return Told(text=words.format_map(dict(params)), language=language)
+        return ProblemText(text=words.format_map(dict(params)), language=language)
     except KeyError:
         # It was raised without what the words need.
-        return Told(text=detail)
+        return ProblemText(text=detail)

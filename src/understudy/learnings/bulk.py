@@ -14,7 +14,7 @@ from understudy.learnings.candidates import CandidateService
 from understudy.learnings.checks import check_reason
 from understudy.learnings.deciding import by_hand
 from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.learnings.listeners import NO_LISTENERS
 from understudy.learnings.model import (
     Candidate,
@@ -210,7 +210,7 @@ class _Preview:
         )
 
 
-def _look_at(guard: Guard, found: Mapping[str, Candidate], candidate_id: str) -> None:
+def _look_at(guard: SecretGuard, found: Mapping[str, Candidate], candidate_id: str) -> None:
     """Look for secrets before the database is asked anything more."""
     if candidate_id in found:
         guard.check_stored(found[candidate_id])

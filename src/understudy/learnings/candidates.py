@@ -9,7 +9,7 @@ from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
 from understudy.learnings.deciding import by_hand, require_candidate
 from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.guard import NO_LITERALS, Guard, texts_of, texts_wanted
+from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_wanted
 from understudy.learnings.items import Item, item_of
 from understudy.learnings.known import declined
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
@@ -32,7 +32,7 @@ class CandidateService:
     units: "Units"
     clock: Clock
     listeners: Listeners = NO_LISTENERS
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
 
     def create(self, principal: Principal, wanted: NewCandidate) -> Candidate:
         """Propose something; it counts for nothing until somebody decides."""

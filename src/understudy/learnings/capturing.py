@@ -15,15 +15,15 @@ from understudy.learnings.extraction import Extractor, Material
 from understudy.learnings.known import declined, evidence_digest, is_known
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.making import NewCandidate, make_candidate
-from understudy.learnings.model import CapturePath, EvidenceRef, Job, Kind, Origin, Source
-from understudy.learnings.proposals import Proposal
+from understudy.learnings.model import CapturePath, EvidenceRef, Job, Kind, LearningSource, Origin
+from understudy.learnings.proposals import FoundStatement
 from understudy.learnings.proposing import propose
 from understudy.learnings.quoting import own_words
 from understudy.learnings.sentences import plain_words
 from understudy.learnings.taint import has_heard_untrusted, untrusted_sources
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
-from understudy.memory.record import Evidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture
 from understudy.memory.settling import settle
 from understudy.runs.model import Run, RunStatus
 from understudy.runs.patience import patiently
@@ -45,7 +45,7 @@ class Lesson:
 
     run: Run
     record: RunMemoryRecord
-    evidence: Evidence
+    evidence: RunEvidence
     # Whether the run itself read what nobody vouches for, and whether its session did before.
     is_untrusted: bool
     has_heard_untrusted: bool
@@ -64,7 +64,7 @@ class Lesson:
             failure_markers=memory.failure_markers,
         )
 
-    def may_repeat_others(self, proposal: Proposal) -> bool:
+    def may_repeat_others(self, proposal: FoundStatement) -> bool:
         """Whether what was found may be somebody else's words; a label is in the request itself."""
         if self.is_untrusted or proposal.is_quoted:
             return True
@@ -72,7 +72,7 @@ class Lesson:
             return False
         return self.has_heard_untrusted or not self._is_in_own_words(proposal)
 
-    def _is_in_own_words(self, proposal: Proposal) -> bool:
+    def _is_in_own_words(self, proposal: FoundStatement) -> bool:
         """Whether a request that holds other people's words as well has these among its own."""
         request = self.evidence.request
         own = own_words(request)
@@ -96,7 +96,7 @@ class Capturing:
             await patiently(self._put_back, job)
             return
         lesson = await patiently(self._lesson, job.job_id)
-        found: tuple[Proposal, ...] = ()
+        found: tuple[FoundStatement, ...] = ()
         if lesson is not None:
             work = self.extractor.extract(lesson.material, settings, may_ask=job.may_ask)
             found = await while_held(work, lambda: self._extend(job))
@@ -150,7 +150,7 @@ class Capturing:
         recorded, now = record.memory.recorded_at_ms, self.clock.now_ms()
         return None if policy_in(unit).is_expired(recorded, now_ms=now) else record
 
-    def _settle(self, job: Job, lesson: Lesson | None, found: tuple[Proposal, ...]) -> None:
+    def _settle(self, job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]) -> None:
         try:
             with self.units.write() as unit:
                 # Whoever holds it by now proposes what they found.
@@ -162,7 +162,7 @@ class Capturing:
                 unit.capture_queue.done(job)
 
     def _keep(
-        self, unit: "Unit", job: Job, lesson: Lesson | None, found: tuple[Proposal, ...]
+        self, unit: "Unit", job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]
     ) -> None:
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
@@ -171,7 +171,7 @@ class Capturing:
             log.info("capture.done", run_id=job.job_id, found=len(found), proposed=kept)
         unit.capture_queue.done(job)
 
-    def _propose(self, unit: "Unit", lesson: Lesson, proposal: Proposal) -> bool:
+    def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> bool:
         now, (kind, key) = self.clock.now_ms(), proposal.key
         scope = session_scope(lesson.run.session_id)
         if is_known(unit, scope, kind, key, now_ms=now):
@@ -202,8 +202,8 @@ class Capturing:
         return propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
 
 
-def _source(run: Run) -> Source:
-    return Source(run_id=run.run_id, session_id=run.session_id, agent_id=run.agent_id)
+def _source(run: Run) -> LearningSource:
+    return LearningSource(run_id=run.run_id, session_id=run.session_id, agent_id=run.agent_id)
 
 
 def _evidence_refs(record: RunMemoryRecord) -> tuple[EvidenceRef, ...]:

@@ -11,9 +11,9 @@ from understudy.learnings.model import (
     EvidenceRef,
     Kind,
     Learning,
+    LearningSource,
     LearningStatus,
     Origin,
-    Source,
     Tier,
     Verification,
 )
@@ -95,7 +95,7 @@ def check_expiry(expires_at_ms: int | None, *, pointer: str = "/expires_at_ms") 
     return expires_at_ms
 
 
-def check_source(source: Source, *, pointer: str = "/source") -> Source:
+def check_source(source: LearningSource, *, pointer: str = "/source") -> LearningSource:
     """Refuse a source with ids that nothing could have."""
     for name in ("run_id", "session_id", "agent_id", "observation_id", "derivation_id"):
         value = getattr(source, name)

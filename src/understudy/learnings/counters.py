@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from understudy.learnings.model import Action, CapturePath, PolicyDecision
+from understudy.learnings.model import CapturePath, PolicyDecision, ReviewAction
 
 
 @dataclass(slots=True)
@@ -13,7 +13,7 @@ class LearningCounters:
     """An observer that counts; several threads may tell it."""
 
     _candidates: Counter[CapturePath] = field(default_factory=Counter)
-    _reviews: Counter[Action] = field(default_factory=Counter)
+    _reviews: Counter[ReviewAction] = field(default_factory=Counter)
     _publications: Counter[PolicyDecision] = field(default_factory=Counter)
     _judge_failures: int = 0
     _lock: Any = field(default_factory=threading.Lock, repr=False)
@@ -23,7 +23,7 @@ class LearningCounters:
         with self._lock:
             self._candidates[path] += 1
 
-    def candidate_reviewed(self, action: Action) -> None:
+    def candidate_reviewed(self, action: ReviewAction) -> None:
         """Automation made up its mind about a candidate."""
         with self._lock:
             self._reviews[action] += 1
@@ -43,7 +43,7 @@ class LearningCounters:
         with self._lock:
             return {
                 "candidates_total": {str(path): self._candidates[path] for path in CapturePath},
-                "reviews_total": {str(action): self._reviews[action] for action in Action},
+                "reviews_total": {str(action): self._reviews[action] for action in ReviewAction},
                 "judge_failures_total": {"": self._judge_failures},
                 "publications_total": {
                     str(decision): self._publications[decision] for decision in PolicyDecision

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.principal import Principal
-from understudy.learnings.events import Told, What, of_learning
+from understudy.learnings.events import LearningNotice, What, of_learning
 from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Learning, LearningStatus
@@ -30,7 +30,7 @@ def require_learning(unit: "Unit", learning_id: str, *, lock: bool = False) -> L
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Retirement:
     """Ends learnings whose rows one unit holds, for one person or for the daemon."""
 
     unit: "Unit"
@@ -38,7 +38,9 @@ class Ending:
     now_ms: int
     listeners: Listeners
 
-    def revoke(self, learning: Learning, reason: str | None) -> tuple[Learning, tuple[Told, ...]]:
+    def revoke(
+        self, learning: Learning, reason: str | None
+    ) -> tuple[Learning, tuple[LearningNotice, ...]]:
         """Revoke one; answers it, and what is to be told once the unit has done all else."""
         changed = replace(
             learning,
@@ -51,14 +53,14 @@ class Ending:
         ended = self._end(learning, changed)
         return ended, (*linked, of_learning(What.LEARNING_REVOKED, ended))
 
-    def supersede(self, learning: Learning, replacement_id: str) -> tuple[Told, ...]:
+    def supersede(self, learning: Learning, replacement_id: str) -> tuple[LearningNotice, ...]:
         """Let another take the place of one; answers what is to be told."""
         changed = replace(learning, status=LearningStatus.SUPERSEDED, superseded_by=replacement_id)
         linked = self._linked(learning, changed)
         ended = self._end(learning, changed, note=replacement_id)
         return (*linked, of_learning(What.LEARNING_SUPERSEDED, ended))
 
-    def _linked(self, learning: Learning, changed: Learning) -> tuple[Told, ...]:
+    def _linked(self, learning: Learning, changed: Learning) -> tuple[LearningNotice, ...]:
         """Have what hangs on it go first."""
         LEARNING.check(learning.status, changed.status)
         hooks = self.listeners.linked

@@ -26,14 +26,14 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class LearningNotice:
     """One event, and the sessions it may be about."""
 
     session_ids: frozenset[str]
     event: NewEvent
 
 
-def of_candidate(what: What, candidate: Candidate) -> Told:
+def of_candidate(what: What, candidate: Candidate) -> LearningNotice:
     """The event of a candidate, for the sessions that it comes from and belongs to."""
     data = {
         "what": str(what),
@@ -44,7 +44,7 @@ def of_candidate(what: What, candidate: Candidate) -> Told:
     return _told(candidate.scope, candidate.source.session_id, data)
 
 
-def of_learning(what: What, learning: Learning) -> Told:
+def of_learning(what: What, learning: Learning) -> LearningNotice:
     """The event of a learning, for the sessions that it comes from and belongs to."""
     data = {
         "what": str(what),
@@ -55,7 +55,7 @@ def of_learning(what: What, learning: Learning) -> Told:
     return _told(learning.scope, learning.source.session_id, data)
 
 
-def tell(unit: "Unit", told: Sequence[Told], *, at_ms: int) -> None:
+def tell(unit: "Unit", told: Sequence[LearningNotice], *, at_ms: int) -> None:
     """Write them into the journals of those of the sessions that there are.
 
     Comes last in a unit, or nearly so: who has the lock of the journal may afterwards take only
@@ -76,9 +76,11 @@ def _hold(unit: "Unit", session_id: str) -> bool:
         return False
 
 
-def _told(scope: LearningScope, source: str | None, data: Mapping[str, str | None]) -> Told:
+def _told(
+    scope: LearningScope, source: str | None, data: Mapping[str, str | None]
+) -> LearningNotice:
     own = scope.id if scope.kind is ScopeKind.SESSION else None
-    return Told(
+    return LearningNotice(
         session_ids=frozenset(it for it in (own, source) if it),
         event=NewEvent(
             kind=EventKind.LEARNING,

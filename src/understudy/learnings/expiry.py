@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.deciding import by_policy
-from understudy.learnings.events import Told, tell
+from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.model import EXPIRED, Expired
 from understudy.learnings.rejecting import reject_quietly
@@ -59,7 +59,7 @@ def expire_in_batches(
 
 
 def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
-    told: list[Told] = []
+    told: list[LearningNotice] = []
     # In the order of their ids, as all do who hold several.
     for candidate_id in sorted(it.candidate_id for it in found):
         if _is_open(unit, candidate_id):

@@ -12,7 +12,7 @@ from understudy.learnings.capture_settings import (
 from understudy.learnings.claims import NeedsModel
 from understudy.learnings.labels import labelled
 from understudy.learnings.model import SEMANTIC_KINDS, CapturePath, Kind
-from understudy.learnings.proposals import Proposal, screened
+from understudy.learnings.proposals import FoundStatement, screened
 from understudy.providers.structured import StructuredModel
 
 TIMEOUT_MS: Final = 15_000
@@ -57,7 +57,7 @@ class Extractor:
 
     async def extract(
         self, material: Material, settings: SemanticCaptureSettings, *, may_ask: bool = True
-    ) -> tuple[Proposal, ...]:
+    ) -> tuple[FoundStatement, ...]:
         """What a run seems to have said, at most as many things as the settings allow.
 
         Raises what the model raised, or `NeedsModel` where none may be asked.
@@ -98,7 +98,7 @@ def _payload(material: Material, most: int) -> dict[str, Any]:
     }
 
 
-def _proposals(answer: Mapping[str, Any]) -> Iterator[Proposal]:
+def _proposals(answer: Mapping[str, Any]) -> Iterator[FoundStatement]:
     """What an answer proposes, in order; what is not in the agreed form is no proposal."""
     for number in range(1, MAX_CANDIDATES_PER_RUN + 1):
         given = answer.get(f"candidate_{number}")
@@ -106,7 +106,7 @@ def _proposals(answer: Mapping[str, Any]) -> Iterator[Proposal]:
             continue
         kind, content = given.get("kind"), given.get("content")
         if kind in KINDS and isinstance(content, str):
-            yield Proposal(
+            yield FoundStatement(
                 kind=Kind(kind),
                 content=" ".join(content.split()),
                 confidence=_confidence(given.get("confidence")),

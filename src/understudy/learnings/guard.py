@@ -6,7 +6,7 @@ from typing import Final
 
 from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.making import NewCandidate
-from understudy.learnings.model import Candidate, EvidenceRef, Kind, Source
+from understudy.learnings.model import Candidate, EvidenceRef, Kind, LearningSource
 from understudy.learnings.refusals import looks_secret
 from understudy.learnings.secrets import secret_reason
 from understudy.learnings.wanted import Wanted
@@ -20,7 +20,7 @@ Given = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class SecretGuard:
     """Tells secrets by their looks, and those that the operator named whatever they look like."""
 
     literals: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Guard:
         self.check({"/reason": reason}, code="secret_reason", strictly=strictly)
 
 
-NO_LITERALS: Final = Guard()
+NO_LITERALS: Final = SecretGuard()
 
 
 def texts_of(proposed: NewCandidate) -> Given:
@@ -88,7 +88,7 @@ def _id(scope: LearningScope | None) -> str | None:
     return None if scope is None else scope.id
 
 
-def _source_ids(source: Source) -> Iterator[tuple[str, str | None]]:
+def _source_ids(source: LearningSource) -> Iterator[tuple[str, str | None]]:
     for name in ("run_id", "session_id", "agent_id", "observation_id", "derivation_id"):
         yield f"/source/{name}", getattr(source, name)
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
-from understudy.learnings.proposals import Proposal
+from understudy.learnings.proposals import FoundStatement
 from understudy.learnings.sentences import carrying, plain_words, sentences
 from understudy.learnings.visibility import prompt_visible
-from understudy.memory.record import Evidence
+from understudy.memory.record import RunEvidence
 from understudy.sessions.learning_scopes import (
     WORKSPACE,
     LearningScope,
@@ -81,7 +81,7 @@ def taken_back(unit: "Unit", scope: LearningScope, kind: Kind, key: str) -> tupl
     return tuple(_met(found, scope))
 
 
-def evidence_digest(proposal: Proposal, evidence: Evidence) -> str:
+def evidence_digest(proposal: FoundStatement, evidence: RunEvidence) -> str:
     """Names the sentence that something was found in: of the request where all its words are there."""
     asked, share = carrying(proposal.content, evidence.request)
     answered, other = carrying(proposal.content, evidence.outcome)

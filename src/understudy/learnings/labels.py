@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.proposals import Proposal, screened
+from understudy.learnings.proposals import FoundStatement, screened
 from understudy.learnings.quoting import TAG, Span, pasted, quoted
 
 CONFIDENCE: Final = 98
@@ -54,12 +54,12 @@ class _Page:
         return min((end, *self.blocks[following : following + 1]))
 
 
-def labelled(request: str, *, most: int) -> tuple[Proposal, ...]:
+def labelled(request: str, *, most: int) -> tuple[FoundStatement, ...]:
     """What the labels of a scrubbed request say, in order; what others say comes last."""
     return screened(sorted(_found(request), key=lambda it: it.is_quoted), most=most)
 
 
-def _found(request: str) -> Iterator[Proposal]:
+def _found(request: str) -> Iterator[FoundStatement]:
     labels = list(_LABEL.finditer(request))
     if not labels:
         return
@@ -68,7 +68,7 @@ def _found(request: str) -> Iterator[Proposal]:
     ends = [*(label.start() for label in labels[1:]), len(request)]
     for label, end in zip(labels, ends, strict=False):
         quotation = page.quotation_at(label.start("label"))
-        yield Proposal(
+        yield FoundStatement(
             kind=_KINDS[unicodedata.normalize("NFC", label["label"]).casefold()],
             content=_said(page, label.end(), end, quotation),
             confidence=CONFIDENCE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from understudy.core.principal import Principal
 from understudy.learnings.counters import LearningCounters
-from understudy.learnings.events import Told
+from understudy.learnings.events import LearningNotice
 from understudy.learnings.model import Learning
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Told of a learning that is about to be revoked or superseded, within the same unit: whatever
 # hangs on it goes first, and if that cannot be, neither does the learning. It answers what is to be
 # told of that once the unit has done all else.
-LinkedHook: TypeAlias = Callable[["Unit", Principal, Learning], Sequence[Told]]
+LinkedHook: TypeAlias = Callable[["Unit", Principal, Learning], Sequence[LearningNotice]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from understudy.learnings.model import (
     CapturePath,
     EvidenceRef,
     Kind,
+    LearningSource,
     Origin,
     Sensitivity,
-    Source,
 )
 from understudy.sessions.learning_scopes import LearningScope
 
@@ -34,7 +34,7 @@ class NewCandidate:
     content: str
     sensitivity: Sensitivity = Sensitivity.SCOPED
     confidence: int = 80
-    source: Source = field(default_factory=Source)
+    source: LearningSource = field(default_factory=LearningSource)
     evidence_refs: tuple[EvidenceRef, ...] = ()
     expires_at_ms: int | None = None
     capture_path: CapturePath = CapturePath.API

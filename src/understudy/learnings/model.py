@@ -92,7 +92,7 @@ class Mode(StrEnum):
     ENABLED = "enabled"
 
 
-class Action(StrEnum):
+class ReviewAction(StrEnum):
     """What automation may do with a candidate."""
 
     MANUAL_REVIEW = "manual_review"
@@ -115,7 +115,7 @@ class CapturePath(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class LearningSource:
     """Where something was said."""
 
     run_id: str | None = None
@@ -139,7 +139,7 @@ class EvidenceRef:
 class JudgeVerdict:
     """What the judge said of a candidate."""
 
-    action: Action
+    action: ReviewAction
     judged_at_ms: int
     reason: str
 
@@ -149,7 +149,7 @@ class AutomationReview:
     """What automation made of a candidate."""
 
     mode: Mode
-    action: Action
+    action: ReviewAction
     reviewed_at_ms: int
     reason: str
     # The revision of the policy that it was reviewed under.
@@ -173,7 +173,7 @@ class Candidate:
     created_at_ms: int
     sensitivity: Sensitivity = Sensitivity.SCOPED
     confidence: int = 80
-    source: Source = Source()
+    source: LearningSource = LearningSource()
     evidence_refs: tuple[EvidenceRef, ...] = ()
     expires_at_ms: int | None = None
     state: CandidateState = CandidateState.PENDING
@@ -216,7 +216,7 @@ class Learning:
     publish_tier: Tier = Tier.ACTIVE
     sensitivity: Sensitivity = Sensitivity.SCOPED
     confidence: int = 80
-    source: Source = Source()
+    source: LearningSource = LearningSource()
     evidence_refs: tuple[EvidenceRef, ...] = ()
     source_candidate_id: str | None = None
     expires_at_ms: int | None = None
@@ -238,7 +238,7 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class CandidateTally:
     """How many candidates of one capture path, decided by one rule, are in one state."""
 
     capture_path: str

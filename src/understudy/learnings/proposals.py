@@ -9,7 +9,7 @@ from understudy.learnings.secrets import secret_reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class FoundStatement:
     """One thing that a run seems to have said."""
 
     kind: Kind
@@ -25,9 +25,9 @@ class Proposal:
         return self.kind, key_of(self.content).semantic
 
 
-def screened(proposals: Iterable[Proposal], *, most: int) -> tuple[Proposal, ...]:
+def screened(proposals: Iterable[FoundStatement], *, most: int) -> tuple[FoundStatement, ...]:
     """The first so many that may be proposed at all, each once."""
-    kept: dict[tuple[Kind, str], Proposal] = {}
+    kept: dict[tuple[Kind, str], FoundStatement] = {}
     for proposal in _allowed(proposals):
         if len(kept) == most:
             break
@@ -35,7 +35,7 @@ def screened(proposals: Iterable[Proposal], *, most: int) -> tuple[Proposal, ...
     return tuple(kept.values())
 
 
-def _allowed(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
+def _allowed(proposals: Iterable[FoundStatement]) -> Iterator[FoundStatement]:
     for proposal in proposals:
         if proposal.kind not in SEMANTIC_KINDS:
             continue

@@ -8,8 +8,8 @@ from understudy.core.ids import new_id
 from understudy.learnings.checks import check_learning
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.deciding import Decider, decide, require_candidate
-from understudy.learnings.ending import Ending, require_learning
-from understudy.learnings.events import Told, What, of_candidate, of_learning, tell
+from understudy.learnings.ending import Retirement, require_learning
+from understudy.learnings.events import LearningNotice, What, of_candidate, of_learning, tell
 from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import Candidate, CandidateState, Learning, LearningStatus
@@ -64,7 +64,7 @@ class Publication:
     now_ms: int
     listeners: Listeners
     # What is to be told once the unit has done all else.
-    told: list[Told] = field(default_factory=list)
+    told: list[LearningNotice] = field(default_factory=list)
 
     def publish(self, candidate_id: str, wanted: Wanted) -> Published:
         """The learning that a candidate became, now or before."""
@@ -154,7 +154,7 @@ class Publication:
         return target
 
     def _supersede(self, target: Learning, learning: Learning) -> None:
-        ending = Ending(
+        ending = Retirement(
             unit=self.unit, by=self.by.principal, now_ms=self.now_ms, listeners=self.listeners
         )
         self.told.extend(ending.supersede(target, learning.learning_id))

@@ -86,7 +86,7 @@ class Duty(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class ClaimedJob:
     """What was taken on, and when there is more to do if that was nothing."""
 
     jobs: tuple[Job, ...] = ()
@@ -122,20 +122,22 @@ class QueueWorker:
         self._mind_the_clock()
         return self.duty.startup()
 
-    def claim(self, limit: int, *, may_ask: bool = False, besides: Collection[str] = ()) -> Claimed:
+    def claim(
+        self, limit: int, *, may_ask: bool = False, besides: Collection[str] = ()
+    ) -> ClaimedJob:
         """Take up to so many jobs of a lane that are due."""
         now = self.clock.now_ms()
         with self.units.read() as unit:
             if not self.duty.is_on(unit):
-                return Claimed()
+                return ClaimedJob()
             queue = self.duty.queue(unit)
             due = queue.next_due_ms(needs_model=may_ask, besides=besides)
         if due is not None and due > now + self.duty.waits_ms[-1]:
             self._mind_the_clock()
-            return Claimed(due_at_ms=now)
+            return ClaimedJob(due_at_ms=now)
         # Claiming is a transaction that writes, so it has to be worth it.
         if limit <= 0 or due is None or due > now:
-            return Claimed(due_at_ms=due)
+            return ClaimedJob(due_at_ms=due)
         with self.units.write() as unit:
             jobs = self.duty.queue(unit).claim(
                 now_ms=now,
@@ -144,7 +146,7 @@ class QueueWorker:
                 needs_model=may_ask,
                 besides=besides,
             )
-        return Claimed(jobs=jobs, due_at_ms=due)
+        return ClaimedJob(jobs=jobs, due_at_ms=due)
 
     async def work(self, job: Job) -> None:
         """Do one job; a failure is its own affair and holds up no other."""
@@ -176,7 +178,7 @@ class QueueWorker:
                 elif not claimed.jobs:
                     await self.bell.wait(seen, timeout_s=self._sleep_s(claimed.due_at_ms))
 
-    def _take(self, limit: int, may_ask: bool, besides: Collection[str]) -> Claimed:
+    def _take(self, limit: int, may_ask: bool, besides: Collection[str]) -> ClaimedJob:
         claimed = self.claim(limit, may_ask=may_ask, besides=besides)
         # Noted here, on the thread: who is cancelled meanwhile never learns what was claimed.
         self.held.update({job.job_id: job for job in claimed.jobs})

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from understudy.learnings.deciding import Decider, decide, require_candidate
-from understudy.learnings.events import Told, What, of_candidate, tell
+from understudy.learnings.events import LearningNotice, What, of_candidate, tell
 from understudy.learnings.model import Candidate, CandidateState
 from understudy.learnings.refusals import was_published
 
@@ -22,7 +22,7 @@ def reject(
 
 def reject_quietly(
     unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
-) -> tuple[Candidate, tuple[Told, ...]]:
+) -> tuple[Candidate, tuple[LearningNotice, ...]]:
     """The same, with what is still to be told once the unit has done everything else."""
     candidate = require_candidate(unit, candidate_id, lock=True)
     if candidate.state is CandidateState.REJECTED:

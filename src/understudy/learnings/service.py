@@ -8,10 +8,10 @@ from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
-from understudy.learnings.ending import Ending, require_learning
-from understudy.learnings.events import Told, tell
+from understudy.learnings.ending import Retirement, require_learning
+from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.filters import LearningFilter
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.lineage import Lineage, lineage_of
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
@@ -19,7 +19,7 @@ from understudy.learnings.model import Learning, LearningStatus
 from understudy.learnings.refusals import nothing_named, query_too_short, too_many
 from understudy.learnings.superseding import (
     Replacement,
-    Superseded,
+    SupersedingLearning,
     check_replacement,
     supersede,
 )
@@ -45,7 +45,7 @@ class LearningService:
     listeners: Listeners = NO_LISTENERS
     # How many are revoked in one transaction.
     most_at_once: int = MAX_REVOKED
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
 
     def get(self, learning_id: str) -> Learning:
         """One learning, or `NotFound`."""
@@ -78,7 +78,9 @@ class LearningService:
             tell(unit, told, at_ms=ending.now_ms)
             return revoked
 
-    def supersede(self, principal: Principal, learning_id: str, wanted: Replacement) -> Superseded:
+    def supersede(
+        self, principal: Principal, learning_id: str, wanted: Replacement
+    ) -> SupersedingLearning:
         """Put another in its place; asked again, the same one is answered."""
         checked = check_replacement(wanted)
         self.guard.check({"/content": checked.content})
@@ -131,8 +133,10 @@ class LearningService:
         self.guard.check_reason(given)
         return given
 
-    def _ending(self, unit: "Unit", principal: Principal) -> Ending:
-        return Ending(unit=unit, by=principal, now_ms=self.clock.now_ms(), listeners=self.listeners)
+    def _ending(self, unit: "Unit", principal: Principal) -> Retirement:
+        return Retirement(
+            unit=unit, by=principal, now_ms=self.clock.now_ms(), listeners=self.listeners
+        )
 
 
 def _require_narrow(narrowed: LearningFilter) -> None:
@@ -155,10 +159,10 @@ def _weight(character: str) -> int:
 
 
 def _revoke_all(
-    ending: Ending, learnings: tuple[Learning, ...], reason: str | None
+    ending: Retirement, learnings: tuple[Learning, ...], reason: str | None
 ) -> tuple[Learning, ...]:
     revoked: list[Learning] = []
-    told: list[Told] = []
+    told: list[LearningNotice] = []
     # In the order of their ids, as all do who hold several.
     for found in learnings:
         learning = require_learning(ending.unit, found.learning_id, lock=True)

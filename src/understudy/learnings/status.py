@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from understudy.learnings.model import CandidateState, LearningStatus, Tally
+from understudy.learnings.model import CandidateState, CandidateTally, LearningStatus
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -27,10 +27,10 @@ def status_of(unit: "Unit") -> dict[str, Any]:
 
 
 def acceptance(
-    tallies: Iterable[Tally], group: Callable[[Tally], str | None]
+    tallies: Iterable[CandidateTally], group: Callable[[CandidateTally], str | None]
 ) -> dict[str, dict[str, Any]]:
     """How often people and the daemon said yes, for each group that has a name."""
-    grouped: dict[str, list[Tally]] = {}
+    grouped: dict[str, list[CandidateTally]] = {}
     for tally in tallies:
         name = group(tally)
         if name is not None:
@@ -38,7 +38,7 @@ def acceptance(
     return {name: _accepted(grouped[name]) for name in sorted(grouped)}
 
 
-def _accepted(tallies: Iterable[Tally]) -> dict[str, Any]:
+def _accepted(tallies: Iterable[CandidateTally]) -> dict[str, Any]:
     counted: Counter[str] = Counter()
     for it in tallies:
         counted[_heading(it)] += it.count
@@ -50,7 +50,7 @@ def _accepted(tallies: Iterable[Tally]) -> dict[str, Any]:
     }
 
 
-def _heading(tally: Tally) -> str:
+def _heading(tally: CandidateTally) -> str:
     if tally.is_expired:
         return "expired"
     if tally.state not in (CandidateState.PUBLISHED, CandidateState.REJECTED):
@@ -67,7 +67,7 @@ def _rate(published: int, rejected: int) -> dict[str, Any]:
     }
 
 
-def _by_state(tallies: Iterable[Tally]) -> dict[str, int]:
+def _by_state(tallies: Iterable[CandidateTally]) -> dict[str, int]:
     counted: Counter[str] = Counter()
     for tally in tallies:
         counted[tally.state] += tally.count

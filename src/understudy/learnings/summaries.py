@@ -16,9 +16,9 @@ from understudy.learnings.model import (
     CapturePath,
     EvidenceRef,
     Kind,
+    LearningSource,
     Origin,
     Sensitivity,
-    Source,
 )
 from understudy.learnings.taint import untrusted_sources
 from understudy.memory.record import RunMemoryRecord
@@ -67,7 +67,9 @@ def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: 
         content=_showable(cut(record.memory.summary, MAX_CONTENT_CHARS - 1)),
         sensitivity=Sensitivity.SENSITIVE,
         confidence=CONFIDENCE,
-        source=Source(run_id=record.run_id, session_id=record.session_id, agent_id=run.agent_id),
+        source=LearningSource(
+            run_id=record.run_id, session_id=record.session_id, agent_id=run.agent_id
+        ),
         evidence_refs=(EvidenceRef(run_id=record.run_id),),
         expires_at_ms=now_ms + KEPT_MS,
         capture_path=CapturePath.RUN_SUMMARY,

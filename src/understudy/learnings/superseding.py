@@ -14,7 +14,7 @@ from understudy.learnings.checks import (
 )
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.deciding import OPERATOR
-from understudy.learnings.ending import Ending, require_learning
+from understudy.learnings.ending import Retirement, require_learning
 from understudy.learnings.events import What, of_learning, tell
 from understudy.learnings.keys import key_of
 from understudy.learnings.lifecycle import LIVE
@@ -54,7 +54,7 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Superseded:
+class SupersedingLearning:
     """The learning that took the place of another, now or before."""
 
     learning: Learning
@@ -81,11 +81,11 @@ def supersede(
     by: Principal,
     now_ms: int,
     listeners: Listeners,
-) -> Superseded:
+) -> SupersedingLearning:
     """Replace a learning; one that was replaced before answers what took its place."""
     unit.learnings.hold(require_learning(unit, learning_id).scope)
     target = require_learning(unit, learning_id, lock=True)
-    ending = Ending(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
+    ending = Retirement(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
     there = unit.learnings.replacing([learning_id]).get(learning_id)
     if there is not None:
         if target.status in LIVE:
@@ -115,9 +115,9 @@ def _require_room(unit: "Unit", learning: Learning, *, now_ms: int) -> None:
         raise conflicts_with(other)
 
 
-def _answer(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> Superseded:
+def _answer(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> SupersedingLearning:
     found = contradictions(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
-    return Superseded(learning=learning, contradicts=found, is_new=is_new)
+    return SupersedingLearning(learning=learning, contradicts=found, is_new=is_new)
 
 
 def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learning:

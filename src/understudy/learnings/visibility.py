@@ -44,7 +44,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class VisibilityRule:
     """One thing that keeps a learning out of prompts, and perhaps out of searches too."""
 
     code: Blocker
@@ -55,63 +55,63 @@ class Rule:
 
 _UNSETTLED: Final = frozenset({Verification.UNVERIFIED, Verification.PENDING})
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(
+RULES: Final[tuple[VisibilityRule, ...]] = (
+    VisibilityRule(
         code=Blocker.REVOKED,
         words="it was revoked",
         blocks=lambda it, _: it.status is LearningStatus.REVOKED,
         hides_from_search=True,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.SUPERSEDED,
         words="another learning has taken its place",
         blocks=lambda it, _: it.status is LearningStatus.SUPERSEDED,
         hides_from_search=True,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.REPLACED,
         words="a live learning says that it supersedes this one",
         blocks=lambda _, at: at.is_replaced,
         hides_from_search=True,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.EXPIRED,
         words="its time is over",
         blocks=lambda it, at: it.is_expired(at.now_ms),
         hides_from_search=True,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.VERIFICATION_FAILED,
         words="what it says was not found in what its source run said",
         blocks=lambda it, _: it.verification_status is Verification.FAILED,
         hides_from_search=True,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.SENSITIVE,
         words="it is marked as sensitive",
         blocks=lambda it, _: it.sensitivity is Sensitivity.SENSITIVE,
         hides_from_search=True,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.KIND_NOT_TOLD,
         words="only facts, preferences and decisions are told to models",
         blocks=lambda it, _: it.kind not in SEMANTIC_KINDS,
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.PROVISIONAL,
         words="it is provisional, and only active learnings are told to models",
         blocks=lambda it, _: (
             it.status is LearningStatus.PROVISIONAL or it.publish_tier is not Tier.ACTIVE
         ),
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.AUTOMATIC_UNVERIFIED,
         words="the daemon published it by itself and has not verified it",
         blocks=lambda it, _: (
             it.policy_decision is PolicyDecision.AUTOMATIC and it.verification_status in _UNSETTLED
         ),
     ),
-    Rule(
+    VisibilityRule(
         code=Blocker.ESCALATED,
         words="its publication was handed to a person",
         blocks=lambda it, _: it.policy_decision is PolicyDecision.ESCALATED,

@@ -31,7 +31,7 @@ IDLE_SLEEP_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class DeliveryOutlook:
     """What there is to wait for."""
 
     is_delivering: bool
@@ -54,7 +54,7 @@ class MailWorker:
             outlook = await asyncio.to_thread(self.work)
             await self._rest(outlook, seen)
 
-    def work(self) -> Outlook:
+    def work(self) -> DeliveryOutlook:
         """Settle what was read, deliver what is due; answers what there is to wait for."""
         outlook = self._look()
         if outlook.is_delivering and self._settle_all():
@@ -63,7 +63,7 @@ class MailWorker:
             outlook = self._look()
         return outlook
 
-    async def _rest(self, outlook: Outlook, seen: Mapping[str, int]) -> None:
+    async def _rest(self, outlook: DeliveryOutlook, seen: Mapping[str, int]) -> None:
         if outlook.is_delivering:
             await asyncio.sleep(SHORTEST_SLEEP_S)
             await self.bell.wait(seen, timeout_s=LONGEST_SLEEP_S - SHORTEST_SLEEP_S)
@@ -74,9 +74,9 @@ class MailWorker:
         seconds = min(max(seconds, SHORTEST_SLEEP_S), IDLE_SLEEP_S)
         await self.bell.wait({TOPIC: seen[TOPIC]}, timeout_s=seconds)
 
-    def _look(self) -> Outlook:
+    def _look(self) -> DeliveryOutlook:
         with self.units.read() as unit:
-            return Outlook(
+            return DeliveryOutlook(
                 is_delivering=unit.messages.any_delivering(),
                 due_at_ms=unit.messages.next_due_ms(),
             )

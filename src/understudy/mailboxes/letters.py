@@ -10,9 +10,9 @@ from understudy.mailboxes.model import (
     MAX_CONTENT_BYTES,
     MAX_METADATA_BYTES,
     MAX_SUBJECT_CHARS,
+    MailSender,
     Message,
     NewMessage,
-    Sender,
 )
 from understudy.runs.model import RunKind
 from understudy.runs.submission import Submission
@@ -91,7 +91,7 @@ def letter_words(text: str) -> str:
     return "\n".join([f"Letter from {sender.removeprefix(FROM)}", *subject, *said])
 
 
-def named(sender: Sender) -> str:
+def named(sender: MailSender) -> str:
     """A sender in words, on one line."""
     user = f"user {_one_line(sender.user_id)}"
     if sender.run_id is None:

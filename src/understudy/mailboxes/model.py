@@ -37,7 +37,7 @@ ACTIONS: Final[Mapping[MessageStatus, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
+class MailSender:
     """Who sent a message: a user, or a run that acts for one."""
 
     user_id: str
@@ -69,7 +69,7 @@ class Message:
 
     message_id: str
     session_id: str
-    sender: Sender
+    sender: MailSender
     content: str
     created_at_ms: int
     updated_at_ms: int

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from understudy.core.errors import NotFound, Rejected
 from understudy.core.principal import Principal, Role
 from understudy.mailboxes.letters import check_message
-from understudy.mailboxes.model import MAX_HOPS, Message, NewMessage, Sender
+from understudy.mailboxes.model import MAX_HOPS, MailSender, Message, NewMessage
 from understudy.mailboxes.service import MailboxService
 from understudy.runs.model import RunKind
 
@@ -24,7 +24,7 @@ class RunMail:
 
     service: MailboxService
 
-    def send(self, sender: Sender, wanted: NewMessage, *, call_digest: str) -> Message:
+    def send(self, sender: MailSender, wanted: NewMessage, *, call_digest: str) -> Message:
         """Send a message; the same call made again finds the one it has sent."""
         check_message(wanted)
         with self.service.units.write() as unit:
@@ -48,7 +48,7 @@ class RunMail:
         return message
 
 
-def hops_of(unit: "Unit", sender: Sender) -> int:
+def hops_of(unit: "Unit", sender: MailSender) -> int:
     """How many messages led to a run, or to any run that it goes back to."""
     hops = 0
     todo: list[Origin] = [(sender.run_id, sender.session_id)]
@@ -86,7 +86,7 @@ def _below(unit: "Unit", run_id: str | None) -> Iterator[Origin]:
         yield request.run_id, request.session_id
 
 
-def _require_own(unit: "Unit", sender: Sender, session_id: str | None) -> None:
+def _require_own(unit: "Unit", sender: MailSender, session_id: str | None) -> None:
     if session_id is None:
         return
     # A model may name anything; what is no id is not looked for.

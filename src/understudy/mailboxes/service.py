@@ -12,7 +12,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
 from understudy.mailboxes.letters import check_message
 from understudy.mailboxes.lifecycle import MESSAGE
-from understudy.mailboxes.model import MAX_WAITING, Message, MessageStatus, NewMessage, Sender
+from understudy.mailboxes.model import MAX_WAITING, MailSender, Message, MessageStatus, NewMessage
 from understudy.sessions.creation import NewSession, new_session
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import Session, SessionStatus, require_session
@@ -48,7 +48,7 @@ class MailboxService:
         """Take a message from a user."""
         check_message(wanted)
         with self.units.write() as unit:
-            message = self.put(unit, principal, Sender(user_id=principal.user_id), wanted)
+            message = self.put(unit, principal, MailSender(user_id=principal.user_id), wanted)
         self.changed()
         return message
 
@@ -56,7 +56,7 @@ class MailboxService:
         self,
         unit: "Unit",
         principal: Principal,
-        sender: Sender,
+        sender: MailSender,
         wanted: NewMessage,
         *,
         hops: int = 1,

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from understudy.core.errors import UnderstudyError
-from understudy.mailboxes.model import MAX_CONTENT_BYTES, MAX_SUBJECT_CHARS, NewMessage, Sender
+from understudy.mailboxes.model import MAX_CONTENT_BYTES, MAX_SUBJECT_CHARS, MailSender, NewMessage
 from understudy.mailboxes.sending import RunMail
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError, in_thread
 
@@ -46,7 +46,7 @@ class SendMail:
             raise ToolError(problem.detail, code=problem.code) from problem
 
     def _send(self, letter: SendMailParameters, context: ToolContext) -> str:
-        sender = Sender(
+        sender = MailSender(
             user_id=context.user_id,
             run_id=context.run_id,
             session_id=context.session_id,

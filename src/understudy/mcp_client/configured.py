@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from typing import Final
 
-from understudy.mcp_client.model import Endpoint, Program, Server
+from understudy.mcp_client.model import HttpServer, McpServer, Program
 from understudy.settings.mcp import McpServerConfig
 
 
 def configured_servers(
     configs: Mapping[str, McpServerConfig], environment: Mapping[str, str]
-) -> tuple[Server, ...]:
+) -> tuple[McpServer, ...]:
     """Every server that is switched on."""
     return tuple(
         _server(name, config, environment) for name, config in configs.items() if config.enabled
     )
 
 
-def _server(name: str, config: McpServerConfig, environment: Mapping[str, str]) -> Server:
+def _server(name: str, config: McpServerConfig, environment: Mapping[str, str]) -> McpServer:
     missing = [each for each in config.variables if not environment.get(each)]
-    return Server(
+    return McpServer(
         name=name,
         target=_target(config, environment),
         timeout_s=config.timeout_s,
@@ -29,13 +29,13 @@ def _server(name: str, config: McpServerConfig, environment: Mapping[str, str]) 
     )
 
 
-def _target(config: McpServerConfig, environment: Mapping[str, str]) -> Program | Endpoint:
+def _target(config: McpServerConfig, environment: Mapping[str, str]) -> Program | HttpServer:
     if config.command is None:
         secret = {
             header: environment.get(variable, "")
             for header, variable in config.headers_from.items()
         }
-        return Endpoint(url=config.url or "", headers={**config.headers, **secret})
+        return HttpServer(url=config.url or "", headers={**config.headers, **secret})
     given = {name: environment.get(name, "") for name in config.env_from}
     return Program(
         command=config.command,

@@ -16,7 +16,7 @@ import structlog
 
 from understudy.mcp_client.errors import CallTimedOut, ServerDown, describe
 from understudy.mcp_client.listing import RawTool, read_listing
-from understudy.mcp_client.model import CONNECTION, ListedTool, Server, ServerState, ServerStatus
+from understudy.mcp_client.model import CONNECTION, ListedTool, McpServer, ServerState, ServerStatus
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -38,17 +38,17 @@ MAX_LOGGED_REFUSALS: Final = 5
 
 
 # Connects to a server; calls back when the connection breaks.
-OpenLink = Callable[[Server, Callable[[str], None]], AbstractAsyncContextManager["Link"]]
+OpenLink = Callable[[McpServer, Callable[[str], None]], AbstractAsyncContextManager["Link"]]
 # Gets hold of the above, which takes a while the first time.
 LoadLink = Callable[[], OpenLink]
 
 
-class Connection:
+class McpConnection:
     """The way to one server."""
 
     def __init__(
         self,
-        server: Server,
+        server: McpServer,
         load_link: LoadLink,
         *,
         scrub: Callable[[str], str] = str,

@@ -10,7 +10,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from understudy.mcp_client.flood import MAX_MESSAGE_BYTES, Flooded, Intake
-from understudy.mcp_client.model import Endpoint
+from understudy.mcp_client.model import HttpServer
 from understudy.tools.addresses import Address
 from understudy.tools.base import ToolError
 from understudy.tools.destinations import Destinations, Target, parse_url
@@ -25,7 +25,7 @@ EVENT_STREAM: Final = "text/event-stream"
 
 @asynccontextmanager
 async def call_endpoint(
-    endpoint: Endpoint,
+    endpoint: HttpServer,
     *,
     timeout_s: float,
     on_gone: Callable[[str], None],

@@ -29,7 +29,7 @@ from understudy import __version__
 from understudy.mcp_client.endpoint import call_endpoint
 from understudy.mcp_client.errors import CallFailed, CallTimedOut, ServerDown, describe, one_line
 from understudy.mcp_client.listing import MAX_TOOLS, RawTool
-from understudy.mcp_client.model import Endpoint, Program, Server
+from understudy.mcp_client.model import HttpServer, McpServer, Program
 from understudy.mcp_client.program import run_program
 from understudy.tools.destinations import Destinations
 from understudy.tools.processes import Children
@@ -87,7 +87,7 @@ class Link:
 
 @asynccontextmanager
 async def open_link(
-    server: Server,
+    server: McpServer,
     on_gone: Callable[[str], None],
     *,
     destinations: Destinations,
@@ -101,7 +101,7 @@ async def open_link(
 
 async def _first_answer(
     stack: AsyncExitStack,
-    server: Server,
+    server: McpServer,
     on_gone: Callable[[str], None],
     reach: Callable[[Callable[[str], None]], AbstractAsyncContextManager[Any]],
 ) -> ClientSession:
@@ -145,7 +145,7 @@ class _Ends:
 
 
 def _transport(
-    server: Server,
+    server: McpServer,
     on_gone: Callable[[str], None],
     *,
     destinations: Destinations,
@@ -154,7 +154,7 @@ def _transport(
     match server.target:
         case Program() as program:
             return run_program(program, on_gone, children)
-        case Endpoint() as endpoint:
+        case HttpServer() as endpoint:
             return call_endpoint(
                 endpoint, timeout_s=server.timeout_s, on_gone=on_gone, destinations=destinations
             )

@@ -28,14 +28,14 @@ class RawTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ToolListing:
     """The tools that can be used, and what was wrong with the others."""
 
     tools: tuple[ListedTool, ...]
     refused: tuple[str, ...] = ()
 
 
-def read_listing(server: str, raw: Sequence[RawTool]) -> Listing:
+def read_listing(server: str, raw: Sequence[RawTool]) -> ToolListing:
     """Take the tools one by one; an odd one costs itself, not the others."""
     tools: dict[str, ListedTool] = {}
     refused: list[str] = []
@@ -48,7 +48,7 @@ def read_listing(server: str, raw: Sequence[RawTool]) -> Listing:
             refused.append(f"{one_line(each.name, MAX_SHOWN_NAME_CHARS)}: {problem}")
     if len(raw) > MAX_TOOLS:
         refused.append(f"all after the first {MAX_TOOLS}")
-    return Listing(tools=tuple(tools.values()), refused=tuple(refused))
+    return ToolListing(tools=tuple(tools.values()), refused=tuple(refused))
 
 
 def _read(server: str, raw: RawTool, *, is_only_one: bool) -> ListedTool:

@@ -50,7 +50,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class HttpServer:
     """A server that we call over HTTP."""
 
     url: str
@@ -60,11 +60,11 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class McpServer:
     """A server, ready to be connected to."""
 
     name: str
-    target: Program | Endpoint
+    target: Program | HttpServer
     timeout_s: float = DEFAULT_TIMEOUT_S
     needs_approval: bool = True
     trusts_annotations: bool = False

@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 
 from understudy.core.clock import Clock
 from understudy.core.errors import NotFound
-from understudy.mcp_client.connection import Connection, LoadLink
+from understudy.mcp_client.connection import LoadLink, McpConnection
 from understudy.mcp_client.errors import ServerDown
-from understudy.mcp_client.model import ListedTool, Server, ServerState, ServerStatus
+from understudy.mcp_client.model import ListedTool, McpServer, ServerState, ServerStatus
 from understudy.mcp_client.tool import McpTool
 from understudy.mcp_client.visibility import lacks_credentials
 from understudy.sessions.model import Session
@@ -26,7 +26,7 @@ class McpServers:
 
     def __init__(
         self,
-        servers: Sequence[Server],
+        servers: Sequence[McpServer],
         clock: Clock,
         load_link: LoadLink,
         *,
@@ -38,14 +38,14 @@ class McpServers:
         self._scrub = scrub
         self._secrets = tuple(secrets)
         self._shared = {server.name: self._connection(server) for server in servers}
-        self._own: dict[tuple[str, str], Connection] = {}
-        self._tools: WeakKeyDictionary[Connection, _Tools] = WeakKeyDictionary()
+        self._own: dict[tuple[str, str], McpConnection] = {}
+        self._tools: WeakKeyDictionary[McpConnection, _Tools] = WeakKeyDictionary()
 
-    def shared(self) -> tuple[Connection, ...]:
+    def shared(self) -> tuple[McpConnection, ...]:
         """The connections that all sessions share."""
         return tuple(self._shared.values())
 
-    async def own(self, session_id: str, server: Server) -> Connection:
+    async def own(self, session_id: str, server: McpServer) -> McpConnection:
         """The connection to a server that a session has for itself. Raises `ServerDown`."""
         key = session_id, server.name
         known = self._own.get(key)
@@ -59,7 +59,7 @@ class McpServers:
             raise ServerDown("too many sessions have servers of their own open now")
         return self._own.setdefault(key, self._connection(server))
 
-    async def tools_of(self, connection: Connection) -> tuple[McpTool, ...]:
+    async def tools_of(self, connection: McpConnection) -> tuple[McpTool, ...]:
         """The tools of a server, which is started if need be. Raises `ServerDown`."""
         await connection.ready()
         return await asyncio.to_thread(self._built, connection)
@@ -84,7 +84,7 @@ class McpServers:
         now = self._clock.now_ms()
         return tuple(connection.status(now) for connection in self._shared.values())
 
-    def own_status(self, session_id: str, server: Server) -> ServerStatus:
+    def own_status(self, session_id: str, server: McpServer) -> ServerStatus:
         """How a session's own server stands."""
         connection = self._own.get((session_id, server.name)) or self._connection(server)
         return connection.status(self._clock.now_ms())
@@ -106,7 +106,7 @@ class McpServers:
         everyone = (*self._shared.values(), *self._own.values())
         await asyncio.gather(*(connection.shut() for connection in everyone))
 
-    def _built(self, connection: Connection) -> tuple[McpTool, ...]:
+    def _built(self, connection: McpConnection) -> tuple[McpTool, ...]:
         """The tools of a connection, made once for each list that its server gave."""
         listed, tools = self._tools.get(connection, ((), ()))
         if listed is not connection.tools:
@@ -115,8 +115,8 @@ class McpServers:
             self._tools[connection] = listed, tools
         return tools
 
-    def _connection(self, server: Server) -> Connection:
-        return Connection(server, self._load_link, scrub=self._scrub)
+    def _connection(self, server: McpServer) -> McpConnection:
+        return McpConnection(server, self._load_link, scrub=self._scrub)
 
     def _forget_idle(self) -> None:
         for key in [key for key, each in self._own.items() if each.is_forgettable]:

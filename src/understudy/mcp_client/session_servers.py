@@ -11,7 +11,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.principal import Principal, Role
 from understudy.mcp_client.configured import base_environment
-from understudy.mcp_client.model import Endpoint, Program, Server, SessionServer
+from understudy.mcp_client.model import HttpServer, McpServer, Program, SessionServer
 from understudy.redaction.opaque import is_sensitive_key
 from understudy.redaction.scrub import scrub
 from understudy.sessions.journal import EventKind, NewEvent
@@ -49,7 +49,7 @@ class SessionServerService:
             require_session(unit, session_id)
             return unit.mcp_servers.of(session_id)
 
-    def usable(self, session_id: str) -> tuple[Server, ...]:
+    def usable(self, session_id: str) -> tuple[McpServer, ...]:
         """Those that can be connected to."""
         with self.units.read() as unit:
             stored = unit.mcp_servers.of(session_id)
@@ -57,11 +57,11 @@ class SessionServerService:
             self.server(each) for each in stored if each.enabled and each.name not in self.taken
         )
 
-    def server(self, own: SessionServer) -> Server:
+    def server(self, own: SessionServer) -> McpServer:
         """A session's own server as it is connected to."""
-        target: Program | Endpoint
+        target: Program | HttpServer
         if own.command is None:
-            target = Endpoint(url=own.url or "", headers=own.headers, public_only=True)
+            target = HttpServer(url=own.url or "", headers=own.headers, public_only=True)
         else:
             target = Program(
                 command=own.command,
@@ -69,7 +69,7 @@ class SessionServerService:
                 environment={**base_environment(self.environment), **own.env},
                 cwd=Path(own.cwd) if own.cwd else None,
             )
-        return Server(
+        return McpServer(
             name=own.name,
             target=target,
             timeout_s=own.timeout_s,

@@ -8,9 +8,9 @@ from typing import Final
 import structlog
 
 from understudy.core.errors import UnderstudyError
-from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.errors import ServerDown
-from understudy.mcp_client.model import Server
+from understudy.mcp_client.model import McpServer
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.mcp_client.tool import McpTool
@@ -56,8 +56,8 @@ class McpToolSource:
         return _fitting(session, tools)
 
     async def _own(
-        self, session: Session, sight: Sight, servers: Sequence[Server]
-    ) -> list[Connection]:
+        self, session: Session, sight: Sight, servers: Sequence[McpServer]
+    ) -> list[McpConnection]:
         opened = []
         for server in servers:
             if sight.server_hidden_by(server) is None:
@@ -67,7 +67,9 @@ class McpToolSource:
                     _tell_missing(session, server.name, problem)
         return opened
 
-    async def _tools(self, session: Session, sight: Sight, connection: Connection) -> list[McpTool]:
+    async def _tools(
+        self, session: Session, sight: Sight, connection: McpConnection
+    ) -> list[McpTool]:
         name = connection.server.name
         try:
             tools = await self.servers.tools_of(connection)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from understudy.mcp_client.connection import MAX_WAIT_S, Connection
+from understudy.mcp_client.connection import MAX_WAIT_S, McpConnection
 from understudy.mcp_client.errors import CallFailed, ServerDown, one_line, tidy
-from understudy.mcp_client.model import JsonObject, ListedTool, Server
+from understudy.mcp_client.model import JsonObject, ListedTool, McpServer
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class McpTool:
     """Passes calls on to the server."""
 
     def __init__(
-        self, connection: Connection, listed: ListedTool, secrets: Sequence[str] = ()
+        self, connection: McpConnection, listed: ListedTool, secrets: Sequence[str] = ()
     ) -> None:
         server = connection.server
         self.name = f"{server.name}/{listed.name}"
@@ -60,7 +60,7 @@ class McpTool:
         return text
 
 
-def effect_of(server: Server, listed: ListedTool) -> Effect:
+def effect_of(server: McpServer, listed: ListedTool) -> Effect:
     """What a repeat would do; a server is believed only where the config says so."""
     if not server.trusts_annotations:
         return Effect.ONCE

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from understudy.core.scope import Gate, Scope
-from understudy.mcp_client.model import Server
+from understudy.mcp_client.model import McpServer
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope
 
@@ -21,7 +21,7 @@ class Sight:
         self._session = session
         self._capabilities = effective_capability_scope(session) or OPEN
 
-    def server_hidden_by(self, server: Server) -> str | None:
+    def server_hidden_by(self, server: McpServer) -> str | None:
         """Why the session may not use a server; None: it may."""
         if not self._capabilities.gate(SERVER).permits(server.name):
             return "capability_scope"
@@ -33,7 +33,7 @@ class Sight:
         return None if _permits(self._capabilities.gate(TOOL), spellings) else "capability_scope"
 
 
-def lacks_credentials(session: Session, server: Server) -> bool:
+def lacks_credentials(session: Session, server: McpServer) -> bool:
     """Whether the server needs a credential that the session may not use."""
     permits = _credential_scope(session).gate(SERVER).permits
     return server.is_credentialed and not permits(server.name)

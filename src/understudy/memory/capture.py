@@ -14,7 +14,7 @@ from understudy.memory.asked import request_text
 from understudy.memory.bounds import MAX_ARTIFACT_IDS, MAX_SCOPE_KEYS, SUMMARY_CHARS
 from understudy.memory.keeping import Keeper
 from understudy.memory.policy import RunMemoryPolicy, policy_in
-from understudy.memory.record import Evidence, RunMemory, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import RunEvidence, RunMemory, RunMemoryRecord, SemanticCapture
 from understudy.memory.texts import Cleaner, cut_bytes
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
@@ -45,7 +45,7 @@ class Digest:
     """A memory and its evidence, with how much had to be taken out for them."""
 
     memory: RunMemory
-    evidence: Evidence
+    evidence: RunEvidence
     redacted: int
 
 
@@ -67,7 +67,7 @@ def digest(run: Run, *, outcome: str, artifact_ids: tuple[str, ...], cleaner: Cl
         artifact_ids=_all_artifacts(run, artifact_ids),
         failure_markers=_failure_markers(run.status, error_preview),
     )
-    evidence = Evidence(
+    evidence = RunEvidence(
         run_id=run.run_id,
         request=cut_bytes(asked.text, EVIDENCE_BYTES),
         outcome=cut_bytes(said.text, EVIDENCE_BYTES),

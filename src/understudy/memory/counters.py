@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(slots=True)
-class Sums:
+class CounterSums:
     """Sums that only grow; several threads may add to them."""
 
     _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
@@ -28,7 +28,7 @@ class Sums:
 
 
 @dataclass(slots=True)
-class Counters(Sums):
+class Counters(CounterSums):
     """What happened to run memories."""
 
     stored_total: int = 0
@@ -43,7 +43,7 @@ class Counters(Sums):
 
 
 @dataclass(slots=True)
-class PromptCounters(Sums):
+class PromptCounters(CounterSums):
     """What became of learnings that a prompt could have told of."""
 
     injected_total: int = 0

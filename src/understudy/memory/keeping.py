@@ -15,7 +15,7 @@ from understudy.core.errors import Unavailable
 from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy, policy_in
 from understudy.memory.ports import store_gone
-from understudy.memory.record import Evidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture
 from understudy.memory.retention import Doomed, doomed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Keeper:
         self,
         unit: "Unit",
         record: RunMemoryRecord,
-        evidence: Evidence,
+        evidence: RunEvidence,
         *,
         policy: RunMemoryPolicy | None = None,
     ) -> bool:

@@ -15,7 +15,13 @@ from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found
 from understudy.memory.record import Pointer, RunMemoryRecord
-from understudy.memory.report import Action, Reason, Report, Source, Tally
+from understudy.memory.report import (
+    MaintenanceAction,
+    MaintenanceReason,
+    MaintenanceTrigger,
+    Report,
+    ReportTally,
+)
 from understudy.memory.survey import Orphan, Survey, survey
 
 if TYPE_CHECKING:
@@ -24,8 +30,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MESSAGES: Final = {
-    Reason.TTL_EXPIRED: "past its time",
-    Reason.SESSION_OVERFLOW: "beyond what a session may have",
+    MaintenanceReason.TTL_EXPIRED: "past its time",
+    MaintenanceReason.SESSION_OVERFLOW: "beyond what a session may have",
 }
 
 NOTHING: Final = Found(path=None, run_id=None)
@@ -45,15 +51,15 @@ class Maintenance:
         with self._lock:
             return self._last
 
-    def rebuild(self, unit: "Unit", policy: RunMemoryPolicy, source: Source) -> Report:
+    def rebuild(self, unit: "Unit", policy: RunMemoryPolicy, source: MaintenanceTrigger) -> Report:
         """Remove what may not be kept and have the index point to all the rest.
 
         A store that cannot be listed, or a record that cannot be removed, raises `Unavailable`, and
         everything is as it was; at a start the second is only reported, so that one bad file keeps
         nothing else from being put right.
         """
-        tally = Tally(self.clock.now_ms(), source)
-        work = _Rebuild(unit, policy, tally, goes_on=source is Source.STARTUP)
+        tally = ReportTally(self.clock.now_ms(), source)
+        work = _Rebuild(unit, policy, tally, goes_on=source is MaintenanceTrigger.STARTUP)
         unit.afterwards(partial(self._done, work))
         unit.otherwise(partial(self._undone, work))
         try:
@@ -64,10 +70,12 @@ class Maintenance:
             raise
         return tally.report(index_rebuilt=True)
 
-    def failed(self, source: Source, problem: Exception) -> None:
+    def failed(self, source: MaintenanceTrigger, problem: Exception) -> None:
         """Note a failure that came before anything was looked at."""
-        tally = Tally(self.clock.now_ms(), source)
-        tally.add(Action.REPLACE_INDEX, Reason.INDEX_REPLACE_FAILED, _told(problem))
+        tally = ReportTally(self.clock.now_ms(), source)
+        tally.add(
+            MaintenanceAction.REPLACE_INDEX, MaintenanceReason.INDEX_REPLACE_FAILED, _told(problem)
+        )
         self._hold(tally.report(index_rebuilt=False))
 
     def _hold(self, report: Report) -> None:
@@ -90,8 +98,8 @@ class Maintenance:
         tally.take_back()
         if not work.has_told:
             tally.add(
-                Action.REPLACE_INDEX,
-                Reason.INDEX_REPLACE_FAILED,
+                MaintenanceAction.REPLACE_INDEX,
+                MaintenanceReason.INDEX_REPLACE_FAILED,
                 f"the change was not committed: {_told(problem)}",
                 run_id=work.at.run_id,
                 path=work.at.path,
@@ -105,7 +113,7 @@ class _Rebuild:
 
     unit: "Unit"
     policy: RunMemoryPolicy
-    tally: Tally
+    tally: ReportTally
     # Whether a record that cannot be removed is left where it is.
     goes_on: bool
     # What is seen to just now, so that whatever goes wrong with it can be told.
@@ -123,15 +131,15 @@ class _Rebuild:
         for orphan in found.orphans:
             self._remove_orphan(orphan, found)
         leaving = found.doomed(self.policy, now_ms=self.tally.checked_at_ms)
-        self._remove(leaving.expired, found, Reason.TTL_EXPIRED)
-        self._remove(leaving.overflow, found, Reason.SESSION_OVERFLOW)
+        self._remove(leaving.expired, found, MaintenanceReason.TTL_EXPIRED)
+        self._remove(leaving.overflow, found, MaintenanceReason.SESSION_OVERFLOW)
         self._agree(found)
         self.at = NOTHING
 
     def discard(self) -> None:
         """Remove for good what was set aside."""
         for found in self._aside:
-            self._try(Action.DELETE_FILE, self.unit.run_memories.discard, found)
+            self._try(MaintenanceAction.DELETE_FILE, self.unit.run_memories.discard, found)
 
     def put_back(self) -> None:
         """Have everything where it was."""
@@ -150,7 +158,7 @@ class _Rebuild:
             self._settle_leftovers()
             return survey(self.unit, now_ms=self.tally.checked_at_ms)
         except Unavailable as problem:
-            self.tally.add(Action.SCAN, Reason.SCAN_FAILED, problem.detail)
+            self.tally.add(MaintenanceAction.SCAN, MaintenanceReason.SCAN_FAILED, problem.detail)
             self.has_told = True
             raise
 
@@ -161,23 +169,25 @@ class _Rebuild:
             if run_id is not None and self.unit.run_memory_index.get(run_id) is not None:
                 self._put_back(found)
             else:
-                self._try(Action.DELETE_FILE, self.unit.run_memories.discard, found)
+                self._try(MaintenanceAction.DELETE_FILE, self.unit.run_memories.discard, found)
 
-    def _remove(self, pointers: Iterable[Pointer], seen: Survey, reason: Reason) -> None:
+    def _remove(self, pointers: Iterable[Pointer], seen: Survey, reason: MaintenanceReason) -> None:
         for pointer in pointers:
             run_id = pointer.run_id
             self._gone.add(run_id)
             record = seen.record_of(run_id)
-            if self._set_aside(Action.DELETE_RECORD, record, goes_on=self.goes_on):
-                self.tally.add(Action.DELETE_RECORD, reason, MESSAGES[reason], run_id=run_id)
+            if self._set_aside(MaintenanceAction.DELETE_RECORD, record, goes_on=self.goes_on):
+                self.tally.add(
+                    MaintenanceAction.DELETE_RECORD, reason, MESSAGES[reason], run_id=run_id
+                )
 
     def _remove_orphan(self, orphan: Orphan, seen: Survey) -> None:
         found = orphan.found
         goes_on = self.goes_on or not self._is_in_place_of_expired(found, seen)
-        if self._set_aside(Action.DELETE_FILE, found, goes_on=goes_on):
+        if self._set_aside(MaintenanceAction.DELETE_FILE, found, goes_on=goes_on):
             self.tally.add(
-                Action.DELETE_FILE,
-                Reason.ORPHAN_FILE,
+                MaintenanceAction.DELETE_FILE,
+                MaintenanceReason.ORPHAN_FILE,
                 orphan.message,
                 run_id=found.run_id,
                 path=found.path,
@@ -189,7 +199,7 @@ class _Rebuild:
         now = self.tally.checked_at_ms
         return pointer is not None and self.policy.is_expired(pointer.recorded_at_ms, now_ms=now)
 
-    def _set_aside(self, action: Action, found: Found, *, goes_on: bool) -> bool:
+    def _set_aside(self, action: MaintenanceAction, found: Found, *, goes_on: bool) -> bool:
         problem = self._try(action, self.unit.run_memories.set_aside, found)
         if problem is None:
             self._aside.append(found)
@@ -199,13 +209,13 @@ class _Rebuild:
         return problem is None
 
     def _try(
-        self, action: Action, act: Callable[[Found], None], found: Found
+        self, action: MaintenanceAction, act: Callable[[Found], None], found: Found
     ) -> Unavailable | None:
         self.at = found
         try:
             act(found)
         except Unavailable as problem:
-            reason = Reason.DELETE_FAILED
+            reason = MaintenanceReason.DELETE_FAILED
             self.tally.add(action, reason, problem.detail, run_id=found.run_id, path=found.path)
             return problem
         return None
@@ -225,8 +235,8 @@ class _Rebuild:
             stamp = self.unit.run_memories.put(record) if found.is_legacy else found.stamp
         except Unavailable as problem:
             self.tally.add(
-                Action.REPLACE_INDEX,
-                Reason.INDEX_REPLACE_FAILED,
+                MaintenanceAction.REPLACE_INDEX,
+                MaintenanceReason.INDEX_REPLACE_FAILED,
                 problem.detail,
                 run_id=record.run_id,
                 path=found.path,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from understudy.core.errors import Unavailable
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
-from understudy.memory.report import Source
+from understudy.memory.report import MaintenanceTrigger
 from understudy.runtime.model import Revision
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revisio
 def take_hold(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
     """Remove what a policy does not allow, or tell that it has not taken hold."""
     try:
-        maintenance.rebuild(unit, policy, Source.RUNTIME_POLICY)
+        maintenance.rebuild(unit, policy, MaintenanceTrigger.RUNTIME_POLICY)
     except Unavailable as problem:
         raise Unavailable(
             "run_memory_maintenance_failed",

@@ -58,7 +58,7 @@ class RunMemoryRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class RunEvidence:
     """The scrubbed request and outcome of a run, bounded: what learning reads and checks against."""
 
     run_id: str

@@ -10,14 +10,14 @@ MAX_MESSAGE_CHARS: Final = 300
 MAX_PATH_CHARS: Final = 300
 
 
-class Source(StrEnum):
+class MaintenanceTrigger(StrEnum):
     """What made somebody look."""
 
     STARTUP = "startup"
     RUNTIME_POLICY = "runtime_policy"
 
 
-class Action(StrEnum):
+class MaintenanceAction(StrEnum):
     """What was done, or was to be done."""
 
     DELETE_RECORD = "delete_run_memory"
@@ -26,7 +26,7 @@ class Action(StrEnum):
     REPLACE_INDEX = "replace_run_memory_index"
 
 
-class Reason(StrEnum):
+class MaintenanceReason(StrEnum):
     """Why it was done, or what went wrong."""
 
     TTL_EXPIRED = "ttl_expired"
@@ -38,21 +38,31 @@ class Reason(StrEnum):
 
 
 # Which reasons an action may have; the first ones are no failures.
-REASONS: Final[Mapping[Action, tuple[Reason, ...]]] = {
-    Action.DELETE_RECORD: (Reason.TTL_EXPIRED, Reason.SESSION_OVERFLOW, Reason.DELETE_FAILED),
-    Action.DELETE_FILE: (Reason.ORPHAN_FILE, Reason.DELETE_FAILED),
-    Action.SCAN: (Reason.SCAN_FAILED,),
-    Action.REPLACE_INDEX: (Reason.INDEX_REPLACE_FAILED,),
+REASONS: Final[Mapping[MaintenanceAction, tuple[MaintenanceReason, ...]]] = {
+    MaintenanceAction.DELETE_RECORD: (
+        MaintenanceReason.TTL_EXPIRED,
+        MaintenanceReason.SESSION_OVERFLOW,
+        MaintenanceReason.DELETE_FAILED,
+    ),
+    MaintenanceAction.DELETE_FILE: (MaintenanceReason.ORPHAN_FILE, MaintenanceReason.DELETE_FAILED),
+    MaintenanceAction.SCAN: (MaintenanceReason.SCAN_FAILED,),
+    MaintenanceAction.REPLACE_INDEX: (MaintenanceReason.INDEX_REPLACE_FAILED,),
 }
-FAILURES: Final = frozenset({Reason.DELETE_FAILED, Reason.SCAN_FAILED, Reason.INDEX_REPLACE_FAILED})
+FAILURES: Final = frozenset(
+    {
+        MaintenanceReason.DELETE_FAILED,
+        MaintenanceReason.SCAN_FAILED,
+        MaintenanceReason.INDEX_REPLACE_FAILED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """One thing that was done or failed."""
 
-    action: Action
-    reason: Reason
+    action: MaintenanceAction
+    reason: MaintenanceReason
     run_id: str | None = None
     path: str | None = None
     message: str = ""
@@ -63,7 +73,7 @@ class Report:
     """What the last look came to."""
 
     checked_at_ms: int = 0
-    source: Source | None = None
+    source: MaintenanceTrigger | None = None
     index_rebuilt: bool = False
     pruned_ttl_count: int = 0
     pruned_overflow_count: int = 0
@@ -86,30 +96,30 @@ def report_json(report: Report) -> dict[str, Any]:
 
 
 # Where each reason is counted.
-COUNTED: Final[Mapping[Reason, str]] = {
-    Reason.TTL_EXPIRED: "pruned_ttl_count",
-    Reason.SESSION_OVERFLOW: "pruned_overflow_count",
-    Reason.ORPHAN_FILE: "pruned_orphan_file_count",
-    Reason.SCAN_FAILED: "scan_error_count",
-    Reason.DELETE_FAILED: "prune_error_count",
-    Reason.INDEX_REPLACE_FAILED: "prune_error_count",
+COUNTED: Final[Mapping[MaintenanceReason, str]] = {
+    MaintenanceReason.TTL_EXPIRED: "pruned_ttl_count",
+    MaintenanceReason.SESSION_OVERFLOW: "pruned_overflow_count",
+    MaintenanceReason.ORPHAN_FILE: "pruned_orphan_file_count",
+    MaintenanceReason.SCAN_FAILED: "scan_error_count",
+    MaintenanceReason.DELETE_FAILED: "prune_error_count",
+    MaintenanceReason.INDEX_REPLACE_FAILED: "prune_error_count",
 }
 
 
 @dataclass(slots=True)
-class Tally:
+class ReportTally:
     """A report in the making; failures come first, however much else there is to say."""
 
     checked_at_ms: int
-    source: Source
+    source: MaintenanceTrigger
     _counts: dict[str, int] = field(default_factory=dict)
     _failures: list[Diagnostic] = field(default_factory=list)
     _notes: list[Diagnostic] = field(default_factory=list)
 
     def add(
         self,
-        action: Action,
-        reason: Reason,
+        action: MaintenanceAction,
+        reason: MaintenanceReason,
         message: str,
         *,
         run_id: str | None = None,

@@ -15,8 +15,8 @@ from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
 from understudy.memory.policy_change import take_hold
-from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
-from understudy.memory.report import Source, report_json
+from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.report import MaintenanceTrigger, report_json
 from understudy.memory.settling import no_memory, settle
 from understudy.runtime.model import Revision
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
@@ -57,7 +57,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             )
         return record
 
-    def evidence(self, run_id: str) -> Evidence:
+    def evidence(self, run_id: str) -> RunEvidence:
         """The longer copies of request and outcome, or `NotFound`."""
         with self.units.read() as unit:
             self._require(unit, run_id)
@@ -109,12 +109,12 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         """Bring records, index and policy to agreement; a failure is told, and the daemon serves."""
         try:
             with self.units.exclusively(), self.units.write() as unit:
-                report = self.maintenance.rebuild(unit, policy_in(unit), Source.STARTUP)
+                report = self.maintenance.rebuild(unit, policy_in(unit), MaintenanceTrigger.STARTUP)
         except Exception as problem:
             known = isinstance(problem, UnderstudyError)
             log.exception("run_memory.maintenance_failed", reason=str(problem), exc_info=not known)
             if self.maintenance.last().source is None:
-                self.maintenance.failed(Source.STARTUP, problem)
+                self.maintenance.failed(MaintenanceTrigger.STARTUP, problem)
         else:
             tell = log.error if report.is_failed else log.info
             tell("run_memory.checked", **_counts(report_json(report)))

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.permissions.globs import literal_length, literal_prefix, matches
-from understudy.permissions.model import Decision, Level, PlacedRule, Rule, TraceLine, Verdict
+from understudy.permissions.model import (
+    CallRule,
+    CallVerdict,
+    Level,
+    PermissionDecision,
+    PlacedRule,
+    TraceLine,
+)
 from understudy.permissions.shell import shell_objection, shell_touches
 from understudy.permissions.urls import url_objection, url_touches
 
@@ -19,7 +26,7 @@ DIFFERS: Final = "does not match"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class ArgumentGuard:
     """Two ways to hold a pattern against the text of an argument."""
 
     # Why an allow does not match; None when it does.
@@ -28,7 +35,7 @@ class Guard:
     touches: Callable[[str, str], bool]
 
 
-def guards_of(tool: str) -> Mapping[str, Guard]:
+def guards_of(tool: str) -> Mapping[str, ArgumentGuard]:
     """The guarded arguments of a tool, by name."""
     return GUARDED.get(tool, {})
 
@@ -64,13 +71,13 @@ def _tidy_path(text: str) -> str:
     return start + "/".join(names) or "."
 
 
-PLAIN: Final = Guard(objects=_plain_objection, touches=matches)
-SHELL: Final = Guard(objects=shell_objection, touches=shell_touches)
-PATH: Final = Guard(objects=_path_objection, touches=_path_touches)
-TREE: Final = Guard(objects=_path_objection, touches=_tree_touches)
-URL: Final = Guard(objects=url_objection, touches=url_touches)
+PLAIN: Final = ArgumentGuard(objects=_plain_objection, touches=matches)
+SHELL: Final = ArgumentGuard(objects=shell_objection, touches=shell_touches)
+PATH: Final = ArgumentGuard(objects=_path_objection, touches=_path_touches)
+TREE: Final = ArgumentGuard(objects=_path_objection, touches=_tree_touches)
+URL: Final = ArgumentGuard(objects=url_objection, touches=url_touches)
 
-GUARDED: Final[Mapping[str, Mapping[str, Guard]]] = {
+GUARDED: Final[Mapping[str, Mapping[str, ArgumentGuard]]] = {
     "shell": {"command": SHELL},
     "fetch_url": {"url": URL},
     "read_file": {"path": PATH},
@@ -83,13 +90,13 @@ GUARDED: Final[Mapping[str, Mapping[str, Guard]]] = {
 
 # An argument longer than this is not searched: it counts as a match for ask and deny alone.
 MAX_TEXT_CHARS: Final = 256 * 1024
-STRICTNESS: Final = {decision: place for place, decision in enumerate(Decision)}
+STRICTNESS: Final = {decision: place for place, decision in enumerate(PermissionDecision)}
 
 _NEARNESS: Final = {level: place for place, level in enumerate(Level)}
 _DEFAULTS: Final = {
-    Decision.ALLOW: "no rule matches, and the tool needs no approval by itself",
-    Decision.ASK: "no rule matches, and the tool asks for approval by itself",
-    Decision.DENY: "no rule matches, and the tool is denied by itself",
+    PermissionDecision.ALLOW: "no rule matches, and the tool needs no approval by itself",
+    PermissionDecision.ASK: "no rule matches, and the tool asks for approval by itself",
+    PermissionDecision.DENY: "no rule matches, and the tool is denied by itself",
 }
 
 Specificity = tuple[bool, int, int, int, int]
@@ -99,17 +106,17 @@ def decide(
     tool: str,
     arguments: Mapping[str, Any],
     placed: Iterable[PlacedRule],
-    default: Decision,
-) -> Verdict:
+    default: PermissionDecision,
+) -> CallVerdict:
     """What becomes of a call, by which rule, and how every rule fared."""
     trace = tuple(_held_against(each, tool, arguments) for each in placed)
     matching = [line.placed for line in trace if line.matched]
-    denying = [each for each in matching if each.rule.decision is Decision.DENY]
+    denying = [each for each in matching if each.rule.decision is PermissionDecision.DENY]
     if not matching:
         reason = _DEFAULTS[default]
-        return Verdict(decision=default, level=Level.TOOL, reason=reason, trace=trace)
+        return CallVerdict(decision=default, level=Level.TOOL, reason=reason, trace=trace)
     applied = max(denying or matching, key=_rank)
-    return Verdict(
+    return CallVerdict(
         decision=applied.rule.decision,
         level=applied.level,
         applied=applied,
@@ -118,7 +125,7 @@ def decide(
     )
 
 
-def specificity(rule: Rule) -> Specificity:
+def specificity(rule: CallRule) -> Specificity:
     """How closely a rule names a call: first the tool, then its arguments."""
     prefix = literal_prefix(rule.tool)
     return (
@@ -130,12 +137,12 @@ def specificity(rule: Rule) -> Specificity:
     )
 
 
-def why_not(rule: Rule, tool: str, arguments: Mapping[str, Any]) -> str | None:
+def why_not(rule: CallRule, tool: str, arguments: Mapping[str, Any]) -> str | None:
     """Why a rule does not match a call; None when it does."""
     if not matches(rule.tool, tool):
         return "another tool"
     guards = guards_of(tool)
-    holds_against = _allow_objects if rule.decision is Decision.ALLOW else _is_untouched
+    holds_against = _allow_objects if rule.decision is PermissionDecision.ALLOW else _is_untouched
     for name, pattern in rule.arguments.items():
         values = [spellings(value) for value in argument_values(arguments, name)]
         if not values:
@@ -146,7 +153,9 @@ def why_not(rule: Rule, tool: str, arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _allow_objects(guard: Guard, pattern: str, values: Iterable[tuple[str, ...]]) -> str | None:
+def _allow_objects(
+    guard: ArgumentGuard, pattern: str, values: Iterable[tuple[str, ...]]
+) -> str | None:
     """Why an allow does not match: one of the values does not fit, however it is spelled."""
     for texts in values:
         objections = [
@@ -160,7 +169,9 @@ def _allow_objects(guard: Guard, pattern: str, values: Iterable[tuple[str, ...]]
     return None
 
 
-def _is_untouched(guard: Guard, pattern: str, values: Iterable[tuple[str, ...]]) -> str | None:
+def _is_untouched(
+    guard: ArgumentGuard, pattern: str, values: Iterable[tuple[str, ...]]
+) -> str | None:
     """Why an ask or a deny does not match: no spelling of any value fits."""
     for texts in values:
         for text in texts:

@@ -8,7 +8,7 @@ from typing import Annotated
 from understudy.core.records import OMIT, OMIT_EMPTY
 
 
-class Decision(StrEnum):
+class PermissionDecision(StrEnum):
     """What becomes of a tool call."""
 
     ALLOW = "allow"
@@ -26,7 +26,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CallRule:
     """What to do with the calls it matches.
 
     `tool` and the values of `arguments` are patterns in which `*` stands for any text and `?` for
@@ -34,7 +34,7 @@ class Rule:
     """
 
     tool: str
-    decision: Decision
+    decision: PermissionDecision
     arguments: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
     reason: Annotated[str | None, OMIT] = None
 
@@ -47,7 +47,7 @@ class Rule:
 class PlacedRule:
     """A rule with its level and its place among the rules of that level, from 0."""
 
-    rule: Rule
+    rule: CallRule
     level: Level
     index: int
     # The agent or session it is of, where that is not the one the call is made in.
@@ -68,10 +68,10 @@ class TraceLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class CallVerdict:
     """What was decided for one call, and by which rule; no rule means the tool's own default."""
 
-    decision: Decision
+    decision: PermissionDecision
     level: Level
     reason: str
     applied: PlacedRule | None = None
@@ -80,6 +80,6 @@ class Verdict:
     above: str | None = None
 
     @property
-    def rule(self) -> Rule | None:
+    def rule(self) -> CallRule | None:
         """The rule that was applied."""
         return self.applied.rule if self.applied else None

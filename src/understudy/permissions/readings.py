@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from understudy.permissions.decide import STRICTNESS, decide
-from understudy.permissions.model import Decision, Level, PlacedRule, Rule, TraceLine, Verdict
+from understudy.permissions.model import (
+    CallRule,
+    CallVerdict,
+    Level,
+    PermissionDecision,
+    PlacedRule,
+    TraceLine,
+)
 from understudy.permissions.sidechains import SessionRules
 
 
@@ -19,13 +26,13 @@ class Standpoint:
     """What judges calls in one session, beside the rules of the daemon."""
 
     agent_id: str
-    agent_rules: tuple[Rule, ...] = ()
+    agent_rules: tuple[CallRule, ...] = ()
     session_id: str | None = None
     session_rules: SessionRules = field(default_factory=SessionRules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class RuleReading:
     """Rules that are held against a call together."""
 
     placed: tuple[PlacedRule, ...]
@@ -33,31 +40,34 @@ class Reading:
     above: str | None = None
 
 
-def readings(daemon: Sequence[Rule], chain: Sequence[Standpoint]) -> tuple[Reading, ...]:
+def readings(daemon: Sequence[CallRule], chain: Sequence[Standpoint]) -> tuple[RuleReading, ...]:
     """How the session of the call, which is the first, and those above it in turn judge."""
     return tuple(_readings(tuple(_placed(daemon, Level.DAEMON)), chain))
 
 
 def decide_in_all(
-    tool: str, arguments: Mapping[str, Any], held: Sequence[Reading], default: Decision
-) -> Verdict:
+    tool: str,
+    arguments: Mapping[str, Any],
+    held: Sequence[RuleReading],
+    default: PermissionDecision,
+) -> CallVerdict:
     """The strictest verdict of all readings, and how every rule fared; of equals, the nearest."""
     verdicts = [_of(reading, decide(tool, arguments, reading.placed, default)) for reading in held]
     strictest = max(verdicts, key=lambda verdict: STRICTNESS[verdict.decision])
     return replace(strictest, trace=_together(verdicts))
 
 
-def _readings(daemon: tuple[PlacedRule, ...], chain: Sequence[Standpoint]) -> Iterator[Reading]:
+def _readings(daemon: tuple[PlacedRule, ...], chain: Sequence[Standpoint]) -> Iterator[RuleReading]:
     own = chain[0]
     for place, each in enumerate(chain):
         owner = each.session_id if place else None
         of_session = _placed(each.session_rules.all, Level.SESSION, owner)
-        yield Reading(placed=(*daemon, *_of_agent(each, own), *of_session), above=owner)
+        yield RuleReading(placed=(*daemon, *_of_agent(each, own), *of_session), above=owner)
         for parent in chain[place + 1 : place + 2]:
             # And as the parent was: what it has loosened since does not reach further down.
             of_session = _placed(each.session_rules.inherited, Level.SESSION, owner)
             placed = (*daemon, *_of_agent(parent, own), *of_session)
-            yield Reading(placed=placed, above=parent.session_id)
+            yield RuleReading(placed=placed, above=parent.session_id)
 
 
 def _of_agent(each: Standpoint, own: Standpoint) -> Iterator[PlacedRule]:
@@ -65,19 +75,21 @@ def _of_agent(each: Standpoint, own: Standpoint) -> Iterator[PlacedRule]:
     return _placed(each.agent_rules, Level.AGENT, owner)
 
 
-def _placed(rules: Sequence[Rule], level: Level, owner: str | None = None) -> Iterator[PlacedRule]:
+def _placed(
+    rules: Sequence[CallRule], level: Level, owner: str | None = None
+) -> Iterator[PlacedRule]:
     for index, rule in enumerate(rules):
         yield PlacedRule(rule=rule, level=level, index=index, owner=owner)
 
 
-def _of(reading: Reading, verdict: Verdict) -> Verdict:
+def _of(reading: RuleReading, verdict: CallVerdict) -> CallVerdict:
     if reading.above is None:
         return verdict
     reason = f"by the rules for session {reading.above} above: {verdict.reason}"
     return replace(verdict, above=reading.above, reason=reason)
 
 
-def _together(verdicts: Sequence[Verdict]) -> tuple[TraceLine, ...]:
+def _together(verdicts: Sequence[CallVerdict]) -> tuple[TraceLine, ...]:
     """The traces as one; a rule that is part of several readings is told once."""
     lines = {
         (line.placed.level, line.placed.owner, line.placed.index): line

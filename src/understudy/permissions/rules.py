@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from understudy.core.errors import FieldError, Invalid
 from understudy.permissions.globs import matches
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 
 MAX_RULES: Final = 200
 MAX_TOOL_CHARS: Final = 200
@@ -21,7 +21,7 @@ MAX_ERRORS: Final = 20
 _FIELDS: Final = frozenset({"tool", "decision", "arguments", "reason"})
 
 
-def read_document(document: object, *, pointer: str = "") -> tuple[Rule, ...]:
+def read_document(document: object, *, pointer: str = "") -> tuple[CallRule, ...]:
     """The rules of a document; `Invalid` says what is wrong and where. `{}` holds no rules."""
     if not isinstance(document, Mapping):
         raise _invalid([_wrong(pointer, "must be an object with a list of rules")])
@@ -33,7 +33,7 @@ def read_document(document: object, *, pointer: str = "") -> tuple[Rule, ...]:
 
 def read_rules(
     stored: object, *, pointer: str = "/rules", at_most: int | None = MAX_RULES
-) -> tuple[Rule, ...]:
+) -> tuple[CallRule, ...]:
     """Rules from a JSON list; `Invalid` says what is wrong and where."""
     if not isinstance(stored, list | tuple):
         raise _invalid([_wrong(pointer, "must be a list of rules")])
@@ -49,12 +49,12 @@ def read_rules(
     return tuple(_rule(each) for each in stored)
 
 
-def write_rules(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+def write_rules(rules: Iterable[CallRule]) -> list[dict[str, Any]]:
     """Rules as they are stored and shown; what says nothing is left out."""
     return [write_rule(rule) for rule in rules]
 
 
-def write_rule(rule: Rule) -> dict[str, Any]:
+def write_rule(rule: CallRule) -> dict[str, Any]:
     """One rule as it is stored and shown."""
     said: dict[str, Any] = {"tool": rule.tool}
     if rule.arguments:
@@ -65,15 +65,15 @@ def write_rule(rule: Rule) -> dict[str, Any]:
     return said
 
 
-def write_document(rules: Iterable[Rule]) -> dict[str, Any]:
+def write_document(rules: Iterable[CallRule]) -> dict[str, Any]:
     """A document of rules."""
     return {"rules": write_rules(rules)}
 
 
-def _rule(stored: Mapping[str, Any]) -> Rule:
-    return Rule(
+def _rule(stored: Mapping[str, Any]) -> CallRule:
+    return CallRule(
         tool=stored["tool"],
-        decision=Decision(stored["decision"]),
+        decision=PermissionDecision(stored["decision"]),
         arguments=dict(stored.get("arguments") or {}),
         reason=(stored.get("reason") or "").strip() or None,
     )
@@ -85,8 +85,8 @@ def _errors_of(stored: object, pointer: str) -> list[FieldError]:
     unknown = [key for key in stored if key not in _FIELDS]
     errors = [_wrong(_below(pointer, key), "is not part of a rule") for key in unknown]
     errors += _text_errors(stored.get("tool"), f"{pointer}/tool", MAX_TOOL_CHARS)
-    if stored.get("decision") not in list(Decision):
-        choices = ", ".join(Decision)
+    if stored.get("decision") not in list(PermissionDecision):
+        choices = ", ".join(PermissionDecision)
         errors.append(_wrong(f"{pointer}/decision", f"must be one of {choices}"))
     if stored.get("reason") is not None:
         errors += _text_errors(
@@ -142,9 +142,13 @@ def _invalid(errors: Sequence[FieldError]) -> Invalid:
     )
 
 
-def denied_outright(rules: Iterable[Rule]) -> tuple[str, ...]:
+def denied_outright(rules: Iterable[CallRule]) -> tuple[str, ...]:
     """The patterns of tools that rules deny for every argument; nothing else can undo that."""
-    denied = (rule.tool for rule in rules if rule.decision is Decision.DENY and not rule.arguments)
+    denied = (
+        rule.tool
+        for rule in rules
+        if rule.decision is PermissionDecision.DENY and not rule.arguments
+    )
     return tuple(sorted(set(denied)))
 
 

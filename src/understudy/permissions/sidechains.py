@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.core.errors import DamagedRecord, Invalid, Rejected
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import read_document, read_rules, write_rules
 
 # Stands for rules that cannot be read: nothing runs where nobody knows what is forbidden.
-NOTHING_RUNS: Final = Rule(
-    tool="*", decision=Decision.DENY, reason="the rules this sidechain began with cannot be read"
+NOTHING_RUNS: Final = CallRule(
+    tool="*",
+    decision=PermissionDecision.DENY,
+    reason="the rules this sidechain began with cannot be read",
 )
 
 
@@ -18,18 +20,18 @@ NOTHING_RUNS: Final = Rule(
 class SessionRules:
     """What holds in one session, beside the rules of its agent and of the daemon."""
 
-    inherited: tuple[Rule, ...] = ()
-    own: tuple[Rule, ...] = ()
+    inherited: tuple[CallRule, ...] = ()
+    own: tuple[CallRule, ...] = ()
 
     @property
-    def all(self) -> tuple[Rule, ...]:
+    def all(self) -> tuple[CallRule, ...]:
         """Every rule, those of the parent first."""
         return (*self.inherited, *self.own)
 
-    def with_own(self, rules: Iterable[Rule], *, is_sidechain: bool) -> "SessionRules":
+    def with_own(self, rules: Iterable[CallRule], *, is_sidechain: bool) -> "SessionRules":
         """Other rules of its own; in a sidechain they may only narrow."""
         new = tuple(rule for rule in rules if rule not in self.inherited)
-        if is_sidechain and any(rule.decision is Decision.ALLOW for rule in new):
+        if is_sidechain and any(rule.decision is PermissionDecision.ALLOW for rule in new):
             raise Rejected(
                 "sidechain_only_narrows",
                 domain="permissions",
@@ -62,7 +64,7 @@ def read_session_rules(stored: Mapping[str, Any] | None) -> SessionRules:
 
 
 def changed_rules(
-    stored: Mapping[str, Any] | None, rules: Iterable[Rule], *, is_sidechain: bool
+    stored: Mapping[str, Any] | None, rules: Iterable[CallRule], *, is_sidechain: bool
 ) -> SessionRules:
     """The rules of a session with others of its own; what cannot be read does not block repair."""
     try:
@@ -73,7 +75,7 @@ def changed_rules(
 
 
 def rules_for_sidechain(
-    parent: Mapping[str, Any] | None, *, of_parents_agent: Iterable[Rule] = ()
+    parent: Mapping[str, Any] | None, *, of_parents_agent: Iterable[CallRule] = ()
 ) -> SessionRules:
     """What a sidechain begins with: all that holds in its parent's session.
 
@@ -84,8 +86,8 @@ def rules_for_sidechain(
         above = read_session_rules(parent).all
     except DamagedRecord:
         above = (NOTHING_RUNS,)
-    lost = [rule for rule in of_parents_agent if rule.decision is not Decision.ALLOW]
-    distinct: list[Rule] = []
+    lost = [rule for rule in of_parents_agent if rule.decision is not PermissionDecision.ALLOW]
+    distinct: list[CallRule] = []
     for rule in (*lost, *above):
         if rule not in distinct:
             distinct.append(rule)

@@ -59,7 +59,7 @@ class Step(BaseModel):
         return self
 
 
-class Rule(BaseModel):
+class ScriptedRule(BaseModel):
     """What to answer, step by step, to a user text that fits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -95,7 +95,7 @@ class Script(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reply: tuple[Rule, ...] = Field(min_length=1)
+    reply: tuple[ScriptedRule, ...] = Field(min_length=1)
 
 
 def load_script(path: Path) -> Script:

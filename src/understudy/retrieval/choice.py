@@ -27,7 +27,7 @@ CONTENT_WEIGHT: Final = 4
 LEARNED_TUNING: Final = replace(TUNING, carries=False, subject=2.0)
 
 
-class Reason(StrEnum):
+class LearningReason(StrEnum):
     """What became of a learning, where no rule forbids to tell of it."""
 
     INCLUDED = "included"
@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
 
 # What would have been told, had there been room.
-OMITTED: Final = frozenset({Reason.OVER_ENTRY_LIMIT, Reason.OVER_BUDGET})
+OMITTED: Final = frozenset({LearningReason.OVER_ENTRY_LIMIT, LearningReason.OVER_BUDGET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Considered:
+class ConsideredLearning:
     """One learning, how well it fits, and what became of it."""
 
     learning: Learning
@@ -67,7 +67,7 @@ class Considered:
     @property
     def reason(self) -> str:
         """The first thing that keeps it out, or that it is told."""
-        return self.reasons[0] if self.reasons else Reason.INCLUDED
+        return self.reasons[0] if self.reasons else LearningReason.INCLUDED
 
     @property
     def score(self) -> float:
@@ -79,7 +79,7 @@ class Considered:
 class Learned:
     """Every learning that was considered, in the order in which a prompt would take them."""
 
-    considered: tuple[Considered, ...] = ()
+    considered: tuple[ConsideredLearning, ...] = ()
     # Whether they were ranked against something, or only by scope and time.
     is_ranked: bool = False
     # Whether nothing matched, but the input asked for whatever is remembered.
@@ -106,7 +106,7 @@ class Learned:
         considered = tuple(
             it
             if it.reasons or it.learning.learning_id in fits
-            else replace(it, reasons=(Reason.OVER_BUDGET,))
+            else replace(it, reasons=(LearningReason.OVER_BUDGET,))
             for it in self.considered
         )
         return replace(self, considered=considered)
@@ -146,7 +146,7 @@ def passed_over(
     *,
     now_ms: int,
     statistics: Statistics | None = None,
-) -> tuple[Considered, ...]:
+) -> tuple[ConsideredLearning, ...]:
     """Why these, which were not among those to choose from, are not told either."""
     scores = {} if query is None else _scores(query, judged, statistics, now_ms)
     said = _said(
@@ -158,7 +158,7 @@ def passed_over(
     )
     # One that nothing speaks against was not among the best, or it would have been looked at.
     return tuple(
-        replace(it, reasons=(Reason.OVER_ENTRY_LIMIT,)) if it.is_included else it
+        replace(it, reasons=(LearningReason.OVER_ENTRY_LIMIT,)) if it.is_included else it
         for it in considered
     )
 
@@ -231,15 +231,17 @@ def _said(judged: Iterable[Judged]) -> _Said:
     return said
 
 
-def _considered(it: Judged, scored: Scored | None, said: _Said, *, must_match: bool) -> Considered:
+def _considered(
+    it: Judged, scored: Scored | None, said: _Said, *, must_match: bool
+) -> ConsideredLearning:
     """One of them with everything that keeps it out, but for want of room."""
     learning = it.learning
     reasons: list[str] = [*it.blockers]
     if not is_sensitive(learning) and _is_overridden(learning, said):
-        reasons.append(Reason.OVERRIDDEN_BY_NARROWER_SCOPE)
+        reasons.append(LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE)
     if must_match and scored is not None and scored.score <= 0:
-        reasons.append(Reason.NO_MATCH)
-    return Considered(learning=learning, reasons=tuple(reasons), scored=scored)
+        reasons.append(LearningReason.NO_MATCH)
+    return ConsideredLearning(learning=learning, reasons=tuple(reasons), scored=scored)
 
 
 def _is_overridden(learning: Learning, said: _Said) -> bool:
@@ -249,7 +251,7 @@ def _is_overridden(learning: Learning, said: _Said) -> bool:
     return any(at < own and bool(keys - {learning.semantic_key}) for at, keys in by_scope.items())
 
 
-def prompt_order(it: Considered) -> tuple[float, int, int, str]:
+def prompt_order(it: ConsideredLearning) -> tuple[float, int, int, str]:
     """The best first, then the narrowest scope, then the newest, then by id."""
     learning = it.learning
     return (
@@ -260,12 +262,12 @@ def prompt_order(it: Considered) -> tuple[float, int, int, str]:
     )
 
 
-def _capped(considered: Iterable[Considered]) -> Iterable[Considered]:
+def _capped(considered: Iterable[ConsideredLearning]) -> Iterable[ConsideredLearning]:
     taken = 0
     for it in considered:
         taken += it.is_included
         is_over = it.is_included and taken > MAX_ENTRIES
-        yield replace(it, reasons=(Reason.OVER_ENTRY_LIMIT,)) if is_over else it
+        yield replace(it, reasons=(LearningReason.OVER_ENTRY_LIMIT,)) if is_over else it
 
 
 def asks_for_memory(query: str) -> bool:

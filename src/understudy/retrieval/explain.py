@@ -8,7 +8,7 @@ from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Learning, LearningStatus
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import (
-    Considered,
+    ConsideredLearning,
     Learned,
     is_sensitive,
     passed_over,
@@ -19,9 +19,9 @@ from understudy.retrieval.hits import ResultKind
 from understudy.retrieval.learned import judge, learn_context, statistics_for
 from understudy.retrieval.pack import note_tokens
 from understudy.retrieval.recollect import learning_note, run_note
-from understudy.retrieval.recovered import Considered as ConsideredRun
-from understudy.retrieval.recovered import Reason as RunReason
+from understudy.retrieval.recovered import ConsideredRun as ConsideredRun
 from understudy.retrieval.recovered import Recovered, recover
+from understudy.retrieval.recovered import RunReason as RunReason
 from understudy.retrieval.score import Scored
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes
 from understudy.sessions.model import Session
@@ -128,7 +128,7 @@ def _others(unit: "Unit", scopes: Sequence[LearningScope], chosen: Learned) -> t
     return tuple(found.values())
 
 
-def _learnings(known: Iterable[Considered]) -> list[ExplainedRecord]:
+def _learnings(known: Iterable[ConsideredLearning]) -> list[ExplainedRecord]:
     ranked = [*enumerate(sorted(known, key=prompt_order), 1)]
     told = sum(it.is_included for _, it in ranked)
     room = MOST - told
@@ -140,7 +140,7 @@ def _learnings(known: Iterable[Considered]) -> list[ExplainedRecord]:
     return listed
 
 
-def _learning(at: int, it: Considered) -> ExplainedRecord:
+def _learning(at: int, it: ConsideredLearning) -> ExplainedRecord:
     learning = it.learning
     is_shown = not is_sensitive(learning)
     return ExplainedRecord(

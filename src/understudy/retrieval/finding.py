@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from understudy.retrieval.prepare import Prepared, Reading
-from understudy.retrieval.question import Question
+from understudy.retrieval.prepare import Prepared, TextTerms
+from understudy.retrieval.question import RetrievalQuestion
 from understudy.retrieval.tuning import Tuning
 
 # The clues that were found, by their number in the question, and how strongly.
@@ -17,7 +17,7 @@ class FieldFinding:
 
     name: str
     weight: float
-    reading: Reading
+    reading: TextTerms
     strengths: Strengths
     has_whole_query: bool
 
@@ -42,7 +42,7 @@ class DocumentFinding:
         return self.prepared.document.at_ms
 
 
-def find(question: Question, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
+def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
     """Look for every clue in every field."""
     longer = prepared.length / question.average_length
     stretch = tuning.saturation * (1 - tuning.length + tuning.length * longer)
@@ -71,7 +71,7 @@ def find(question: Question, prepared: Prepared, tuning: Tuning) -> DocumentFind
 
 
 def _terms(
-    question: Question, held: Set[str], text: Reading, stretch: float, tuning: Tuning
+    question: RetrievalQuestion, held: Set[str], text: TextTerms, stretch: float, tuning: Tuning
 ) -> Strengths:
     counts, top = text.counts, 1 + tuning.saturation
     return {
@@ -81,7 +81,7 @@ def _terms(
     }
 
 
-def _look_closer(question: Question, finding: DocumentFinding, tuning: Tuning) -> None:
+def _look_closer(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> None:
     """Look for similar words, and add up the fields."""
     for it in finding.fields:
         it.strengths |= _similar(question, it.reading, tuning)
@@ -90,7 +90,7 @@ def _look_closer(question: Question, finding: DocumentFinding, tuning: Tuning) -
             finding.strengths[number] = before + it.weight * strength
 
 
-def _similar(question: Question, text: Reading, tuning: Tuning) -> Mapping[int, float]:
+def _similar(question: RetrievalQuestion, text: TextTerms, tuning: Tuning) -> Mapping[int, float]:
     shares = {
         number: sum(gram in text.written for gram in clue.grams) / len(clue.grams)
         for number, clue in question.similar.items()
@@ -99,7 +99,7 @@ def _similar(question: Question, text: Reading, tuning: Tuning) -> Mapping[int, 
     return {number: share for number, share in shares.items() if share >= tuning.least_similarity}
 
 
-def _is_evidence(question: Question, finding: DocumentFinding) -> bool:
+def _is_evidence(question: RetrievalQuestion, finding: DocumentFinding) -> bool:
     """Whether the document itself, and not only what is around it, has to do with the question."""
     for it in finding.fields:
         if it.has_whole_query or not question.telling.isdisjoint(it.strengths):

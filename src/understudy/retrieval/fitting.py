@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from understudy.retrieval.containment import needle
-from understudy.retrieval.hits import Asked
+from understudy.retrieval.hits import SearchRequest
 from understudy.retrieval.score import Document, rank
 from understudy.retrieval.terms import query_terms
 
@@ -18,7 +18,7 @@ class Fit:
     matched_fields: tuple[str, ...] = ()
 
 
-def fitting(asked: Asked, kind: str | None, documents: Sequence[Document]) -> Iterator[Fit]:
+def fitting(asked: SearchRequest, kind: str | None, documents: Sequence[Document]) -> Iterator[Fit]:
     """Those that earn something; without a query all of them, as they come.
 
     How common a term is, the index knows for its kinds; of others the documents tell themselves.

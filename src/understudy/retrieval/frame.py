@@ -29,7 +29,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class SectionFrame:
     """The fixed words of a section."""
 
     name: str
@@ -54,7 +54,7 @@ class Frame:
         return self.omitted.format(count=omitted) if omitted else ""
 
 
-LEARNED_CONTEXT: Final = Frame(
+LEARNED_CONTEXT: Final = SectionFrame(
     name="learned_context",
     notice=(
         "What was learned earlier and then published here: facts, preferences and decisions. Each "
@@ -66,7 +66,7 @@ LEARNED_CONTEXT: Final = Frame(
     caution="A published note, not fresh input.",
     omitted="Notes omitted to save room: {count}.",
 )
-RECOVERED_MEMORY: Final = Frame(
+RECOVERED_MEMORY: Final = SectionFrame(
     name="recovered_memory",
     notice=(
         "What earlier runs of this session did, as the daemon noted it down. Each note is one JSON "
@@ -79,7 +79,7 @@ RECOVERED_MEMORY: Final = Frame(
     omitted="Older runs omitted to save room: {count}.",
 )
 
-FRAMES: Final[Mapping[str, Frame]] = {
+FRAMES: Final[Mapping[str, SectionFrame]] = {
     frame.name: frame for frame in (LEARNED_CONTEXT, RECOVERED_MEMORY)
 }
 

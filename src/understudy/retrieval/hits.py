@@ -31,7 +31,7 @@ class ResultKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SearchRequest:
     """One search of one session."""
 
     unit: "Unit"
@@ -78,10 +78,10 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class HitSource:
     """One kind of thing that can be found."""
 
-    find: Callable[[Asked], Hits]
+    find: Callable[[SearchRequest], Hits]
     # Whether it is shown to somebody who only browses.
     is_browsed: bool
 

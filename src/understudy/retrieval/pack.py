@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.core.tokens import size_of, tokens_in_bytes
-from understudy.retrieval.frame import GAP, MARK_BYTES, Frame, Note, heading
+from understudy.retrieval.frame import GAP, MARK_BYTES, Note, SectionFrame, heading
 
 # All marks are equally long.
 ANY_MARK: Final = "0" * 2 * MARK_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class PromptBudget:
     """The tokens a prompt may have, and those that it has without anything recalled."""
 
     limit: int
@@ -33,13 +33,13 @@ class Packed:
     tokens: int = 0
 
 
-def note_tokens(frame: Frame, note: Note) -> int:
+def note_tokens(frame: SectionFrame, note: Note) -> int:
     """What one more note takes in a section."""
     return tokens_in_bytes(size_of(GAP + frame.block(note, ANY_MARK)))
 
 
 def pack(
-    frame: Frame, notes: Sequence[Note], *, tokens: int, mark: str, omitted: int = 0
+    frame: SectionFrame, notes: Sequence[Note], *, tokens: int, mark: str, omitted: int = 0
 ) -> Packed:
     """The section with as many notes as fit; the first that does not fit ends it.
 
@@ -60,7 +60,7 @@ def pack(
     return _with_body(frame, parts, best, omitted + len(notes) - best.kept)
 
 
-def _with_body(frame: Frame, parts: Sequence[str], best: Packed, omitted: int) -> Packed:
+def _with_body(frame: SectionFrame, parts: Sequence[str], best: Packed, omitted: int) -> Packed:
     if not best.kept:
         return best
     shown = [*parts[: best.kept + 1], frame.closing(omitted)]

@@ -5,7 +5,7 @@ from typing import Final
 
 from understudy.retrieval.documents import Match, Scored
 from understudy.retrieval.finding import DocumentFinding, FieldFinding, Strengths
-from understudy.retrieval.question import Question
+from understudy.retrieval.question import RetrievalQuestion
 from understudy.retrieval.tuning import Tuning
 
 DIGITS: Final = 6
@@ -15,7 +15,7 @@ TIME: Final = "time"
 NEIGHBOURS: Final = "neighbours"
 
 
-def scored(question: Question, finding: DocumentFinding, tuning: Tuning) -> Scored:
+def scored(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> Scored:
     """The score of a document: 0 without evidence of its own, unless its moment carries it."""
     is_found = finding.has_evidence or finding.is_carried
     matches = _matches(question, finding, tuning) if is_found else []
@@ -28,7 +28,7 @@ def scored(question: Question, finding: DocumentFinding, tuning: Tuning) -> Scor
     )
 
 
-def _matches(question: Question, finding: DocumentFinding, tuning: Tuning) -> list[Match]:
+def _matches(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> list[Match]:
     matches = [_field(question, it, tuning) for it in finding.fields]
     if finding.is_subject:
         names = tuple(it.shown for it in question.terms if it.text in question.names)
@@ -42,7 +42,7 @@ def _matches(question: Question, finding: DocumentFinding, tuning: Tuning) -> li
     return [it for it in matches if it.points > 0]
 
 
-def _field(question: Question, it: FieldFinding, tuning: Tuning) -> Match:
+def _field(question: RetrievalQuestion, it: FieldFinding, tuning: Tuning) -> Match:
     points = _sum(question, it.strengths)
     if it.strengths and question.asking <= it.strengths.keys():
         points += tuning.all_terms * question.weight
@@ -55,18 +55,18 @@ def _match(field: str, terms: tuple[str, ...], points: float) -> Match:
     return Match(field=field, terms=terms, points=round(points, DIGITS))
 
 
-def _sum(question: Question, strengths: Strengths) -> float:
+def _sum(question: RetrievalQuestion, strengths: Strengths) -> float:
     weights = question.weights
     return math.fsum(weights[number] * strength for number, strength in strengths.items())
 
 
-def _shown(question: Question, strengths: Strengths) -> tuple[str, ...]:
+def _shown(question: RetrievalQuestion, strengths: Strengths) -> tuple[str, ...]:
     """The words of the question that were found; a similar one is marked."""
     shown = question.shown
     return tuple(dict.fromkeys(shown[number] for number in sorted(strengths)))
 
 
-def _coverage(question: Question, finding: DocumentFinding, tuning: Tuning) -> float:
+def _coverage(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
     """The share of what the question asks that the document, or in part its neighbours, hold."""
     if any(it.has_whole_query for it in finding.fields):
         return 1.0
@@ -82,7 +82,7 @@ def _coverage(question: Question, finding: DocumentFinding, tuning: Tuning) -> f
     return min(1.0, math.fsum(covered) / question.asks)
 
 
-def _date_covered(question: Question, finding: DocumentFinding, tuning: Tuning) -> float:
+def _date_covered(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
     if question.period is None:
         return 0.0
     is_told = bool(question.dated) and question.dated <= finding.strengths.keys()

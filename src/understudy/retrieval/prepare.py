@@ -18,7 +18,7 @@ _KEPT_CHARS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextTerms:
     """What one text holds."""
 
     counts: Mapping[str, int]
@@ -35,7 +35,7 @@ class Prepared:
     """
 
     document: Document
-    texts: tuple[tuple[str, float | None, Reading], ...]
+    texts: tuple[tuple[str, float | None, TextTerms], ...]
     terms: frozenset[str]
     subject: frozenset[str]
 
@@ -47,7 +47,7 @@ class Prepared:
 
 def prepare(document: Document) -> Prepared:
     """Read a document, so that several questions need not."""
-    texts: list[tuple[str, float | None, Reading]] = [
+    texts: list[tuple[str, float | None, TextTerms]] = [
         (it.name, it.weight, read(it.text)) for it in document.fields if it.text
     ]
     if document.source:
@@ -60,15 +60,15 @@ def prepare(document: Document) -> Prepared:
     )
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> TextTerms:
     """What a text holds."""
     return _read_short(text) if len(text) <= _KEPT_CHARS else _read(text)
 
 
-def _read(text: str) -> Reading:
+def _read(text: str) -> TextTerms:
     terms = [*read_terms(text)]
     words = {it.written: None for it in terms if has_grams(it.written)}
-    return Reading(
+    return TextTerms(
         counts=Counter(term.text for term in terms),
         written=" ".join(map(_marked, words)),
         flat=flatten(text),

@@ -45,7 +45,7 @@ class SimilarClue:
 
 
 @dataclass(frozen=True)
-class Question:
+class RetrievalQuestion:
     """Everything that a question looks for; its clues are numbered, terms first."""
 
     terms: tuple[TermClue, ...]
@@ -131,7 +131,7 @@ def ask(
     statistics: Statistics | None,
     now_ms: int | None,
     tuning: Tuning,
-) -> Question:
+) -> RetrievalQuestion:
     """Read a question against what is common in the store."""
     query = query[:MOST_CHARS]
     common = statistics or GivenStatistics(prepared)
@@ -141,7 +141,7 @@ def ask(
     weights = {it.text: _rarity(it, common, tuning) for it in terms}
     similar = [*_similar(terms, names, weights, tuning)]
     flat = flatten(query[: MOST_WHOLE_CHARS + 1])
-    return Question(
+    return RetrievalQuestion(
         terms=tuple(_clues(terms, weights, names, period, tuning)),
         similar=dict(enumerate(similar, len(terms))),
         names=names,

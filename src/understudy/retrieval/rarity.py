@@ -27,7 +27,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PostingsPlan:
     """The terms whose postings are read whole, or the one that is too common for that."""
 
     whole: tuple[Lookup, ...] = ()
@@ -41,19 +41,19 @@ def plan(
     *,
     in_scope: int,
     budget: int = POSTINGS_BUDGET,
-) -> Plan:
+) -> PostingsPlan:
     """Take the rarest terms while the postings they have in scope fit into the budget."""
     held = [(statistics.frequency(term), term) for term in dict.fromkeys(terms)]
     rarest = sorted((count, term) for count, term in held if count)
     if not rarest:
-        return Plan()
+        return PostingsPlan()
     chosen: list[Lookup] = []
     for frequency, term in rarest:
         budget -= min(frequency, in_scope)
         if budget < 0:
             break
         chosen.append(Lookup(term=term, weight=weight(frequency, statistics.documents)))
-    return Plan(whole=tuple(chosen)) if chosen else Plan(too_common=rarest[0][1])
+    return PostingsPlan(whole=tuple(chosen)) if chosen else PostingsPlan(too_common=rarest[0][1])
 
 
 def weight(frequency: int, documents: int) -> int:

@@ -5,16 +5,16 @@ from typing import Final
 
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.choice import MAX_ENTRIES
-from understudy.retrieval.choice import Reason as LearnedReason
-from understudy.retrieval.recovered import Reason
+from understudy.retrieval.choice import LearningReason as LearnedReason
+from understudy.retrieval.recovered import RunReason
 
-WORDS: Final[Mapping[Reason, str]] = {
-    Reason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
+WORDS: Final[Mapping[RunReason, str]] = {
+    RunReason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
     " at least {floor:.0%}",
-    Reason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
-    Reason.OVER_BUDGET: "it fits, but the prompt had no room left",
-    Reason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
-    Reason.UNREADABLE: "it is missing, damaged or of another session",
+    RunReason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
+    RunReason.OVER_BUDGET: "it fits, but the prompt had no room left",
+    RunReason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
+    RunReason.UNREADABLE: "it is missing, damaged or of another session",
 }
 MATCHED: Final = "it matches the input, and is among the {limit} best"
 # Where nothing in the input is found in it.
@@ -59,10 +59,10 @@ def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
 
 
 def _words(reason: str, score: float | None) -> str:
-    if reason == Reason.INCLUDED:
+    if reason == RunReason.INCLUDED:
         return NEWEST if score is None else (MATCHED if score > 0 else FILLED_UP)
-    if reason == Reason.OVER_ENTRY_LIMIT and score is None:
+    if reason == RunReason.OVER_ENTRY_LIMIT and score is None:
         return TOO_OLD
     # A report may be of another version of the daemon.
-    known = reason in set(Reason)
-    return WORDS[Reason(reason)] if known else reason.replace("{", "{{").replace("}", "}}")
+    known = reason in set(RunReason)
+    return WORDS[RunReason(reason)] if known else reason.replace("{", "{{").replace("}", "}}")

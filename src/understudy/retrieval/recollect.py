@@ -15,11 +15,17 @@ from understudy.memory.counters import PromptCounters
 from understudy.memory.keeping import Keeper
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
-from understudy.retrieval.choice import Reason as LearnedReason
-from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, Frame, Note, new_mark
+from understudy.retrieval.choice import LearningReason as LearnedReason
+from understudy.retrieval.frame import (
+    LEARNED_CONTEXT,
+    RECOVERED_MEMORY,
+    Note,
+    SectionFrame,
+    new_mark,
+)
 from understudy.retrieval.learned import learn_context
-from understudy.retrieval.pack import Budget, pack
-from understudy.retrieval.recovered import Reason, recover
+from understudy.retrieval.pack import PromptBudget, pack
+from understudy.retrieval.recovered import RunReason, recover
 from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run
 from understudy.sessions.model import require_session
@@ -34,8 +40,8 @@ QUERY_CHARS: Final = 1500
 
 # Which counts of a report make up which counter.
 COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
-    "injected_total": (Reason.INCLUDED,),
-    "prompt_limit_omitted_total": (Reason.OVER_ENTRY_LIMIT, Reason.OVER_BUDGET),
+    "injected_total": (RunReason.INCLUDED,),
+    "prompt_limit_omitted_total": (RunReason.OVER_ENTRY_LIMIT, RunReason.OVER_BUDGET),
     "ranked_candidates_total": ("ranked",),
 }
 LEARNED_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -70,7 +76,7 @@ class Recollector:
     learned: PromptCounters = field(default_factory=PromptCounters)
     mark: Callable[[], str] = new_mark
 
-    def recollect(self, unit: "Unit", run: Run, budget: Budget) -> Recollection:
+    def recollect(self, unit: "Unit", run: Run, budget: PromptBudget) -> Recollection:
         """What the run is told; what goes wrong in a section costs that section and nothing more."""
         # Whoever starts a run has all stores of the daemon.
         learned = _careful(LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens))
@@ -109,7 +115,7 @@ class Recollector:
     def _recovered(self, unit: "Unit", run: Run, tokens: int) -> Part:
         policy = policy_in(unit)
         found = recover(unit, run.session_id, query_of(run), policy, self.clock.now_ms())
-        expired, unreadable = found.ids(Reason.EXPIRED), found.ids(Reason.UNREADABLE)
+        expired, unreadable = found.ids(RunReason.EXPIRED), found.ids(RunReason.UNREADABLE)
         if expired or unreadable:
             self.keeper.drop_stale(unit, expired=expired, unreadable=unreadable)
         notes = [run_note(memory) for memory in found.kept]
@@ -141,7 +147,7 @@ def run_note(memory: RunMemory) -> Note:
     return Note(id=memory.run_id, label=str(memory.status), text=memory.summary)
 
 
-def _careful(frame: Frame, run: Run, make: Callable[[], Part]) -> Part:
+def _careful(frame: SectionFrame, run: Run, make: Callable[[], Part]) -> Part:
     try:
         return make()
     except UnderstudyError as problem:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-class Reason(StrEnum):
+class RunReason(StrEnum):
     """What became of a run that could have been told of."""
 
     INCLUDED = "included"
@@ -30,12 +30,12 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Considered:
+class ConsideredRun:
     """One run, what is known of it, and what became of it."""
 
     run_id: str
     recorded_at_ms: int
-    reason: Reason
+    reason: RunReason
     # Absent for one that is past its time or cannot be read.
     memory: RunMemory | None = None
     scored: Scored | None = None
@@ -45,7 +45,7 @@ class Considered:
 class Recovered:
     """Every run that was considered, the best first; those that are to be dropped come last."""
 
-    considered: tuple[Considered, ...] = ()
+    considered: tuple[ConsideredRun, ...] = ()
     # Whether they were ranked against something, or only by their time.
     is_ranked: bool = False
 
@@ -53,36 +53,36 @@ class Recovered:
     def kept(self) -> tuple[RunMemory, ...]:
         """What is told, in order."""
         return tuple(
-            it.memory for it in self.considered if it.reason is Reason.INCLUDED and it.memory
+            it.memory for it in self.considered if it.reason is RunReason.INCLUDED and it.memory
         )
 
     @property
     def omitted(self) -> int:
         """How many were left out because there was no room for them."""
-        return self.count(Reason.OVER_ENTRY_LIMIT) + self.count(Reason.OVER_BUDGET)
+        return self.count(RunReason.OVER_ENTRY_LIMIT) + self.count(RunReason.OVER_BUDGET)
 
     @property
     def readable(self) -> int:
         """How many there were to choose from."""
         return sum(it.memory is not None for it in self.considered)
 
-    def count(self, reason: Reason) -> int:
+    def count(self, reason: RunReason) -> int:
         """How many runs this became of."""
         return sum(it.reason is reason for it in self.considered)
 
-    def ids(self, reason: Reason) -> tuple[str, ...]:
+    def ids(self, reason: RunReason) -> tuple[str, ...]:
         """The runs that this became of."""
         return tuple(it.run_id for it in self.considered if it.reason is reason)
 
     def within(self, kept: int) -> "Recovered":
         """The same when only the first so many fit the prompt."""
-        included = self.ids(Reason.INCLUDED)
+        included = self.ids(RunReason.INCLUDED)
         if kept >= len(included):
             return self
         fits = set(included[:kept])
         considered = tuple(
-            replace(it, reason=Reason.OVER_BUDGET)
-            if it.reason is Reason.INCLUDED and it.run_id not in fits
+            replace(it, reason=RunReason.OVER_BUDGET)
+            if it.reason is RunReason.INCLUDED and it.run_id not in fits
             else it
             for it in self.considered
         )
@@ -101,14 +101,14 @@ def recover(
     stored = unit.run_memories.readable([pointer.run_id for pointer in pointers])
     oldest = policy.expired_before_ms(now_ms)
     living: list[RunMemory] = []
-    lost: list[Considered] = []
+    lost: list[ConsideredRun] = []
     for pointer in pointers:
         record = stored.get(pointer.run_id)
         recorded = record.memory.recorded_at_ms if record else pointer.recorded_at_ms
         if min(recorded, pointer.recorded_at_ms) < oldest:
-            lost.append(_lost(pointer, Reason.EXPIRED))
+            lost.append(_lost(pointer, RunReason.EXPIRED))
         elif record is None or doubt(record, session_id=session_id):
-            lost.append(_lost(pointer, Reason.UNREADABLE))
+            lost.append(_lost(pointer, RunReason.UNREADABLE))
         else:
             living.append(record.memory)
     chosen = _choose(_ranked(living, asked, now_ms), asked, policy)
@@ -150,8 +150,10 @@ def _pointers(unit: "Unit", session_id: str, query: str | None) -> tuple[Pointer
     return (*newest, *older)
 
 
-def _lost(pointer: Pointer, reason: Reason) -> Considered:
-    return Considered(run_id=pointer.run_id, recorded_at_ms=pointer.recorded_at_ms, reason=reason)
+def _lost(pointer: Pointer, reason: RunReason) -> ConsideredRun:
+    return ConsideredRun(
+        run_id=pointer.run_id, recorded_at_ms=pointer.recorded_at_ms, reason=reason
+    )
 
 
 def _ranked(
@@ -167,18 +169,18 @@ def _ranked(
 
 def _choose(
     ranked: Sequence[tuple[RunMemory, Scored | None]], query: str | None, policy: RunMemoryPolicy
-) -> list[Considered]:
+) -> list[ConsideredRun]:
     fits = _floor(ranked, query, policy)
-    considered: list[Considered] = []
+    considered: list[ConsideredRun] = []
     taken = 0
     for memory, scored in ranked:
-        reason = Reason.BELOW_RELEVANCE_FLOOR
+        reason = RunReason.BELOW_RELEVANCE_FLOOR
         if fits(memory, scored):
             taken += 1
             is_within = taken <= policy.max_prompt_entries
-            reason = Reason.INCLUDED if is_within else Reason.OVER_ENTRY_LIMIT
+            reason = RunReason.INCLUDED if is_within else RunReason.OVER_ENTRY_LIMIT
         considered.append(
-            Considered(
+            ConsideredRun(
                 run_id=memory.run_id,
                 recorded_at_ms=memory.recorded_at_ms,
                 reason=reason,

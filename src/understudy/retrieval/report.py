@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 from understudy.core.errors import UnderstudyError
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import MAX_ENTRIES, Learned
-from understudy.retrieval.choice import Considered as ConsideredLearning
-from understudy.retrieval.choice import Reason as LearnedReason
-from understudy.retrieval.pack import Budget, Packed
-from understudy.retrieval.recovered import Considered, Reason, Recovered
+from understudy.retrieval.choice import ConsideredLearning as ConsideredLearning
+from understudy.retrieval.choice import LearningReason as LearnedReason
+from understudy.retrieval.pack import Packed, PromptBudget
+from understudy.retrieval.recovered import ConsideredRun, Recovered, RunReason
 from understudy.retrieval.score import Scored
 from understudy.runs.model import require_run
 
@@ -28,7 +28,7 @@ def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
 
 
 def injection_json(
-    recovered: Mapping[str, Any], learned: Mapping[str, Any], budget: Budget
+    recovered: Mapping[str, Any], learned: Mapping[str, Any], budget: PromptBudget
 ) -> dict[str, Any]:
     """What was considered for one prompt, as it is stored and shown."""
     used = recovered["used_tokens"] + learned["used_tokens"]
@@ -77,7 +77,7 @@ def failed_json(problem: UnderstudyError) -> dict[str, Any]:
     }
 
 
-def _budget(budget: Budget, *, used: int) -> dict[str, int]:
+def _budget(budget: PromptBudget, *, used: int) -> dict[str, int]:
     return {
         "limit_tokens": budget.limit,
         "base_tokens": budget.base,
@@ -89,10 +89,10 @@ def _budget(budget: Budget, *, used: int) -> dict[str, int]:
 def _counts(found: Recovered) -> dict[str, int]:
     """How many were ranked, and what became of how many."""
     ranked = found.readable if found.is_ranked else 0
-    return {"ranked": ranked, **{str(reason): found.count(reason) for reason in Reason}}
+    return {"ranked": ranked, **{str(reason): found.count(reason) for reason in RunReason}}
 
 
-def _entry(it: Considered) -> dict[str, Any]:
+def _entry(it: ConsideredRun) -> dict[str, Any]:
     return {
         "run_id": it.run_id,
         "recorded_at_ms": it.recorded_at_ms,

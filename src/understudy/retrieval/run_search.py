@@ -12,9 +12,9 @@ from understudy.retrieval.fitting import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
-    Asked,
     Hits,
     ResultKind,
+    SearchRequest,
     SearchResult,
     excerpt,
 )
@@ -32,7 +32,7 @@ class Seen:
     scope: LearningScope
 
 
-def recovered_runs(asked: Asked) -> Hits:
+def recovered_runs(asked: SearchRequest) -> Hits:
     """The runs in sight that fit the query; all of them without one."""
     living, expired = _in_sight(asked)
     records = _sound(asked, living)
@@ -48,7 +48,7 @@ def recovered_runs(asked: Asked) -> Hits:
     )
 
 
-def _in_sight(asked: Asked) -> tuple[list[str], tuple[str, ...]]:
+def _in_sight(asked: SearchRequest) -> tuple[list[str], tuple[str, ...]]:
     """The runs worth reading, and those in scope that are past their time."""
     index = asked.unit.run_memory_index
     if _is_wide(asked):
@@ -65,14 +65,14 @@ def _in_sight(asked: Asked) -> tuple[list[str], tuple[str, ...]]:
     return [run_id for run_id, _ in found if run_id not in gone], expired
 
 
-def _candidates(asked: Asked, query: str) -> list[tuple[str, int]]:
+def _candidates(asked: SearchRequest, query: str) -> list[tuple[str, int]]:
     found = asked.unit.term_index.candidates(
         TERM_KIND, scopes=_keys(asked), terms=query_terms(query), limit=CANDIDATES
     )
     return [(each.source_id, each.at_ms) for each in found]
 
 
-def _sound(asked: Asked, run_ids: Sequence[str]) -> list[RunMemoryRecord]:
+def _sound(asked: SearchRequest, run_ids: Sequence[str]) -> list[RunMemoryRecord]:
     """The records that can be read and fit the run that they are of."""
     records = asked.unit.run_memories.readable(run_ids)
     owners = asked.unit.run_memory_index.owners(run_ids)
@@ -83,7 +83,7 @@ def _sound(asked: Asked, run_ids: Sequence[str]) -> list[RunMemoryRecord]:
     ]
 
 
-def _seen_through(asked: Asked, record: RunMemoryRecord) -> LearningScope | None:
+def _seen_through(asked: SearchRequest, record: RunMemoryRecord) -> LearningScope | None:
     """The narrowest scope by which the session sees a record; the record says which it is in."""
     if record.session_id == asked.session.session_id:
         return session_scope(record.session_id)
@@ -92,23 +92,23 @@ def _seen_through(asked: Asked, record: RunMemoryRecord) -> LearningScope | None
     return next((scope for scope in asked.scopes if scope.key in record.scope_keys), None)
 
 
-def _is_wide(asked: Asked) -> bool:
+def _is_wide(asked: SearchRequest) -> bool:
     return asked.policy.search_visibility is SearchVisibility.LEARNING_SCOPES
 
 
-def _keys(asked: Asked) -> tuple[str, ...]:
+def _keys(asked: SearchRequest) -> tuple[str, ...]:
     if _is_wide(asked):
         return tuple(scope.key for scope in asked.scopes)
     return (session_scope(asked.session.session_id).key,)
 
 
-def _results(asked: Asked, seen: Sequence[Seen]) -> Iterator[SearchResult]:
+def _results(asked: SearchRequest, seen: Sequence[Seen]) -> Iterator[SearchResult]:
     by_run = {each.record.run_id: each for each in seen}
     for fit in fitting(asked, TERM_KIND, [document_of(each.record.memory) for each in seen]):
         yield _result(asked, by_run[fit.id], fit)
 
 
-def _result(asked: Asked, seen: Seen, fit: Fit) -> SearchResult:
+def _result(asked: SearchRequest, seen: Seen, fit: Fit) -> SearchResult:
     record = seen.record
     return SearchResult(
         kind=ResultKind.RECOVERED_RUN,

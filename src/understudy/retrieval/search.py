@@ -14,11 +14,11 @@ from understudy.retrieval.fitting import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
-    Asked,
     Hits,
+    HitSource,
     ResultKind,
+    SearchRequest,
     SearchResult,
-    Source,
     excerpt,
 )
 from understudy.retrieval.learned import is_small, read
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LABELS: Final = frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
 
 
-def visible_learnings(asked: Asked) -> Hits:
+def visible_learnings(asked: SearchRequest) -> Hits:
     """The learnings in sight that fit the query; all of them without one."""
     found = read(asked.unit, _in_sight(asked), asked.scopes)
     replaced = replaced_ids(asked.unit.learnings, found, now_ms=asked.now_ms) if found else ()
@@ -61,7 +61,7 @@ def document_of(learning: Learning) -> Document:
     return replace(content, fields=(*content.fields, *labels))
 
 
-def _in_sight(asked: Asked) -> list[str]:
+def _in_sight(asked: SearchRequest) -> list[str]:
     """The learnings worth reading."""
     index, keys = asked.unit.term_index, [scope.key for scope in asked.scopes]
     if is_small(asked.unit, keys):
@@ -77,13 +77,13 @@ def _in_sight(asked: Asked) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _results(asked: Asked, visible: Sequence[Learning]) -> Iterator[SearchResult]:
+def _results(asked: SearchRequest, visible: Sequence[Learning]) -> Iterator[SearchResult]:
     by_id = {it.learning_id: it for it in visible}
     for fit in fitting(asked, TERM_KIND, [document_of(it) for it in visible]):
         yield _result(asked, by_id[fit.id], fit)
 
 
-def _result(asked: Asked, learning: Learning, fit: Fit) -> SearchResult:
+def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
     return SearchResult(
         kind=ResultKind.LEARNING,
         source_id=learning.learning_id,
@@ -104,10 +104,10 @@ DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
 MAX_QUERY_CHARS: Final = 4096
 # In no order: the results of all are ranked together.
-SOURCES: Final[tuple[Source, ...]] = (
-    Source(find=visible_learnings, is_browsed=True),
-    Source(find=recovered_runs, is_browsed=True),
-    Source(find=visible_skills, is_browsed=False),
+SOURCES: Final[tuple[HitSource, ...]] = (
+    HitSource(find=visible_learnings, is_browsed=True),
+    HitSource(find=recovered_runs, is_browsed=True),
+    HitSource(find=visible_skills, is_browsed=False),
 )
 
 
@@ -135,7 +135,7 @@ def search(
     skills: tuple[CatalogueEntry, ...] = (),
 ) -> SearchAnswer:
     """Rank what the session sees against the query; without one, the newest come first."""
-    asked = Asked(
+    asked = SearchRequest(
         unit=unit,
         session=session,
         scopes=visible_scopes(unit, session),

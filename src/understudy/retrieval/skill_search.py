@@ -7,9 +7,9 @@ from understudy.retrieval.fitting import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
-    Asked,
     Hits,
     ResultKind,
+    SearchRequest,
     SearchResult,
     excerpt,
 )
@@ -19,7 +19,7 @@ from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.ranking import rank
 
 
-def visible_skills(asked: Asked) -> Hits:
+def visible_skills(asked: SearchRequest) -> Hits:
     """The skills on offer that fit the query."""
     by_ref = {one.ref: one for one in _in_sight(asked)}
     documents = [_document(one) for one in by_ref.values()]
@@ -27,7 +27,7 @@ def visible_skills(asked: Asked) -> Hits:
     return Hits(results=tuple(_result(by_ref[fit.id], fit) for fit in fits))
 
 
-def _in_sight(asked: Asked) -> Sequence[CatalogueEntry]:
+def _in_sight(asked: SearchRequest) -> Sequence[CatalogueEntry]:
     """Those worth a close look."""
     if len(asked.skills) <= SCAN_LIMIT:
         return asked.skills

@@ -10,11 +10,17 @@ from understudy.learnings.deciding import by_policy
 from understudy.learnings.events import What, of_candidate, tell
 from understudy.learnings.lifecycle import CANDIDATE
 from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Action, AutomationReview, Candidate, CandidateState, Tier
+from understudy.learnings.model import (
+    AutomationReview,
+    Candidate,
+    CandidateState,
+    ReviewAction,
+    Tier,
+)
 from understudy.learnings.publishing import publish
 from understudy.learnings.rejecting import reject
 from understudy.learnings.wanted import Wanted
-from understudy.review.decision import Decision
+from understudy.review.decision import ReviewDecision
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -26,7 +32,7 @@ class Application:
 
     unit: "Unit"
     candidate: Candidate
-    decision: Decision
+    decision: ReviewDecision
     review: AutomationReview
     now_ms: int
     listeners: Listeners
@@ -90,12 +96,12 @@ def _publish(act: Application) -> None:
 
 
 _TIERS: Final = {
-    Action.PUBLISH_PROVISIONAL: Tier.PROVISIONAL,
-    Action.PUBLISH_ACTIVE: Tier.ACTIVE,
+    ReviewAction.PUBLISH_PROVISIONAL: Tier.PROVISIONAL,
+    ReviewAction.PUBLISH_ACTIVE: Tier.ACTIVE,
 }
-_ACTS: Final[Mapping[Action, Callable[[Application], None]]] = {
-    Action.MANUAL_REVIEW: _escalate,
-    Action.REJECT: _reject,
-    Action.PUBLISH_PROVISIONAL: _publish,
-    Action.PUBLISH_ACTIVE: _publish,
+_ACTS: Final[Mapping[ReviewAction, Callable[[Application], None]]] = {
+    ReviewAction.MANUAL_REVIEW: _escalate,
+    ReviewAction.REJECT: _reject,
+    ReviewAction.PUBLISH_PROVISIONAL: _publish,
+    ReviewAction.PUBLISH_ACTIVE: _publish,
 }

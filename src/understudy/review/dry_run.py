@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.core.records import OMIT
-from understudy.learnings.model import Action, Candidate, CandidateState, Kind, Learning, Mode, Tier
+from understudy.learnings.model import (
+    Candidate,
+    CandidateState,
+    Kind,
+    Learning,
+    Mode,
+    ReviewAction,
+    Tier,
+)
 from understudy.review.evaluate import evaluate
 from understudy.review.matching import deciding_rule
 from understudy.review.policy import LearningPolicy, policy_in
@@ -50,10 +58,10 @@ MAX_LOOKED_AT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class CandidateOutlook:
     """What becomes of a candidate."""
 
-    action: Action
+    action: ReviewAction
     # Whether it happens, rather than only being noted or asked for.
     takes_effect: bool
     reason: str
@@ -62,7 +70,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ChangedTreatment:
     """A candidate that another policy would treat otherwise."""
 
     candidate_id: str
@@ -70,8 +78,8 @@ class Change:
     scope: LearningScope
     state: CandidateState
     # What the policy in force says, or for one that was decided, what was done and by whom.
-    before: Outlook
-    after: Outlook
+    before: CandidateOutlook
+    after: CandidateOutlook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +91,10 @@ class DryRun:
     decided_count: int
     # Whether there are more than were looked at.
     truncated: bool
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedTreatment, ...]
     # How many candidates would come to which action, and how many do now.
-    before: dict[Action, int]
-    after: dict[Action, int]
+    before: dict[ReviewAction, int]
+    after: dict[ReviewAction, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +130,7 @@ def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> Dr
     """Try a policy on candidates."""
     current, tried = Excerpts(looked_at.current), Excerpts(proposed)
     changes = [
-        Change(
+        ChangedTreatment(
             candidate_id=it.candidate_id,
             kind=it.kind,
             scope=it.scope,
@@ -143,14 +151,14 @@ def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> Dr
     )
 
 
-def outlook(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Outlook:
+def outlook(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> CandidateOutlook:
     """What a policy makes of a candidate; one under which people decide leaves it to them."""
     if policy.mode is Mode.MANUAL_ONLY:
-        return Outlook(
-            action=Action.MANUAL_REVIEW, takes_effect=False, reason="the mode is manual_only"
+        return CandidateOutlook(
+            action=ReviewAction.MANUAL_REVIEW, takes_effect=False, reason="the mode is manual_only"
         )
     said = evaluate(candidate, policy, now_ms=now_ms)
-    return Outlook(
+    return CandidateOutlook(
         action=said.action,
         takes_effect=policy.mode is Mode.ENABLED,
         reason=said.reason,
@@ -165,17 +173,17 @@ def _before(
     published: dict[str, Learning],
     *,
     now_ms: int,
-) -> Outlook:
+) -> CandidateOutlook:
     if candidate.state is CandidateState.PENDING:
         return outlook(candidate, current.for_(candidate), now_ms=now_ms)
     review = candidate.automation_review
     if candidate.state is CandidateState.ESCALATED:
-        action, reason = Action.MANUAL_REVIEW, review.reason if review else "escalated"
+        action, reason = ReviewAction.MANUAL_REVIEW, review.reason if review else "escalated"
     else:
         learning = published.get(candidate.published_learning_id or "")
         action = _done(candidate, learning)
         reason = f"{candidate.state} by {candidate.decided_by or 'somebody'}"
-    return Outlook(
+    return CandidateOutlook(
         action=action,
         takes_effect=True,
         reason=reason,
@@ -184,14 +192,14 @@ def _before(
     )
 
 
-def _done(candidate: Candidate, learning: Learning | None) -> Action:
+def _done(candidate: Candidate, learning: Learning | None) -> ReviewAction:
     if candidate.state is CandidateState.REJECTED:
-        return Action.REJECT
+        return ReviewAction.REJECT
     is_provisional = learning is not None and learning.publish_tier is Tier.PROVISIONAL
-    return Action.PUBLISH_PROVISIONAL if is_provisional else Action.PUBLISH_ACTIVE
+    return ReviewAction.PUBLISH_PROVISIONAL if is_provisional else ReviewAction.PUBLISH_ACTIVE
 
 
-def _differs(change: Change) -> bool:
+def _differs(change: ChangedTreatment) -> bool:
     """For one that waits it also matters whether what is said happens."""
     if change.before.action is not change.after.action:
         return True
@@ -204,8 +212,8 @@ def _published(unit: "Unit", candidates: Sequence[Candidate]) -> dict[str, Learn
     return unit.learnings.readable(ids) if ids else {}
 
 
-def _counts(outlooks: Sequence[Outlook]) -> dict[Action, int]:
-    counts = dict.fromkeys(Action, 0)
+def _counts(outlooks: Sequence[CandidateOutlook]) -> dict[ReviewAction, int]:
+    counts = dict.fromkeys(ReviewAction, 0)
     for it in outlooks:
         counts[it.action] += 1
     return counts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.learnings.lookalikes import has_lookalikes
-from understudy.learnings.model import Action, Candidate, CapturePath, Kind, Origin
+from understudy.learnings.model import Candidate, CapturePath, Kind, Origin, ReviewAction
 from understudy.learnings.secrets import secret_reason
 from understudy.learnings.wording import plain, words
 from understudy.review.matching import trace_rules
@@ -20,7 +20,7 @@ UNCLASSIFIED: Final = frozenset({Kind.RUN_SUMMARY})
 class Evaluation:
     """What the policy would do with a candidate, and how it came to that."""
 
-    action: Action
+    action: ReviewAction
     matched_rule_name: str | None
     reason: str
     # When what is published would end.
@@ -34,48 +34,48 @@ class _Limit:
 
     code: str
     applies: Callable[[Candidate, PublicationSettings], bool]
-    instead: Action
+    instead: ReviewAction
     says: str
     # What is not done where it applies.
-    limited: frozenset[Action] = frozenset({Action.PUBLISH_ACTIVE})
+    limited: frozenset[ReviewAction] = frozenset({ReviewAction.PUBLISH_ACTIVE})
 
 
-_PUBLISHING: Final = frozenset({Action.PUBLISH_PROVISIONAL, Action.PUBLISH_ACTIVE})
+_PUBLISHING: Final = frozenset({ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.PUBLISH_ACTIVE})
 # The first that applies counts, so what leaves it to a person comes first.
 _LIMITS: Final = (
     _Limit(
         code="declined_before",
         # What comes from the API somebody proposes knowing well what was said.
         applies=lambda it, _: it.declined_before and it.origin is Origin.DAEMON,
-        instead=Action.MANUAL_REVIEW,
+        instead=ReviewAction.MANUAL_REVIEW,
         says="a person said no to the same thing before, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="usage",
         applies=lambda it, _: it.capture_path is CapturePath.USAGE,
-        instead=Action.MANUAL_REVIEW,
+        instead=ReviewAction.MANUAL_REVIEW,
         says="it was suggested from counting what runs do, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="rollout",
         applies=lambda it, _: it.capture_path is CapturePath.ROLLOUT,
-        instead=Action.MANUAL_REVIEW,
+        instead=ReviewAction.MANUAL_REVIEW,
         says="it asks somebody to look at a promoted skill, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="mixed_scripts",
         applies=lambda it, _: has_lookalikes(words(plain(it.content))),
-        instead=Action.MANUAL_REVIEW,
+        instead=ReviewAction.MANUAL_REVIEW,
         says="it has letters of one script that pass for another's, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="procedure",
         applies=lambda it, _: it.kind is Kind.PROCEDURE,
-        instead=Action.MANUAL_REVIEW,
+        instead=ReviewAction.MANUAL_REVIEW,
         says="a procedure is never published as active without a person",
     ),
     _Limit(
@@ -83,7 +83,7 @@ _LIMITS: Final = (
         applies=lambda it, policy: (
             it.origin is Origin.API and not policy.allow_api_origin_active_publication
         ),
-        instead=Action.PUBLISH_PROVISIONAL,
+        instead=ReviewAction.PUBLISH_PROVISIONAL,
         says="a candidate from the API is not published as active",
     ),
     _Limit(
@@ -91,7 +91,7 @@ _LIMITS: Final = (
         applies=lambda it, policy: (
             it.derived_from_untrusted and not policy.allow_untrusted_active_publication
         ),
-        instead=Action.PUBLISH_PROVISIONAL,
+        instead=ReviewAction.PUBLISH_PROVISIONAL,
         says="a candidate from a run that read what tools or strangers wrote"
         " is not published as active",
     ),
@@ -105,7 +105,7 @@ def evaluate(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Ev
     rules = trace_rules(candidate, settings, may_decide=refused is None)
     if refused is not None:
         return Evaluation(
-            action=Action.REJECT,
+            action=ReviewAction.REJECT,
             matched_rule_name=None,
             reason=f"the secret classifier says no: {refused}",
             expires_at_ms=candidate.expires_at_ms,
@@ -123,7 +123,7 @@ def evaluate(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Ev
     )
 
 
-def _said(decided: RuleTrace | None, settings: PublicationSettings) -> tuple[Action, str]:
+def _said(decided: RuleTrace | None, settings: PublicationSettings) -> tuple[ReviewAction, str]:
     if decided is None:
         action = settings.default_action
         return action, f"no rule matched, and the default is {action}"
@@ -132,7 +132,7 @@ def _said(decided: RuleTrace | None, settings: PublicationSettings) -> tuple[Act
 
 
 def _adjust(
-    candidate: Candidate, settings: PublicationSettings, action: Action
+    candidate: Candidate, settings: PublicationSettings, action: ReviewAction
 ) -> tuple[Adjustment, ...]:
     """The one limit that changes what the rules said, if any."""
     limits = (it for it in _LIMITS if action in it.limited)

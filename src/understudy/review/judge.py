@@ -9,7 +9,7 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.learnings.capture_settings import ModelChoice
-from understudy.learnings.model import Action, Candidate, JudgeVerdict, Sensitivity
+from understudy.learnings.model import Candidate, JudgeVerdict, ReviewAction, Sensitivity
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.redaction.marker import cut
@@ -108,10 +108,10 @@ class Judge:
 
     def _failed(self, why: str) -> Judgement:
         reason = f"The judge gave no usable answer: {self._one_line(why)}"
-        verdict = self._verdict(Action.MANUAL_REVIEW, cut(reason, REASON_CHARS - 1))
+        verdict = self._verdict(ReviewAction.MANUAL_REVIEW, cut(reason, REASON_CHARS - 1))
         return Judgement(verdict=verdict, is_failed=True)
 
-    def _verdict(self, action: Action, reason: str) -> JudgeVerdict:
+    def _verdict(self, action: ReviewAction, reason: str) -> JudgeVerdict:
         return JudgeVerdict(action=action, judged_at_ms=self.clock.now_ms(), reason=reason)
 
     def _one_line(self, text: str) -> str:
@@ -157,16 +157,16 @@ def candidate_json(candidate: Candidate, cleaner: Cleaner) -> dict[str, Any]:
     }
 
 
-def _read(answer: object) -> tuple[Action, str]:
+def _read(answer: object) -> tuple[ReviewAction, str]:
     """Action and reason of an answer, or `Unavailable` when it is none."""
     if not isinstance(answer, Mapping):
         raise _unusable("it is no object")
     action, reason = answer.get("action"), answer.get("reason")
-    if not isinstance(action, str) or action.strip().lower() not in set(Action):
+    if not isinstance(action, str) or action.strip().lower() not in set(ReviewAction):
         raise _unusable("it names no action")
     if reason is not None and not isinstance(reason, str):
         raise _unusable("its reason is no text")
-    return Action(action.strip().lower()), reason or ""
+    return ReviewAction(action.strip().lower()), reason or ""
 
 
 def _unusable(why: str) -> Unavailable:
@@ -174,31 +174,31 @@ def _unusable(why: str) -> Unavailable:
 
 
 # What a judge may answer, by what the policy said; where it said manual_review, nobody is asked.
-ALLOWED: Final[Mapping[Action, tuple[Action, ...]]] = {
-    Action.MANUAL_REVIEW: (Action.MANUAL_REVIEW,),
-    Action.REJECT: (Action.REJECT, Action.MANUAL_REVIEW),
-    Action.PUBLISH_PROVISIONAL: (
-        Action.REJECT,
-        Action.MANUAL_REVIEW,
-        Action.PUBLISH_PROVISIONAL,
+ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
+    ReviewAction.MANUAL_REVIEW: (ReviewAction.MANUAL_REVIEW,),
+    ReviewAction.REJECT: (ReviewAction.REJECT, ReviewAction.MANUAL_REVIEW),
+    ReviewAction.PUBLISH_PROVISIONAL: (
+        ReviewAction.REJECT,
+        ReviewAction.MANUAL_REVIEW,
+        ReviewAction.PUBLISH_PROVISIONAL,
     ),
-    Action.PUBLISH_ACTIVE: (
-        Action.REJECT,
-        Action.MANUAL_REVIEW,
-        Action.PUBLISH_PROVISIONAL,
-        Action.PUBLISH_ACTIVE,
+    ReviewAction.PUBLISH_ACTIVE: (
+        ReviewAction.REJECT,
+        ReviewAction.MANUAL_REVIEW,
+        ReviewAction.PUBLISH_PROVISIONAL,
+        ReviewAction.PUBLISH_ACTIVE,
     ),
 }
 
 # What an answer beyond that counts as, by what the policy said.
-BEYOND: Final[Mapping[Action, Action]] = {
-    Action.MANUAL_REVIEW: Action.MANUAL_REVIEW,
-    Action.REJECT: Action.MANUAL_REVIEW,
-    Action.PUBLISH_PROVISIONAL: Action.PUBLISH_PROVISIONAL,
-    Action.PUBLISH_ACTIVE: Action.MANUAL_REVIEW,
+BEYOND: Final[Mapping[ReviewAction, ReviewAction]] = {
+    ReviewAction.MANUAL_REVIEW: ReviewAction.MANUAL_REVIEW,
+    ReviewAction.REJECT: ReviewAction.MANUAL_REVIEW,
+    ReviewAction.PUBLISH_PROVISIONAL: ReviewAction.PUBLISH_PROVISIONAL,
+    ReviewAction.PUBLISH_ACTIVE: ReviewAction.MANUAL_REVIEW,
 }
 
 
-def clamp(baseline: Action, said: Action) -> Action:
+def clamp(baseline: ReviewAction, said: ReviewAction) -> ReviewAction:
     """What a judge's answer comes to."""
     return said if said in ALLOWED[baseline] else BEYOND[baseline]

@@ -6,11 +6,11 @@ from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from understudy.learnings.model import Candidate, Origin
-from understudy.review.policy import PublicationSettings, Rule, rule_key
+from understudy.review.policy import PolicyRule, PublicationSettings, rule_key
 from understudy.review.trace import Mismatch, RuleTrace
 
 
-class Field(NamedTuple):
+class RuleField(NamedTuple):
     """What a field of a rule looks at in a candidate, and whether that is enough."""
 
     had: Callable[[Candidate], object]
@@ -24,17 +24,17 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _same(had: Callable[[Candidate], object]) -> Field:
-    return Field(had, lambda has, wanted: has == wanted, _word, _word)
+def _same(had: Callable[[Candidate], object]) -> RuleField:
+    return RuleField(had, lambda has, wanted: has == wanted, _word, _word)
 
 
-def _ours(has: Callable[[Candidate], bool]) -> Field:
+def _ours(has: Callable[[Candidate], bool]) -> RuleField:
     """What counts only if the daemon itself wrote it down: anybody may claim it through the API."""
 
     def had(candidate: Candidate) -> object:
         return str(candidate.origin) if has(candidate) else None
 
-    return Field(
+    return RuleField(
         had,
         lambda origin, _: origin == Origin.DAEMON,
         lambda _: "from the daemon",
@@ -43,13 +43,13 @@ def _ours(has: Callable[[Candidate], bool]) -> Field:
 
 
 # The fields that narrow a rule; one that is not set, or false where it asks for something, does not.
-FIELDS: Final[Mapping[str, Field]] = {
+FIELDS: Final[Mapping[str, RuleField]] = {
     "scope_kind": _same(lambda it: it.scope.kind),
     "scope_id": _same(lambda it: it.scope.id),
     "kind": _same(lambda it: it.kind),
     "sensitivity": _same(lambda it: it.sensitivity),
     "derived_from_untrusted": _same(lambda it: it.derived_from_untrusted),
-    "min_confidence": Field(
+    "min_confidence": RuleField(
         lambda it: it.confidence,
         lambda has, least: isinstance(has, int) and isinstance(least, int) and has >= least,
         lambda least: f"at least {least}",
@@ -64,8 +64,8 @@ FIELDS: Final[Mapping[str, Field]] = {
 class _Asked(NamedTuple):
     """A rule with the fields by which it is narrowed, what each wants, and whether it is set aside."""
 
-    rule: Rule
-    narrowing: tuple[tuple[str, Field, object], ...]
+    rule: PolicyRule
+    narrowing: tuple[tuple[str, RuleField, object], ...]
     quarantined: bool
 
 
@@ -122,7 +122,7 @@ def deciding_rule(candidate: Candidate, settings: PublicationSettings) -> int | 
 
 
 def _mismatches(
-    narrowing: tuple[tuple[str, Field, object], ...], facts: Mapping[str, object]
+    narrowing: tuple[tuple[str, RuleField, object], ...], facts: Mapping[str, object]
 ) -> tuple[Mismatch, ...]:
     """Every field of a rule that a candidate does not meet; none means that the rule fits."""
     return tuple(
@@ -146,7 +146,7 @@ def _asked(of: _Itself) -> tuple[_Asked, ...]:
     )
 
 
-def _narrowing(rule: Rule) -> tuple[tuple[str, Field, object], ...]:
+def _narrowing(rule: PolicyRule) -> tuple[tuple[str, RuleField, object], ...]:
     """The fields by which a rule is narrowed, and what each wants."""
     named = ((name, field, getattr(rule, name)) for name, field in FIELDS.items())
     return tuple(

@@ -17,7 +17,7 @@ from understudy.learnings.capture_settings import (
     CaptureSettings,
     ModelChoice,
 )
-from understudy.learnings.model import Action, Kind, Mode, Sensitivity
+from understudy.learnings.model import Kind, Mode, ReviewAction, Sensitivity
 from understudy.runtime.policy import AtMost, Line, PolicyKind, Whole, check
 from understudy.runtime.service import current_revision
 from understudy.sessions.learning_scopes import ScopeKind
@@ -36,10 +36,10 @@ _Successes = Annotated[int, Whole(1, MAX_SUCCESSES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PolicyRule:
     """One rule of publication; what it leaves out matches everything."""
 
-    action: Action
+    action: ReviewAction
     name: Annotated[_Name | None, OMIT] = None
     scope_kind: Annotated[ScopeKind | None, OMIT] = None
     scope_id: Annotated[_Id | None, OMIT] = None
@@ -58,16 +58,16 @@ def rule_key(name: str) -> str:
     return name.strip().casefold()
 
 
-def _checked_rule(rule: Rule) -> Rule:
-    if rule.action is Action.PUBLISH_ACTIVE and rule.kind is None:
+def _checked_rule(rule: PolicyRule) -> PolicyRule:
+    if rule.action is ReviewAction.PUBLISH_ACTIVE and rule.kind is None:
         check([("kind", "missing", "publish_active needs a kind")])
-    if rule.action is Action.PUBLISH_ACTIVE and rule.kind is Kind.PROCEDURE:
+    if rule.action is ReviewAction.PUBLISH_ACTIVE and rule.kind is Kind.PROCEDURE:
         check([("kind", "wrong_value", "a procedure is never published as active")])
     return rule
 
 
-def _checked_default(action: Action) -> Action:
-    if action is Action.PUBLISH_ACTIVE:
+def _checked_default(action: ReviewAction) -> ReviewAction:
+    if action is ReviewAction.PUBLISH_ACTIVE:
         detail = "publish_active is never the default; a rule has to name a kind for it"
         raise PydanticCustomError("wrong_value", detail)
     return action
@@ -85,17 +85,19 @@ class PublicationSettings:
     """What becomes of candidates; the first rule that matches decides."""
 
     default_action: Annotated[
-        Action,
+        ReviewAction,
         AfterValidator(_checked_default),
-        WithJsonSchema({"enum": sorted(set(Action) - {Action.PUBLISH_ACTIVE})}, mode="validation"),
-    ] = Action.MANUAL_REVIEW
+        WithJsonSchema(
+            {"enum": sorted(set(ReviewAction) - {ReviewAction.PUBLISH_ACTIVE})}, mode="validation"
+        ),
+    ] = ReviewAction.MANUAL_REVIEW
     allow_api_origin_active_publication: StrictBool = False
     allow_untrusted_active_publication: StrictBool = False
     quarantined_rule_names: Annotated[
         tuple[_Name, ...], AtMost(MAX_RULES), AfterValidator(_checked_names)
     ] = ()
     rules: Annotated[
-        tuple[Annotated[Rule, AfterValidator(_checked_rule)], ...], AtMost(MAX_RULES)
+        tuple[Annotated[PolicyRule, AfterValidator(_checked_rule)], ...], AtMost(MAX_RULES)
     ] = ()
 
 

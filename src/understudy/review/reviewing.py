@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, TypeGuard
 from understudy.core.clock import Clock
 from understudy.learnings.claims import LEASE_MS, NeedsModel, while_held
 from understudy.learnings.conflicts import conflict_with, duplicate_of
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.known import declined
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import (
-    Action,
     AutomationReview,
     Candidate,
     CandidateState,
@@ -19,10 +18,11 @@ from understudy.learnings.model import (
     Learning,
     Mode,
     Origin,
+    ReviewAction,
 )
 from understudy.review.applying import Application, apply, note
 from understudy.review.decision import (
-    Decision,
+    ReviewDecision,
     after_conflict,
     after_declined,
     after_judge,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class ReviewCase:
     """A candidate under review, with what it is reviewed by."""
 
     candidate: Candidate
@@ -69,7 +69,7 @@ class Reviewer:
     clock: Clock
     judge: Judge
     listeners: Listeners = NO_LISTENERS
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
 
     async def review(self, job: Job) -> None:
         """Review the candidate of a job, do what was decided, and take the job off the queue."""
@@ -81,11 +81,11 @@ class Reviewer:
         else:
             decision = await self._decide(job, case)
             support = None
-            if decision.action is Action.PUBLISH_ACTIVE:
+            if decision.action is ReviewAction.PUBLISH_ACTIVE:
                 support = await patiently(self._support, case.candidate)
             await patiently(self._settle, job, case, decision, support)
 
-    def open(self, job: Job) -> Case | None:
+    def open(self, job: Job) -> ReviewCase | None:
         """What there is to review; None when nothing is to be done."""
         with self.units.read() as unit:
             policy = in_force(unit)
@@ -93,22 +93,24 @@ class Reviewer:
             if policy.policy.mode is Mode.MANUAL_ONLY or not self._is_waiting(candidate):
                 return None
             stored = unit.reviews.get(job.job_id, policy.digest)
-        return Case(candidate=candidate, policy=policy, stored=stored)
+        return ReviewCase(candidate=candidate, policy=policy, stored=stored)
 
     def close(self, job: Job) -> None:
         """Take a job off the queue."""
         with self.units.write() as unit:
             unit.review_queue.done(job)
 
-    async def _decide(self, job: Job, case: Case) -> Decision:
+    async def _decide(self, job: Job, case: ReviewCase) -> ReviewDecision:
         policy = case.policy.policy
         evaluation = evaluate(case.candidate, policy, now_ms=self.clock.now_ms())
         decision = by_policy_alone(evaluation)
         if self.guard.knows(case.candidate.content):
-            return decision.because(Action.REJECT, "it holds a secret that the operator named")
+            return decision.because(
+                ReviewAction.REJECT, "it holds a secret that the operator named"
+            )
         if case.stored is not None:
             return as_before(evaluation, case.stored)
-        if not policy.judge.enabled or evaluation.action is Action.MANUAL_REVIEW:
+        if not policy.judge.enabled or evaluation.action is ReviewAction.MANUAL_REVIEW:
             return decision
         if not may_be_shown(case.candidate):
             return _without_judge(decision)
@@ -127,7 +129,7 @@ class Reviewer:
         with self.units.write() as unit:
             return unit.review_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
 
-    def _remember(self, case: Case, decision: Decision) -> None:
+    def _remember(self, case: ReviewCase, decision: ReviewDecision) -> None:
         """Keep what the judge said before anything else can fail, so that it is not asked again.
 
         It was asked about this candidate under this policy, and that stays so when the claim is
@@ -145,7 +147,7 @@ class Reviewer:
         with self.units.read() as unit:
             return support_for(unit, candidate, now_ms=self.clock.now_ms())
 
-    def _repeat(self, job: Job, case: Case, review: AutomationReview) -> None:
+    def _repeat(self, job: Job, case: ReviewCase, review: AutomationReview) -> None:
         """A shadow is cast once: the review of then is the one of now."""
         with self.units.write() as unit:
             candidate = self._held(unit, job, case)
@@ -154,7 +156,9 @@ class Reviewer:
                 if candidate.automation_review != review:
                     note(unit, candidate, review)
 
-    def _settle(self, job: Job, case: Case, decision: Decision, support: Support | None) -> None:
+    def _settle(
+        self, job: Job, case: ReviewCase, decision: ReviewDecision, support: Support | None
+    ) -> None:
         now = self.clock.now_ms()
         with self.units.write() as unit:
             candidate = self._held(unit, job, case)
@@ -185,7 +189,7 @@ class Reviewer:
             )
             apply(act)
 
-    def _held(self, unit: "Unit", job: Job, case: Case) -> Candidate | None:
+    def _held(self, unit: "Unit", job: Job, case: ReviewCase) -> Candidate | None:
         """The candidate as it is now, if it is still ours to review under the same policy."""
         if not unit.review_queue.holds(job):
             return None
@@ -210,8 +214,8 @@ class Reviewer:
 
 
 def _held_against(
-    unit: "Unit", case: Case, candidate: Candidate, decision: Decision, *, now_ms: int
-) -> Decision:
+    unit: "Unit", case: ReviewCase, candidate: Candidate, decision: ReviewDecision, *, now_ms: int
+) -> ReviewDecision:
     """The decision in the light of what is known, and of what people declined, by now."""
     other = _conflict(unit, candidate, is_applied=case.is_applied, now_ms=now_ms)
     decision = after_conflict(decision, other)
@@ -221,9 +225,9 @@ def _held_against(
     return after_declined(decision, before)
 
 
-def _without_judge(decision: Decision) -> Decision:
+def _without_judge(decision: ReviewDecision) -> ReviewDecision:
     """Where the judge may not be asked, a person decides what it would have been asked about."""
-    action = Action.MANUAL_REVIEW if decision.publishes else decision.action
+    action = ReviewAction.MANUAL_REVIEW if decision.publishes else decision.action
     return decision.because(action, "it is sensitive, so no judge is shown it")
 
 

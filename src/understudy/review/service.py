@@ -9,7 +9,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Unavailable
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.deciding import require_candidate
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
 from understudy.review.evaluate import Evaluation, evaluate
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy, policy_in
@@ -31,7 +31,7 @@ class LearningPolicyService(VersionedPolicy[LearningPolicy]):
     units: "Units"
     clock: Clock
     route_exists: Callable[[str], bool]
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
     # Held by who tries a policy out.
     trying: Lock = field(default_factory=Lock)
 

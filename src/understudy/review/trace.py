@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from understudy.learnings.model import Action
+from understudy.learnings.model import ReviewAction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class RuleTrace:
     # Its place among the rules, from 0.
     index: int
     name: str | None
-    action: Action
+    action: ReviewAction
     # Whether every field of it fits; a rule in quarantine may fit and has no say.
     matched: bool
     quarantined: bool
@@ -42,8 +42,8 @@ class Adjustment:
     """A step after the rules, which changed what they said."""
 
     code: str
-    before: Action
-    after: Action
+    before: ReviewAction
+    after: ReviewAction
     reason: str
 
 

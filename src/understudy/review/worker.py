@@ -22,7 +22,7 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.core.text import preview
-from understudy.learnings.model import Action, AutomationReview, CandidateState, Job, Mode
+from understudy.learnings.model import AutomationReview, CandidateState, Job, Mode, ReviewAction
 from understudy.review.applying import escalate, note
 from understudy.review.policy import in_force
 from understudy.review.reviewing import Reviewer
@@ -72,7 +72,7 @@ def give_up(unit: "Unit", job: Job, why: str, *, now_ms: int) -> None:
         return
     review = AutomationReview(
         mode=mode,
-        action=Action.MANUAL_REVIEW,
+        action=ReviewAction.MANUAL_REVIEW,
         reviewed_at_ms=now_ms,
         reason=f"it could not be reviewed: {why}",
         policy_revision=policy.revision,

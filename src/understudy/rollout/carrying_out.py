@@ -2,7 +2,7 @@
 
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Rollout
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
@@ -28,7 +28,7 @@ def offered_from(rollout: Rollout) -> CatalogueEntry:
         version_label=definition.version,
         digest=rollout.digest,
         skill_id=None,
-        reason=Reason.PUBLIC,
+        reason=AccessReason.PUBLIC,
         when_to_use=definition.when_to_use or "",
         context=definition.runtime.context,
     )

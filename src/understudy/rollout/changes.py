@@ -11,13 +11,13 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.core.request import current_request_id
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
-from understudy.learnings.events import Told, tell
+from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin
 from understudy.learnings.proposing import propose
 from understudy.learnings.secrets import secret_reason
-from understudy.rollout.model import EventName, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.model import LifecycleEvent, Rollout, RolloutEventName, Snapshot
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.stages import Stage
 from understudy.sessions.journal import EventKind, NewEvent
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 RESOURCE: Final = "rollouts"
 # What the audit calls it.
-ACTIONS: Final[Mapping[EventName, str]] = {
-    EventName.PROMOTE: "rollouts.promote",
-    EventName.ROLLOUT_RESULT: "rollouts.result",
-    EventName.REVOKE: "rollouts.revoke",
-    EventName.ROLLBACK: "rollouts.rollback",
-    EventName.HOLD: "rollouts.hold",
-    EventName.RELEASE: "rollouts.release",
-    EventName.DEMOTE: "rollouts.demote",
+ACTIONS: Final[Mapping[RolloutEventName, str]] = {
+    RolloutEventName.PROMOTE: "rollouts.promote",
+    RolloutEventName.ROLLOUT_RESULT: "rollouts.result",
+    RolloutEventName.REVOKE: "rollouts.revoke",
+    RolloutEventName.ROLLBACK: "rollouts.rollback",
+    RolloutEventName.HOLD: "rollouts.hold",
+    RolloutEventName.RELEASE: "rollouts.release",
+    RolloutEventName.DEMOTE: "rollouts.demote",
 }
 
 # Ends the trials of a skill that can no longer count; called once a change stands, and never raises.
@@ -48,7 +48,7 @@ def nothing_to_stop(skill_name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class RolloutChanges:
     """Changes rollouts whose rows one unit holds, for one person or for the daemon."""
 
     unit: "Unit"
@@ -60,16 +60,18 @@ class Changes:
     stop_trials: StopTrials = nothing_to_stop
     # What people are asked, and what sessions are told, once the unit has done all else.
     asked: list[NewCandidate] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    told: list[LearningNotice] = field(default_factory=list)
 
     def begin(self, rollout: Rollout) -> bool:
         """Keep a new rollout; False when its name is taken, or its learning has a live one."""
         if not self.unit.rollouts.add(rollout):
             return False
-        self.note(EventName.PROMOTE, None, rollout)
+        self.note(RolloutEventName.PROMOTE, None, rollout)
         return True
 
-    def change(self, before: Rollout, after: Rollout, event: EventName, **about: Any) -> Rollout:
+    def change(
+        self, before: Rollout, after: Rollout, event: RolloutEventName, **about: Any
+    ) -> Rollout:
         """Replace a rollout, and keep how it was."""
         self._keep(before)
         changed = replace(after, revision=before.revision + 1, updated_at_ms=self.now_ms)
@@ -94,7 +96,9 @@ class Changes:
         )
         self.unit.rollouts.add_snapshot(snapshot)
 
-    def note(self, event: EventName, before: Rollout | None, after: Rollout, **about: Any) -> None:
+    def note(
+        self, event: RolloutEventName, before: Rollout | None, after: Rollout, **about: Any
+    ) -> None:
         """Write down what happened, and have all hear of it who are to."""
         happened = LifecycleEvent(
             skill_name=after.skill_name,
@@ -113,7 +117,7 @@ class Changes:
         self.told.append(told_of(self.unit, after, happened))
 
     def ask(
-        self, rollout: Rollout, event: EventName, reason: str, *, run_ids: Sequence[str] = ()
+        self, rollout: Rollout, event: RolloutEventName, reason: str, *, run_ids: Sequence[str] = ()
     ) -> None:
         """Have people look at what the daemon did of itself to a rollout."""
         self.asked.append(asked_about(rollout, event, reason, run_ids))
@@ -123,7 +127,7 @@ class Changes:
         put_before_people(self.unit, self.asked, self.listeners, now_ms=self.now_ms)
         tell(self.unit, self.told, at_ms=self.now_ms)
 
-    def _entry(self, event: EventName, rollout: Rollout) -> AuditEntry:
+    def _entry(self, event: RolloutEventName, rollout: Rollout) -> AuditEntry:
         return AuditEntry(
             at_ms=self.now_ms,
             actor=self.actor,
@@ -136,7 +140,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeMaker:
+class RolloutTransactions:
     """Who changes rollouts, with all that has to hear of a change; the same for everybody."""
 
     clock: Clock
@@ -145,9 +149,9 @@ class ChangeMaker:
     listeners: Listeners = NO_LISTENERS
     stop_trials: StopTrials = nothing_to_stop
 
-    def within(self, unit: "Unit", actor: str) -> Changes:
+    def within(self, unit: "Unit", actor: str) -> RolloutChanges:
         """Changes in one unit, at this moment."""
-        return Changes(
+        return RolloutChanges(
             unit=unit,
             actor=actor,
             now_ms=self.clock.now_ms(),
@@ -162,24 +166,33 @@ class ChangeMaker:
 CONFIDENCE: Final = 95
 MOST_RUNS: Final = MAX_EVIDENCE_REFS - 1
 # What a person is asked to do, by what happened and where the rollout stands then.
-ASKED: Final[Mapping[tuple[EventName, Stage], str]] = {
-    (EventName.HOLD, Stage.CANARY): "Look at the canary of the promoted skill {skill}: a run of it"
+ASKED: Final[Mapping[tuple[RolloutEventName, Stage], str]] = {
+    (
+        RolloutEventName.HOLD,
+        Stage.CANARY,
+    ): "Look at the canary of the promoted skill {skill}: a run of it"
     " failed, so it is held and offered to nobody. See what the run did; then take the skill back"
     " to draft and mend it, or revoke it.",
-    (EventName.HOLD, Stage.ACTIVE): "Look at the promoted skill {skill}: it does worse than its"
+    (
+        RolloutEventName.HOLD,
+        Stage.ACTIVE,
+    ): "Look at the promoted skill {skill}: it does worse than its"
     " baseline. It is in force still, as the policy says. See what the failed runs did; then revoke"
     " it, or release it to have it watched anew.",
-    (EventName.DEMOTE, Stage.REVOKED): "Look at the promoted skill {skill}: it did worse than its"
+    (
+        RolloutEventName.DEMOTE,
+        Stage.REVOKED,
+    ): "Look at the promoted skill {skill}: it did worse than its"
     " baseline, so it was taken back. See what the failed runs did; then promote a mended draft, or"
     " roll back to what was in force before.",
-    (EventName.REVOKE, Stage.REVOKED): "Look at the promoted skill {skill}: the time of the"
+    (RolloutEventName.REVOKE, Stage.REVOKED): "Look at the promoted skill {skill}: the time of the"
     " learning that it came from is over, so it was taken back. If the procedure still holds, publish"
     " it anew and promote that one.",
 }
 
 
 def asked_about(
-    rollout: Rollout, event: EventName, reason: str, run_ids: Sequence[str]
+    rollout: Rollout, event: RolloutEventName, reason: str, run_ids: Sequence[str]
 ) -> NewCandidate:
     """What is put before people; it waits until one of them decides."""
     runs = (EvidenceRef(run_id=run_id) for run_id in run_ids[:MOST_RUNS])
@@ -209,7 +222,7 @@ def put_before_people(
         propose(unit, candidate, by=DAEMON, now_ms=now_ms, listeners=listeners)
 
 
-def told_of(unit: "Unit", rollout: Rollout, happened: LifecycleEvent) -> Told:
+def told_of(unit: "Unit", rollout: Rollout, happened: LifecycleEvent) -> LearningNotice:
     """The event, for the session that the procedure was learned in and that of the run it is about."""
     data = {
         "what": f"rollout_{happened.event}".replace("rollout_rollout_", "rollout_"),
@@ -219,7 +232,7 @@ def told_of(unit: "Unit", rollout: Rollout, happened: LifecycleEvent) -> Told:
         "run_id": happened.run_id,
     }
     sessions = {_source_session(unit, rollout.source_learning_id), happened.session_id}
-    return Told(
+    return LearningNotice(
         session_ids=frozenset(filter(None, sessions)),
         event=NewEvent(
             kind=EventKind.LEARNING,

@@ -9,7 +9,7 @@ Z_95: Final = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class SuccessTally:
     """How many of a number of tries succeeded."""
 
     successes: int
@@ -26,18 +26,18 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class ConfidenceInterval:
     """Where the true rate probably is."""
 
     low: float
     high: float
 
 
-def wilson_interval(tally: Tally) -> Interval:
+def wilson_interval(tally: SuccessTally) -> ConfidenceInterval:
     """Wilson's score interval; everything from 0 to 1 where nothing was tried."""
     tries = tally.tries
     if not tries:
-        return Interval(low=0.0, high=1.0)
+        return ConfidenceInterval(low=0.0, high=1.0)
     rate = tally.successes / tries
     square = Z_95 * Z_95 / tries
     centre = (rate + square / 2) / (1 + square)
@@ -45,15 +45,15 @@ def wilson_interval(tally: Tally) -> Interval:
     # None and all are exact; rounding must not put them a hair beside it.
     low = 0.0 if tally.successes == 0 else max(0.0, centre - half)
     high = 1.0 if tally.successes == tries else min(1.0, centre + half)
-    return Interval(low=low, high=high)
+    return ConfidenceInterval(low=low, high=high)
 
 
-def wilson_lower_bound(tally: Tally) -> float:
+def wilson_lower_bound(tally: SuccessTally) -> float:
     """The rate that is at least reached, as far as so many tries can tell."""
     return wilson_interval(tally).low
 
 
-def is_worse(recent: Tally, baseline: Tally) -> bool:
+def is_worse(recent: SuccessTally, baseline: SuccessTally) -> bool:
     """Whether a rate is below another with confidence: their intervals do not touch.
 
     There is no least number of tries: the interval of a few is wide enough.

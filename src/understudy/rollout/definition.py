@@ -8,7 +8,7 @@ from typing import Final
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import FieldError
 from understudy.core.unseen import hidden_in
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.rollout.model import Definition
 from understudy.rollout.refusals import bad_definition, secret_definition
 from understudy.rollout.stages import Stage
@@ -72,7 +72,7 @@ TEXTS: Final[Mapping[str, int]] = {
 TOOLS: Final = ("allowed_tools", "blocked_tools")
 
 
-def check_definition(wanted: Promotion, guard: Guard) -> Definition:
+def check_definition(wanted: Promotion, guard: SecretGuard) -> Definition:
     """The definition that a caller described, or `Invalid` with everything that is wrong in it."""
     # First, as what is said of other problems may repeat what was sent.
     if secrets := [*_secrets(wanted, guard)]:
@@ -176,7 +176,7 @@ def _wrong_tools(wanted: Promotion) -> Iterator[FieldError]:
                 yield _problem(name, f"{name} must not have a blank name", f"/{at}")
 
 
-def _secrets(wanted: Promotion, guard: Guard) -> Iterator[FieldError]:
+def _secrets(wanted: Promotion, guard: SecretGuard) -> Iterator[FieldError]:
     """Everything that a model or a list would be told, and that looks like a secret."""
     # What is too long is refused without a look at the rest, and nothing of it is repeated.
     texts = {f"/{name}": (getattr(wanted, name) or "")[:most] for name, most in TEXTS.items()}

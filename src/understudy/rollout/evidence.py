@@ -47,7 +47,7 @@ def last_output(unit: "Unit", run_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class EvidenceClaim:
     """What somebody says that a run shows."""
 
     kind: EvidenceKind
@@ -56,7 +56,7 @@ class Claim:
     success: bool
 
 
-def proof_of(unit: "Unit", run: Run, rollout: Rollout, claim: Claim) -> Proof:
+def proof_of(unit: "Unit", run: Run, rollout: Rollout, claim: EvidenceClaim) -> Proof:
     """Executed where those who carried the definition out in this attempt show it themselves.
 
     The word of the run that had them do it proves nothing: it can say anything.
@@ -140,7 +140,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
+class EvidenceSums:
     """What all runs of an attempt amount to, and those alone that carried the definition out."""
 
     every: Counts = Counts()
@@ -154,4 +154,4 @@ class Sums:
         return replace(self.executed, canary_failure_count=self.every.canary_failure_count)
 
 
-NOTHING: Final = Sums()
+NOTHING: Final = EvidenceSums()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class GuardReason:
     """Why not."""
 
     code: str
@@ -23,7 +23,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class RolloutCase:
     """A rollout as it would be judged, with what speaks for it."""
 
     rollout: Rollout
@@ -38,10 +38,10 @@ class Case:
         return f"fingerprint {short_digest(self.rollout.fingerprint)}"
 
 
-Guard = Callable[[Case], Reason | None]
+Guard = Callable[[RolloutCase], GuardReason | None]
 
 
-def is_verified(case: Case) -> Reason | None:
+def is_verified(case: RolloutCase) -> GuardReason | None:
     """Enough runs showed that it works, in enough sessions."""
     rules, counts = case.rules, case.counts
     sessions = max(rules.min_sessions, 1)
@@ -50,7 +50,7 @@ def is_verified(case: Case) -> Reason | None:
         return None
     wanted = _many(runs, "accepted verification")
     spread = f" in {sessions} sessions" if sessions > 1 else ""
-    return Reason(
+    return GuardReason(
         code="needs_verification",
         words=f"needs {wanted}{spread} for {case.definition}; there are"
         f" {counts.successful_run_count}"
@@ -58,26 +58,28 @@ def is_verified(case: Case) -> Reason | None:
     )
 
 
-def has_canary(case: Case) -> Reason | None:
+def has_canary(case: RolloutCase) -> GuardReason | None:
     """A canary run succeeded."""
     if case.counts.canary_success_count:
         return None
-    return Reason(code="needs_canary", words=f"needs one successful canary for {case.definition}")
+    return GuardReason(
+        code="needs_canary", words=f"needs one successful canary for {case.definition}"
+    )
 
 
-def has_no_failure(case: Case) -> Reason | None:
+def has_no_failure(case: RolloutCase) -> GuardReason | None:
     """No canary run failed."""
     failures = case.counts.canary_failure_count
     if not failures:
         return None
-    return Reason(
+    return GuardReason(
         code="canary_failed",
         words=f"{_many(failures, 'canary run')} failed for {case.definition};"
         " take it back to draft and mend it",
     )
 
 
-def is_replayed(case: Case) -> Reason | None:
+def is_replayed(case: RolloutCase) -> GuardReason | None:
     """Where the policy asks for it, recorded runs went no worse with it."""
     if not case.rules.require_replay:
         return None
@@ -94,14 +96,14 @@ def is_replayed(case: Case) -> Reason | None:
         )
     else:
         return None
-    return Reason(code="needs_replay", words=words)
+    return GuardReason(code="needs_replay", words=words)
 
 
-def is_free(case: Case) -> Reason | None:
+def is_free(case: RolloutCase) -> GuardReason | None:
     """Nobody holds it."""
     if case.rollout.held_reason is None:
         return None
-    return Reason(code="rollout_held", words="it is held; release it first")
+    return GuardReason(code="rollout_held", words="it is held; release it first")
 
 
 _TO_ACTIVE: Final[tuple[Guard, ...]] = (
@@ -128,7 +130,7 @@ GUARDS: Final[Mapping[tuple[Stage, Stage], tuple[Guard, ...]]] = {
 }
 
 
-def missing(current: Stage, target: Stage, case: Case) -> tuple[Reason, ...]:
+def missing(current: Stage, target: Stage, case: RolloutCase) -> tuple[GuardReason, ...]:
     """Everything that keeps a rollout from a step of promoting."""
     return tuple(filter(None, (guard(case) for guard in GUARDS[current, target])))
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from understudy.rollout import refusals
-from understudy.rollout.changes import Changes
-from understudy.rollout.model import EventName, Rollout
+from understudy.rollout.changes import RolloutChanges
+from understudy.rollout.model import Rollout, RolloutEventName
 from understudy.rollout.stages import LIVE, Stage
 
 # What can be held: what is on its way.
@@ -15,7 +15,7 @@ UNSAID: Final = "held by hand"
 OVER: Final = "the attempt that the daemon held it for is over"
 
 
-def hold(changes: Changes, rollout: Rollout, reason: str | None) -> Rollout:
+def hold(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     """Let a rollout go no further; what somebody holds already stays as it is."""
     if rollout.status not in ON_ITS_WAY:
         raise refusals.not_to_be_held(rollout)
@@ -26,7 +26,7 @@ def hold(changes: Changes, rollout: Rollout, reason: str | None) -> Rollout:
 
 
 def hold_for_review(
-    changes: Changes, rollout: Rollout, reason: str, *, run_ids: Sequence[str]
+    changes: RolloutChanges, rollout: Rollout, reason: str, *, run_ids: Sequence[str]
 ) -> Rollout:
     """Hold a rollout because of what runs did, and have people look at it.
 
@@ -35,23 +35,23 @@ def hold_for_review(
     if rollout.held_reason is not None:
         return rollout
     held = _held(changes, rollout, reason, by_hand=False)
-    changes.ask(held, EventName.HOLD, reason, run_ids=run_ids)
+    changes.ask(held, RolloutEventName.HOLD, reason, run_ids=run_ids)
     return held
 
 
-def release(changes: Changes, rollout: Rollout, reason: str | None) -> Rollout:
+def release(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     """Let a held rollout go on; one that is free stays as it is."""
     if rollout.held_reason is None:
         return rollout
     free = replace(rollout, held_reason=None, is_held_by_hand=False)
-    return changes.change(rollout, free, EventName.RELEASE, reason=reason)
+    return changes.change(rollout, free, RolloutEventName.RELEASE, reason=reason)
 
 
-def end_with_attempt(changes: Changes, rollout: Rollout) -> Rollout:
+def end_with_attempt(changes: RolloutChanges, rollout: Rollout) -> Rollout:
     """Let go what the daemon held because of an attempt that is over; a person's hold stays."""
     return rollout if rollout.is_held_by_hand else release(changes, rollout, OVER)
 
 
-def _held(changes: Changes, rollout: Rollout, reason: str, *, by_hand: bool) -> Rollout:
+def _held(changes: RolloutChanges, rollout: Rollout, reason: str, *, by_hand: bool) -> Rollout:
     held = replace(rollout, held_reason=reason, is_held_by_hand=by_hand)
-    return changes.change(rollout, held, EventName.HOLD, reason=reason)
+    return changes.change(rollout, held, RolloutEventName.HOLD, reason=reason)

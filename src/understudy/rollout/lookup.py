@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from understudy.core.errors import DamagedRecord
-from understudy.rollout.evidence import Sums
+from understudy.rollout.evidence import EvidenceSums
 from understudy.rollout.model import Rollout
 from understudy.rollout.refusals import no_rollout
 
@@ -19,7 +19,7 @@ def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rol
     return rollout
 
 
-def sums_of_one(unit: "Unit", rollout: Rollout) -> Sums:
+def sums_of_one(unit: "Unit", rollout: Rollout) -> EvidenceSums:
     """What speaks for its current definition."""
     return unit.rollouts.sums_of([rollout])[rollout.skill_name]
 

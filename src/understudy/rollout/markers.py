@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout import refusals
 from understudy.rollout import refusals as trial_refusals
 from understudy.skills.instructions import Params
@@ -19,7 +19,7 @@ PARAMS: Final = "/params"
 class Markers:
     """Looks at what callers want to see, before any of it is kept."""
 
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
 
     def check(self, marker: str, pointer: str = EXPECTED) -> str:
         """The trimmed words that an output is to contain."""

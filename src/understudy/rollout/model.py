@@ -36,7 +36,7 @@ class Proof(StrEnum):
     EXECUTED = "executed"  # the run carried out exactly this definition
 
 
-class EventName(StrEnum):
+class RolloutEventName(StrEnum):
     """What happened to a rollout."""
 
     PROMOTE = "promote"
@@ -78,7 +78,7 @@ def lost_definition(skill_name: str) -> Definition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class EvidenceRecord:
     """What one run showed, for one definition in one attempt."""
 
     evidence_id: str
@@ -105,7 +105,7 @@ class LifecycleEvent:
     """One thing that happened to a rollout; never changed afterwards."""
 
     skill_name: str
-    event: EventName
+    event: RolloutEventName
     recorded_at_ms: int
     to_status: Stage
     actor: str

@@ -5,8 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from understudy.rollout.model import EventName, EvidenceKind, Proof
-from understudy.rollout.outcome import Outcome
+from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName
+from understudy.rollout.outcome import SkillOutcome
 from understudy.rollout.stages import Stage
 
 
@@ -14,12 +14,12 @@ from understudy.rollout.stages import Stage
 class RolloutCounters:
     """What rollouts did since this process began; several threads may tell it."""
 
-    _events: Counter[EventName] = field(default_factory=Counter)
+    _events: Counter[RolloutEventName] = field(default_factory=Counter)
     _evidence: Counter[tuple[EvidenceKind, Proof, bool]] = field(default_factory=Counter)
-    _uses: Counter[tuple[Stage, Outcome]] = field(default_factory=Counter)
+    _uses: Counter[tuple[Stage, SkillOutcome]] = field(default_factory=Counter)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
-    def happened(self, event: EventName) -> None:
+    def happened(self, event: RolloutEventName) -> None:
         """Something happened to a rollout."""
         with self._lock:
             self._events[event] += 1
@@ -29,7 +29,7 @@ class RolloutCounters:
         with self._lock:
             self._evidence[kind, proof, success] += 1
 
-    def used(self, stage: Stage, outcome: Outcome) -> None:
+    def used(self, stage: Stage, outcome: SkillOutcome) -> None:
         """A run that used a promoted skill has ended."""
         with self._lock:
             self._uses[stage, outcome] += 1
@@ -38,7 +38,7 @@ class RolloutCounters:
         """All of them as they stand together, each by what it is counted by."""
         with self._lock:
             return {
-                "events_total": {str(event): self._events[event] for event in EventName},
+                "events_total": {str(event): self._events[event] for event in RolloutEventName},
                 "evidence_total": {
                     f"{kind}_{proof}_{'success' if success else 'failure'}": self._evidence[
                         kind, proof, success
@@ -50,6 +50,6 @@ class RolloutCounters:
                 "uses_total": {
                     f"{stage}_{outcome}": self._uses[stage, outcome]
                     for stage in Stage
-                    for outcome in Outcome
+                    for outcome in SkillOutcome
                 },
             }

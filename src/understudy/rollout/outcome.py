@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from understudy.rollout.confidence import Tally
+from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.stages import Stage
 from understudy.runs.model import RunStatus
 from understudy.skills.usage import OUTCOMES
 
 
-class Outcome(StrEnum):
+class SkillOutcome(StrEnum):
     """How a skill was carried out for a run that used it."""
 
     SUCCEEDED = "succeeded"
@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
 
 # Where several sidechains tell of one use, the first of these that any of them tells.
-_WORST_FIRST: Final = (Outcome.FAILED, Outcome.ABANDONED, Outcome.SUCCEEDED)
+_WORST_FIRST: Final = (SkillOutcome.FAILED, SkillOutcome.ABANDONED, SkillOutcome.SUCCEEDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class UseOutcome:
     root_session_id: str
     # Where the rollout stood when this was noted.
     stage: Stage
-    outcome: Outcome
+    outcome: SkillOutcome
     used_at_ms: int
     ended_at_ms: int
     # The run of the sidechain that this rests on.
@@ -63,20 +63,20 @@ class OutcomeCounts:
     abandoned: int = 0
 
 
-def outcome_of(statuses: Sequence[RunStatus]) -> Outcome | None:
+def outcome_of(statuses: Sequence[RunStatus]) -> SkillOutcome | None:
     """What the sidechains that carried a skill out for a run amount to; None while one goes on.
 
     How the run itself ends says nothing of the skill: it may fail over something else, and it may
     go on as if nothing had happened.
     """
-    ended = {Outcome(OUTCOMES[status]) for status in statuses if status in OUTCOMES}
+    ended = {SkillOutcome(OUTCOMES[status]) for status in statuses if status in OUTCOMES}
     if any(status not in OUTCOMES for status in statuses):
         return None
-    return next((outcome for outcome in _WORST_FIRST if outcome in ended), Outcome.ABANDONED)
+    return next((outcome for outcome in _WORST_FIRST if outcome in ended), SkillOutcome.ABANDONED)
 
 
-def tally_of(outcomes: Iterable[UseOutcome]) -> Tally:
+def tally_of(outcomes: Iterable[UseOutcome]) -> SuccessTally:
     """How many of those that say something succeeded."""
-    speaking = [it for it in outcomes if it.outcome is not Outcome.ABANDONED]
-    good = sum(it.outcome is Outcome.SUCCEEDED for it in speaking)
-    return Tally(successes=good, tries=len(speaking))
+    speaking = [it for it in outcomes if it.outcome is not SkillOutcome.ABANDONED]
+    good = sum(it.outcome is SkillOutcome.SUCCEEDED for it in speaking)
+    return SuccessTally(successes=good, tries=len(speaking))

@@ -10,13 +10,13 @@ import structlog
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
-from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.evidence import carried_out_for
 from understudy.rollout.holding import hold_for_review
 from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import EvidenceKind, PolicyOf, Rollout
-from understudy.rollout.outcome import Outcome, SkillUse, UseOutcome, outcome_of
-from understudy.rollout.results import Execution, record_executed
+from understudy.rollout.outcome import SkillOutcome, SkillUse, UseOutcome, outcome_of
+from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.revoking import demote
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.runs import is_of_trial
@@ -39,7 +39,7 @@ class EndedUse:
     """A use whose run is over, with what became of it."""
 
     use: SkillUse
-    outcome: Outcome
+    outcome: SkillOutcome
     # The run that carried the skill out and that this rests on; None where there is none.
     run: Run | None = None
 
@@ -49,7 +49,7 @@ class OutcomeRecorder:
     """Notes each use once: in the canary it is evidence, in force it is held against the baseline."""
 
     units: "Units"
-    maker: ChangeMaker
+    maker: RolloutTransactions
     policy_of: PolicyOf
 
     def ended(self, unit: "Unit", run: Run) -> None:
@@ -105,12 +105,12 @@ class OutcomeRecorder:
 
     def _take_as_evidence(self, unit: "Unit", rollout: Rollout, ended: EndedUse) -> None:
         """A canary that fails is held; what somebody stopped shows nothing."""
-        if ended.run is None or ended.outcome is Outcome.ABANDONED:
+        if ended.run is None or ended.outcome is SkillOutcome.ABANDONED:
             return
-        shown = Execution(
+        shown = SkillExecution(
             kind=EvidenceKind.CANARY,
             run=ended.run,
-            success=ended.outcome is Outcome.SUCCEEDED,
+            success=ended.outcome is SkillOutcome.SUCCEEDED,
         )
         record_executed(self.maker.within(unit, DAEMON.actor), rollout, shown)
 
@@ -153,7 +153,7 @@ def ended_use(unit: "Unit", use: SkillUse) -> EndedUse | None:
         carried_out = tuple(carried_out_for(unit, use.run_id, use.fingerprint))
     except DamagedRecord:
         # Nobody can tell any more.
-        return EndedUse(use=use, outcome=Outcome.ABANDONED)
+        return EndedUse(use=use, outcome=SkillOutcome.ABANDONED)
     outcome = outcome_of([it.status for it in carried_out])
     # A run that goes on may have it carried out once more.
     if outcome is None or run.status not in TERMINAL:

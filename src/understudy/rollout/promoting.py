@@ -8,12 +8,12 @@ from understudy.core.principal import Principal
 from understudy.learnings.ending import require_learning
 from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
 from understudy.rollout import refusals
-from understudy.rollout.changes import Changes
-from understudy.rollout.evidence import Sums
-from understudy.rollout.guards import GUARDS, Case, Reason, missing
+from understudy.rollout.changes import RolloutChanges
+from understudy.rollout.evidence import EvidenceSums
+from understudy.rollout.guards import GUARDS, GuardReason, RolloutCase, missing
 from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
-from understudy.rollout.model import Definition, EventName, IsTaken, Rollout
+from understudy.rollout.model import Definition, IsTaken, Rollout, RolloutEventName
 from understudy.rollout.replay.report import NO_REPLAYS, replay_standing
 from understudy.rollout.shadows import hold_name
 from understudy.rollout.stages import Stage
@@ -32,7 +32,7 @@ _WITH_EVIDENCE = frozenset({Stage.VERIFIED, Stage.CANARY, Stage.REVOKED})
 class Promoting:
     """Promotes in one unit, for one person."""
 
-    changes: Changes
+    changes: RolloutChanges
     by: Principal
     rules: "PromotionSettings"
     is_taken: IsTaken
@@ -123,7 +123,7 @@ class Promoting:
         if target is Stage.ACTIVE:
             # Somebody may have put a skill of its name beside it since it was a draft.
             self._require_free(there.skill_name)
-        return self.changes.change(there, replace(moved, status=target), EventName.PROMOTE)
+        return self.changes.change(there, replace(moved, status=target), RolloutEventName.PROMOTE)
 
     def _moved(
         self, there: Rollout, learning: Learning, definition: Definition, *, is_anew: bool
@@ -151,15 +151,17 @@ class Promoting:
             attempt_began_at_ms=self.changes.now_ms,
         )
 
-    def _case(self, rollout: Rollout) -> Case:
+    def _case(self, rollout: Rollout) -> RolloutCase:
         return case_of(self.unit, rollout, self.rules, sums_of_one(self.unit, rollout))
 
 
-def case_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums) -> Case:
+def case_of(
+    unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums
+) -> RolloutCase:
     """A rollout with everything that its guards look at."""
     counts = sums.under(executed_only=rules.require_executed_evidence)
     replays = replay_standing(unit, rollout) if rules.require_replay else NO_REPLAYS
-    return Case(rollout=rollout, counts=counts, rules=rules, replays=replays)
+    return RolloutCase(rollout=rollout, counts=counts, rules=rules, replays=replays)
 
 
 def _begins_anew(there: Rollout, definition: Definition, target: Stage) -> bool:
@@ -173,30 +175,32 @@ def _require_ours(found: Rollout, learning: Learning) -> None:
         raise refusals.name_taken(found.skill_name)
 
 
-BLOCKERS: Final[tuple[tuple[Reason, Callable[[Learning, int], bool]], ...]] = (
+BLOCKERS: Final[tuple[tuple[GuardReason, Callable[[Learning, int], bool]], ...]] = (
     (
-        Reason(code="source_not_procedure", words="only a procedure becomes a skill"),
+        GuardReason(code="source_not_procedure", words="only a procedure becomes a skill"),
         lambda it, _: it.kind is not Kind.PROCEDURE,
     ),
     (
-        Reason(code="source_not_active", words="the learning is not active"),
+        GuardReason(code="source_not_active", words="the learning is not active"),
         lambda it, _: it.status is not LearningStatus.ACTIVE,
     ),
     (
-        Reason(code="source_not_active_tier", words="the learning is not of the active tier"),
+        GuardReason(code="source_not_active_tier", words="the learning is not of the active tier"),
         lambda it, _: it.publish_tier is not Tier.ACTIVE,
     ),
     (
-        Reason(code="source_expired", words="the time of the learning is over"),
+        GuardReason(code="source_expired", words="the time of the learning is over"),
         lambda it, now_ms: it.is_expired(now_ms),
     ),
     (
-        Reason(code="source_not_workspace", words="only a learning of the workspace is promoted"),
+        GuardReason(
+            code="source_not_workspace", words="only a learning of the workspace is promoted"
+        ),
         lambda it, _: it.scope.kind is not ScopeKind.WORKSPACE,
     ),
 )
 
 
-def unfit(learning: Learning, *, now_ms: int) -> tuple[Reason, ...]:
+def unfit(learning: Learning, *, now_ms: int) -> tuple[GuardReason, ...]:
     """Everything that keeps a learning from being a skill; empty when it may be one."""
     return tuple(reason for reason, is_so in BLOCKERS if is_so(learning, now_ms))

@@ -5,7 +5,7 @@ from typing import Final
 
 from understudy.core.errors import Conflict, FieldError, Invalid, NotFound, Unavailable
 from understudy.core.text import short_digest
-from understudy.rollout.guards import GUARDS, Reason
+from understudy.rollout.guards import GUARDS, GuardReason
 from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.rollout.stages import LIVE, Stage
 
@@ -45,7 +45,7 @@ def secret_definition(problems: Iterable[FieldError]) -> Invalid:
     return Invalid("secret_definition", domain="rollout", detail=errors[0].detail, errors=errors)
 
 
-def bad_source(reasons: Iterable[Reason]) -> Invalid:
+def bad_source(reasons: Iterable[GuardReason]) -> Invalid:
     """Not every learning can become a skill."""
     errors = tuple(
         FieldError(pointer="/source_learning_id", code=reason.code, detail=reason.words)
@@ -112,7 +112,7 @@ def no_such_step(current: Stage, target: Stage) -> Invalid:
     )
 
 
-def guarded(rollout: Rollout, target: Stage, reasons: Iterable[Reason]) -> Invalid:
+def guarded(rollout: Rollout, target: Stage, reasons: Iterable[GuardReason]) -> Invalid:
     """Something is missing for the next stage."""
     errors = tuple(
         FieldError(pointer="/status", code=reason.code, detail=reason.words) for reason in reasons

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.rollout import refusals
-from understudy.rollout.changes import Changes
-from understudy.rollout.evidence import Claim, beside, proof_of, same_execution, shown_by
+from understudy.rollout.changes import RolloutChanges
+from understudy.rollout.evidence import EvidenceClaim, beside, proof_of, same_execution, shown_by
 from understudy.rollout.holding import hold_for_review
 from understudy.rollout.lookup import require_rollout
-from understudy.rollout.model import EventName, Evidence, EvidenceKind, Proof, Rollout
+from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import Trial
 from understudy.runs.lifecycle import TERMINAL
@@ -37,7 +37,7 @@ class Result:
 
 
 def record(
-    changes: Changes, rollout: Rollout, result: Result, rules: "PromotionSettings"
+    changes: RolloutChanges, rollout: Rollout, result: Result, rules: "PromotionSettings"
 ) -> Rollout:
     """Take a run as evidence for a rollout that is held; one that was taken before adds nothing."""
     unit = changes.unit
@@ -57,7 +57,7 @@ def record(
         raise refusals.not_verified(shown.why)
     if shown.success and _is_known(unit, rollout, beside(unit, run, rollout)):
         return rollout
-    claim = Claim(kind=result.kind, marker=marker, success=shown.success)
+    claim = EvidenceClaim(kind=result.kind, marker=marker, success=shown.success)
     proof = proof_of(unit, run, rollout, claim)
     if rules.require_executed_evidence and proof is not Proof.EXECUTED:
         raise refusals.not_executed(rollout)
@@ -66,7 +66,7 @@ def record(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class SkillExecution:
     """A run of the daemon that carried a definition out, and what it showed."""
 
     kind: EvidenceKind
@@ -81,7 +81,7 @@ class Execution:
         return self.kind is EvidenceKind.VERIFICATION and not self.success
 
 
-def record_executed(changes: Changes, seen: Rollout, execution: Execution) -> Rollout:
+def record_executed(changes: RolloutChanges, seen: Rollout, execution: SkillExecution) -> Rollout:
     """Take a run of the daemon that carried a definition out; the last thing that a unit does.
 
     Adds nothing where the rollout has gone on meanwhile, or where a verification failed: neither
@@ -115,14 +115,16 @@ def _is_known(unit: "Unit", rollout: Rollout, run_ids: Iterable[str]) -> bool:
     return any(unit.rollouts.evidence_of_run(*about, run_id) is not None for run_id in run_ids)
 
 
-def _is_counted(unit: "Unit", rollout: Rollout, execution: Execution) -> bool:
+def _is_counted(unit: "Unit", rollout: Rollout, execution: SkillExecution) -> bool:
     """Whether what a run shows counts already; a failure does only where it was seen itself."""
     run = execution.run
     alike = chain(same_execution(unit, run, rollout), beside(unit, run, rollout))
     return _is_known(unit, rollout, alike if execution.success else (run.run_id,))
 
 
-def _executed(changes: Changes, rollout: Rollout, execution: Execution) -> Evidence:
+def _executed(
+    changes: RolloutChanges, rollout: Rollout, execution: SkillExecution
+) -> EvidenceRecord:
     kind, success, trial = execution.kind, execution.success, execution.trial
     shown = _evidence(changes, rollout, kind, execution.run, proof=Proof.EXECUTED, success=success)
     if trial is None:
@@ -131,16 +133,16 @@ def _executed(changes: Changes, rollout: Rollout, execution: Execution) -> Evide
 
 
 def _evidence(
-    changes: Changes,
+    changes: RolloutChanges,
     rollout: Rollout,
     kind: EvidenceKind,
     run: Run,
     *,
     proof: Proof,
     success: bool,
-) -> Evidence:
+) -> EvidenceRecord:
     how = "succeeded" if success else "failed"
-    return Evidence(
+    return EvidenceRecord(
         evidence_id=new_id("evd"),
         skill_name=rollout.skill_name,
         attempt=rollout.attempt,
@@ -157,7 +159,7 @@ def _evidence(
     )
 
 
-def _keep(changes: Changes, rollout: Rollout, evidence: Evidence) -> Rollout:
+def _keep(changes: RolloutChanges, rollout: Rollout, evidence: EvidenceRecord) -> Rollout:
     if not changes.unit.rollouts.add_evidence(evidence):
         return rollout
     changes.unit.afterwards(
@@ -166,7 +168,7 @@ def _keep(changes: Changes, rollout: Rollout, evidence: Evidence) -> Rollout:
     touched = changes.change(
         rollout,
         rollout,
-        EventName.ROLLOUT_RESULT,
+        RolloutEventName.ROLLOUT_RESULT,
         rollout_kind=evidence.kind,
         run_id=evidence.run_id,
         session_id=evidence.session_id,

@@ -8,40 +8,42 @@ import structlog
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON, Principal
-from understudy.learnings.events import Told
+from understudy.learnings.events import LearningNotice
 from understudy.learnings.model import Learning
-from understudy.rollout.changes import ChangeMaker, Changes
+from understudy.rollout.changes import RolloutChanges, RolloutTransactions
 from understudy.rollout.holding import end_with_attempt
 from understudy.rollout.lookup import lock_to_revoke
-from understudy.rollout.model import EventName, Rollout
+from understudy.rollout.model import Rollout, RolloutEventName
 from understudy.rollout.stages import ROLLOUT, Stage
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 
-def revoke(changes: Changes, rollout: Rollout, reason: str | None) -> Rollout:
+def revoke(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     """Take a rollout back; one that is revoked already stays as it was."""
     if not rollout.is_live:
         return rollout
     free = end_with_attempt(changes, rollout)
-    return changes.change(free, _ended(changes, free, reason), EventName.REVOKE, reason=reason)
+    return changes.change(
+        free, _ended(changes, free, reason), RolloutEventName.REVOKE, reason=reason
+    )
 
 
 def demote(
-    changes: Changes, rollout: Rollout, reason: str, *, run_ids: Sequence[str] = ()
+    changes: RolloutChanges, rollout: Rollout, reason: str, *, run_ids: Sequence[str] = ()
 ) -> Rollout:
     """Take an active skill back because it does worse than its baseline, and tell people so."""
     if rollout.status is not Stage.ACTIVE:
         return rollout
     free = end_with_attempt(changes, rollout)
     demoted = replace(_ended(changes, free, reason), is_demoted=True)
-    demoted = changes.change(free, demoted, EventName.DEMOTE, reason=reason)
-    changes.ask(demoted, EventName.DEMOTE, reason, run_ids=run_ids)
+    demoted = changes.change(free, demoted, RolloutEventName.DEMOTE, reason=reason)
+    changes.ask(demoted, RolloutEventName.DEMOTE, reason, run_ids=run_ids)
     return demoted
 
 
-def _ended(changes: Changes, rollout: Rollout, reason: str | None) -> Rollout:
+def _ended(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     ROLLOUT.check(rollout.status, Stage.REVOKED)
     return replace(
         rollout,
@@ -62,7 +64,7 @@ class ExpiredSources:
     """Revokes what has outlasted its learning; until it does, nobody is offered it."""
 
     units: "Units"
-    maker: ChangeMaker
+    maker: RolloutTransactions
 
     def look(self) -> int:
         """Take back what is past its time; how many that were."""
@@ -92,7 +94,7 @@ class ExpiredSources:
             # Somebody was quicker.
             return False
         revoked = revoke(changes, rollout, REASON)
-        changes.ask(revoked, EventName.REVOKE, REASON)
+        changes.ask(revoked, RolloutEventName.REVOKE, REASON)
         changes.tell()
         log.info("rollout.source_ended", learning_id=learning_id)
         return True
@@ -105,9 +107,9 @@ SOURCE_REVOKED: Final = "its source learning is no longer in force"
 class LinkedRollouts:
     """Hears of learnings that are about to be revoked or superseded."""
 
-    maker: ChangeMaker
+    maker: RolloutTransactions
 
-    def __call__(self, unit: "Unit", by: Principal, learning: Learning) -> Sequence[Told]:
+    def __call__(self, unit: "Unit", by: Principal, learning: Learning) -> Sequence[LearningNotice]:
         """Revoke what hangs on a learning; answers what is to be told of it at the end."""
         # By its name alone: a record that is damaged keeps no learning in force.
         name = unit.rollouts.live_name_of(learning.learning_id)

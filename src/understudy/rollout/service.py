@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import Learning
 from understudy.rollout import holding, refusals
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
-from understudy.rollout.changes import ChangeMaker, Changes
+from understudy.rollout.changes import RolloutChanges, RolloutTransactions
 from understudy.rollout.definition import Promotion, check_definition
-from understudy.rollout.evidence import Counts, Sums
+from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.files import bundle_of
-from understudy.rollout.guards import Reason, missing
+from understudy.rollout.guards import GuardReason, missing
 from understudy.rollout.lookup import get_or_revoked_remnant, lock_to_revoke, require_rollout
 from understudy.rollout.markers import Markers
 from understudy.rollout.model import (
     EVERYTHING,
-    EventName,
-    Evidence,
+    EvidenceRecord,
     IsTaken,
     LifecycleEvent,
     PolicyOf,
     Rollout,
+    RolloutEventName,
     RolloutFilter,
     Snapshot,
 )
@@ -58,7 +58,7 @@ class Counted:
     # The newest of the runs that verified it, as many in a list as elsewhere.
     verifier_run_ids: tuple[str, ...] = ()
     # The newest of the current attempt, oldest first.
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvidenceRecord, ...] = ()
     # The newest of what happened, oldest first.
     events: tuple[LifecycleEvent, ...] = ()
 
@@ -70,18 +70,18 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Detail(Counted):
+class RolloutDetail(Counted):
     """A rollout with everything that is told of it."""
 
     uses: Uses
     # The stage that promoting leads to next, and what it still asks for.
     next: Stage | None = None
-    missing: tuple[Reason, ...] = ()
+    missing: tuple[GuardReason, ...] = ()
     # What of its definition will not do here what it says, and that it will end.
     warnings: tuple[Caveat, ...] = ()
 
 
-Change = Callable[[Changes, Rollout], Rollout]
+Change = Callable[[RolloutChanges, Rollout], Rollout]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +89,13 @@ class RolloutService:
     """Everything a person does with rollouts, each in one transaction."""
 
     units: "Units"
-    maker: ChangeMaker
+    maker: RolloutTransactions
     policy_of: PolicyOf
     is_taken: IsTaken
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
     caveats: Caveats = NO_CAVEATS
 
-    def get(self, skill_name: str) -> Detail:
+    def get(self, skill_name: str) -> RolloutDetail:
         """One rollout, or `NotFound`."""
         with self.units.read() as unit:
             return self._detail(unit, require_rollout(unit, skill_name))
@@ -137,7 +137,7 @@ class RolloutService:
             other = unit.rollouts.last_other(later.skill_name, later.revision, later.fingerprint)
         return later if other is None else other.record
 
-    def promote(self, principal: Principal, learning_id: str, wanted: Promotion) -> Detail:
+    def promote(self, principal: Principal, learning_id: str, wanted: Promotion) -> RolloutDetail:
         """Begin the rollout of a procedure, or move it on; the same again changes nothing."""
         definition = check_definition(wanted, self.guard)
         self.maker.mounts.check(definition)
@@ -151,29 +151,33 @@ class RolloutService:
             rollout = promoting.promote(learning_id, definition, wanted.status)
         return self._shown(rollout)
 
-    def record_result(self, principal: Principal, skill_name: str, result: Result) -> Detail:
+    def record_result(self, principal: Principal, skill_name: str, result: Result) -> RolloutDetail:
         """Take a run as evidence; the same run again changes nothing."""
         marker = Markers(self.guard).check(result.expected_output_contains)
         checked = replace(result, expected_output_contains=marker)
 
-        def change(changes: Changes, rollout: Rollout) -> Rollout:
+        def change(changes: RolloutChanges, rollout: Rollout) -> Rollout:
             return record(changes, rollout, checked, self.policy_of(changes.unit))
 
         return self._change(principal, skill_name, change)
 
-    def hold(self, principal: Principal, skill_name: str, *, reason: str | None = None) -> Detail:
+    def hold(
+        self, principal: Principal, skill_name: str, *, reason: str | None = None
+    ) -> RolloutDetail:
         """Let a rollout go no further for now."""
         given = self._reason(reason)
         return self._change(principal, skill_name, lambda c, it: holding.hold(c, it, given))
 
     def release(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
-    ) -> Detail:
+    ) -> RolloutDetail:
         """Let a held rollout go on."""
         given = self._reason(reason)
         return self._change(principal, skill_name, lambda c, it: holding.release(c, it, given))
 
-    def revoke(self, principal: Principal, skill_name: str, *, reason: str | None = None) -> Detail:
+    def revoke(
+        self, principal: Principal, skill_name: str, *, reason: str | None = None
+    ) -> RolloutDetail:
         """Take a skill back; one that was revoked before is refused."""
         given = self._reason(reason)
         with self._changing(principal) as changes:
@@ -187,37 +191,37 @@ class RolloutService:
 
     def rollback(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
-    ) -> Detail:
+    ) -> RolloutDetail:
         """Have a revoked skill in force again, as it last was."""
         given = self._reason(reason)
         with self._changing(principal) as changes:
             rollout = roll_back(changes, skill_name, given, is_taken=self.is_taken)
         return self._shown(rollout)
 
-    def _change(self, principal: Principal, skill_name: str, change: Change) -> Detail:
+    def _change(self, principal: Principal, skill_name: str, change: Change) -> RolloutDetail:
         with self._changing(principal) as changes:
             rollout = change(changes, require_rollout(changes.unit, skill_name, lock=True))
         return self._shown(rollout)
 
     @contextmanager
-    def _changing(self, principal: Principal) -> Iterator[Changes]:
+    def _changing(self, principal: Principal) -> Iterator[RolloutChanges]:
         """Changes in a unit of their own, told at its end to all who are to hear of them."""
         with self.units.write() as unit:
             changes = self.maker.within(unit, principal.actor)
             yield changes
             changes.tell()
 
-    def _shown(self, rollout: Rollout) -> Detail:
+    def _shown(self, rollout: Rollout) -> RolloutDetail:
         """A rollout as it was just made, told once that stands, so that nobody waits for it."""
         with self.units.read() as unit:
             return self._detail(unit, rollout)
 
-    def _detail(self, unit: "Unit", rollout: Rollout) -> Detail:
+    def _detail(self, unit: "Unit", rollout: Rollout) -> RolloutDetail:
         rules = self.policy_of(unit)
         sums = unit.rollouts.sums_of([rollout])
         (told,) = _counted(unit, [rollout], sums, most=SHOWN)
         own = sums[rollout.skill_name]
-        return Detail(
+        return RolloutDetail(
             record=told.record,
             counts=told.counts,
             verifier_run_ids=told.verifier_run_ids,
@@ -236,8 +240,8 @@ class RolloutService:
 
 
 def _missing(
-    unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums
-) -> tuple[Reason, ...]:
+    unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums
+) -> tuple[GuardReason, ...]:
     target = NEXT.get(rollout.status)
     if target is None:
         return ()
@@ -245,7 +249,7 @@ def _missing(
 
 
 def _counted(
-    unit: "Unit", rollouts: Sequence[Rollout], sums: Mapping[str, Sums], *, most: int
+    unit: "Unit", rollouts: Sequence[Rollout], sums: Mapping[str, EvidenceSums], *, most: int
 ) -> list[Counted]:
     """What is told of each rollout in whatever form; as many statements for many as for one."""
     verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)
@@ -268,7 +272,7 @@ MOST_SNAPSHOTS: Final = 200
 
 
 def roll_back(
-    changes: Changes, skill_name: str, reason: str | None, *, is_taken: IsTaken
+    changes: RolloutChanges, skill_name: str, reason: str | None, *, is_taken: IsTaken
 ) -> Rollout:
     """Put the latest active snapshot in force whose own learning still stands."""
     unit = changes.unit
@@ -290,7 +294,10 @@ def roll_back(
         raise refusals.name_taken(skill_name)
     ROLLOUT.check(rollout.status, Stage.ACTIVE)
     return changes.change(
-        rollout, _restored(changes, rollout, snapshot.record), EventName.ROLLBACK, reason=reason
+        rollout,
+        _restored(changes, rollout, snapshot.record),
+        RolloutEventName.ROLLBACK,
+        reason=reason,
     )
 
 
@@ -335,7 +342,7 @@ def _stands(learning: Learning | None, *, now_ms: int) -> bool:
     return learning is not None and not unfit(learning, now_ms=now_ms)
 
 
-def _restored(changes: Changes, rollout: Rollout, record: Rollout) -> Rollout:
+def _restored(changes: RolloutChanges, rollout: Rollout, record: Rollout) -> Rollout:
     """A rollout that is as it was, with the evidence it had then."""
     return replace(
         rollout,

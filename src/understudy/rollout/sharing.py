@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.rollout.evidence import Sums
+from understudy.rollout.evidence import EvidenceSums
 from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import PolicyOf, Rollout
 from understudy.rollout.stages import Stage
@@ -40,7 +40,7 @@ def share_of(rollout: Rollout, canary_share_percent: int) -> int:
     return canary_share_percent if is_tried else 0
 
 
-def has_failed(rollout: Rollout, sums: Sums) -> bool:
+def has_failed(rollout: Rollout, sums: EvidenceSums) -> bool:
     """Whether a canary goes no further in this attempt, so that nothing is learned by trying it."""
     return rollout.status is Stage.CANARY and sums.every.canary_failure_count > 0
 

@@ -5,10 +5,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.rollout.confidence import Tally, is_worse, wilson_interval, wilson_lower_bound
-from understudy.rollout.evidence import Counts, Sums
+from understudy.rollout.confidence import (
+    SuccessTally,
+    is_worse,
+    wilson_interval,
+    wilson_lower_bound,
+)
+from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.model import Rollout
-from understudy.rollout.outcome import Outcome, OutcomeCounts, UseOutcome, tally_of
+from understudy.rollout.outcome import OutcomeCounts, SkillOutcome, UseOutcome, tally_of
 from understudy.rollout.replay.report import replayed
 from understudy.rollout.sharing import has_failed, share_of
 from understudy.rollout.stages import Stage
@@ -30,7 +35,7 @@ LEAST_SESSIONS: Final = 3
 # Of its first runs at least this part has to succeed, whatever it had shown before.
 LEAST_RATE: Final = 0.5
 NEVER_MS: Final = 2**62
-NOTHING: Final = Tally(successes=0, tries=0)
+NOTHING: Final = SuccessTally(successes=0, tries=0)
 
 UseOutcomes = tuple[UseOutcome, ...]
 
@@ -40,23 +45,23 @@ class Watch:
     """What an active definition did before it was in force, at first, and lately."""
 
     # In the canary: as the daemon saw it, and as somebody says.
-    tried: Tally = NOTHING
-    attested: Tally = NOTHING
+    tried: SuccessTally = NOTHING
+    attested: SuccessTally = NOTHING
     # When recorded runs were run again with it.
-    replayed: Tally = NOTHING
+    replayed: SuccessTally = NOTHING
     # In force, oldest first.
     first: UseOutcomes = ()
     # Since it is watched, newest first; some may be among the first.
     recent: UseOutcomes = ()
 
     @property
-    def shown(self) -> Tally:
+    def shown(self) -> SuccessTally:
         """What it had shown when it came into force; somebody's word counts where nothing else is."""
         seen = _sum(self.tried, self.replayed)
         return seen if seen.tries else self.attested
 
     @property
-    def baseline(self) -> Tally:
+    def baseline(self) -> SuccessTally:
         """What it is measured by after its first runs; these never lower it, or a skill that fails
         from the beginning would set its own standard."""
         with_first = _sum(self.shown, tally_of(self.first[:FIRST_USES]))
@@ -85,7 +90,7 @@ class Watch:
     @property
     def failed_run_ids(self) -> tuple[str, ...]:
         """The runs that carried it out lately and failed, newest first."""
-        failed = (it for it in self.lately if it.outcome is Outcome.FAILED)
+        failed = (it for it in self.lately if it.outcome is SkillOutcome.FAILED)
         return tuple(it.carrying_run_id or it.run_id for it in failed)
 
     def _recent_of(self, *, known: bool, among: UseOutcomes) -> UseOutcomes:
@@ -111,9 +116,9 @@ class Watch:
 class Worse:
     """That what a skill does is below what it has to reach, and by how much."""
 
-    recent: Tally
+    recent: SuccessTally
     # None where it fails more often than not, whatever it had shown.
-    baseline: Tally | None
+    baseline: SuccessTally | None
 
     @property
     def words(self) -> str:
@@ -135,7 +140,7 @@ class Comparison:
     """Some runs, and what they have to reach; None is the least rate of all."""
 
     measured: Callable[[Watch], UseOutcomes]
-    baseline: Callable[[Watch], Tally | None]
+    baseline: Callable[[Watch], SuccessTally | None]
 
 
 # The first that speaks against a skill counts.
@@ -158,7 +163,7 @@ def worse(watch: Watch) -> Worse | None:
 
 def _is_enough(measured: UseOutcomes, *, sessions: int) -> bool:
     """Whether there are enough runs to tell, and enough sessions that saw it fail."""
-    failing = _sessions(it for it in measured if it.outcome is Outcome.FAILED)
+    failing = _sessions(it for it in measured if it.outcome is SkillOutcome.FAILED)
     return len(measured) >= LEAST_USES and len(failing) >= min(LEAST_SESSIONS, sessions)
 
 
@@ -166,20 +171,20 @@ def _sessions(outcomes: Iterable[UseOutcome]) -> frozenset[str]:
     return frozenset(it.root_session_id for it in outcomes)
 
 
-def _is_below(recent: Tally, baseline: Tally | None) -> bool:
+def _is_below(recent: SuccessTally, baseline: SuccessTally | None) -> bool:
     """Whether a rate is below with confidence."""
     if baseline is None:
         return wilson_interval(recent).high < LEAST_RATE
     return is_worse(recent, baseline)
 
 
-def watch_of(unit: "Unit", rollout: Rollout, sums: Sums) -> Watch:
+def watch_of(unit: "Unit", rollout: Rollout, sums: EvidenceSums) -> Watch:
     """What is known of the current definition of a rollout, of which so much was counted."""
     about = (rollout.skill_name, rollout.fingerprint, Stage.ACTIVE)
     every, tried = _of_canary(sums.every), _of_canary(sums.executed)
     return Watch(
         tried=tried,
-        attested=Tally(
+        attested=SuccessTally(
             successes=every.successes - tried.successes, tries=every.tries - tried.tries
         ),
         replayed=replayed(unit, rollout),
@@ -201,13 +206,13 @@ def _since_ms(unit: "Unit", rollout: Rollout) -> int:
     return unit.rollouts.watched_since_ms(rollout.skill_name, before_ms=until)
 
 
-def _of_canary(counts: Counts) -> Tally:
+def _of_canary(counts: Counts) -> SuccessTally:
     successes = counts.canary_success_count
-    return Tally(successes=successes, tries=successes + counts.canary_failure_count)
+    return SuccessTally(successes=successes, tries=successes + counts.canary_failure_count)
 
 
-def _sum(one: Tally, other: Tally) -> Tally:
-    return Tally(successes=one.successes + other.successes, tries=one.tries + other.tries)
+def _sum(one: SuccessTally, other: SuccessTally) -> SuccessTally:
+    return SuccessTally(successes=one.successes + other.successes, tries=one.tries + other.tries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,11 +224,11 @@ class Uses:
     canary: OutcomeCounts
     active: OutcomeCounts
     # What the runs of today are measured by, and what these show.
-    baseline: Tally
-    recent: Tally
+    baseline: SuccessTally
+    recent: SuccessTally
 
 
-def uses_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Sums) -> Uses:
+def uses_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums) -> Uses:
     """The figures of a rollout as they stand."""
     counts = unit.rollout_outcomes.counts(rollout.skill_name, rollout.fingerprint)
     watch = watch_of(unit, rollout, sums)

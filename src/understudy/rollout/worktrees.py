@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from understudy.core.clock import DAY_MS
-from understudy.tools.base import WORKTREES, Place, ToolError
+from understudy.tools.base import WORKTREES, FolderPlace, ToolError
 from understudy.tools.paths import open_directory, parse_path, readable_errors
 
 log = structlog.get_logger()
@@ -51,9 +51,9 @@ class Worktrees:
             self._make((*inside, own))
         return "/".join((*inside, own))
 
-    def ready(self, workspace: Path, workdir: str) -> Place:
+    def ready(self, workspace: Path, workdir: str) -> FolderPlace:
         """The folder, made anew if it is gone; a `ToolError` when it cannot be used."""
-        place = Place(workspace, parse_path(workdir).parts)
+        place = FolderPlace(workspace, parse_path(workdir).parts)
         with readable_errors(workdir):
             try:
                 with open_directory(workspace, place.below):

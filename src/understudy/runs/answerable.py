@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from understudy.core.principal import Principal, Role
-from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 
-Rule = Callable[[Request, Principal], bool]
+Rule = Callable[[PersonRequest, Principal], bool]
 
 ACTIONS: Final[Mapping[RequestKind, tuple[str, ...]]] = {
     RequestKind.APPROVAL: ("allow", "deny"),
@@ -15,7 +15,7 @@ ACTIONS: Final[Mapping[RequestKind, tuple[str, ...]]] = {
 }
 
 
-def is_for_another(request: Request, reader: Principal) -> bool:
+def is_for_another(request: PersonRequest, reader: Principal) -> bool:
     """Whether it is an offer to somebody else: only the user that it was made to can answer."""
     return request.kind is RequestKind.OFFER and request.user_id != reader.user_id
 
@@ -27,11 +27,11 @@ BLOCKERS: Final[tuple[tuple[str, Rule], ...]] = (
 )
 
 
-def blocked_by(request: Request, reader: Principal) -> tuple[str, ...]:
+def blocked_by(request: PersonRequest, reader: Principal) -> tuple[str, ...]:
     """Every reason why this reader can do nothing about it; empty means that they can."""
     return tuple(reason for reason, blocks in BLOCKERS if blocks(request, reader))
 
 
-def actions_of(request: Request, reader: Principal) -> tuple[str, ...]:
+def actions_of(request: PersonRequest, reader: Principal) -> tuple[str, ...]:
     """What this reader may do about it now."""
     return () if blocked_by(request, reader) else ACTIONS[request.kind]

@@ -11,7 +11,7 @@ MAX_FREEFORM_CHARS: Final = 16_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class QuestionAnswer:
     """What was chosen or written for one question."""
 
     question_id: str
@@ -24,7 +24,7 @@ class QuestionResolution:
     """What somebody answered to one request."""
 
     request_id: str
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[QuestionAnswer, ...] = ()
     declined: bool = False
     justification: str | None = None
 
@@ -32,7 +32,7 @@ class QuestionResolution:
 def read_resolution(given: Mapping[str, Any]) -> QuestionResolution:
     """The resolution in a body whose shape was checked."""
     answers = (
-        Answer(**{**each, "selected_option_ids": tuple(each["selected_option_ids"])})
+        QuestionAnswer(**{**each, "selected_option_ids": tuple(each["selected_option_ids"])})
         for each in given["answers"]
     )
     return QuestionResolution(**{**given, "answers": tuple(answers)})
@@ -65,12 +65,14 @@ def _options(question: Mapping[str, Any]) -> set[str]:
     return {str(option["id"]) for option in question.get("options", ())}
 
 
-def _is_written(answer: Answer) -> bool:
+def _is_written(answer: QuestionAnswer) -> bool:
     return bool((answer.freeform_answer or "").strip())
 
 
 # Code, test, words; the first that holds is told.
-ANSWER_RULES: Final[tuple[tuple[str, Callable[[Mapping[str, Any], Answer], bool], str], ...]] = (
+ANSWER_RULES: Final[
+    tuple[tuple[str, Callable[[Mapping[str, Any], QuestionAnswer], bool], str], ...]
+] = (
     (
         "question_option_not_found",
         lambda question, answer: not set(answer.selected_option_ids) <= _options(question),

@@ -14,9 +14,9 @@ from understudy.runs.events import run_event
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
 from understudy.runs.offer_answers import answer_offer, offers_among
-from understudy.runs.reading import Place, RequestReader
+from understudy.runs.reading import RequestReader, RunPlace
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
-from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
+from understudy.runs.requests import REQUEST, PersonRequest, RequestKind, RequestState
 from understudy.runs.waiting import go_on_or_wait
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ApprovalService:
     def resolve(
         self,
         principal: Principal,
-        place: Place,
+        place: RunPlace,
         resolutions: Sequence[Resolution],
         *,
         idempotency_key: str | None = None,
@@ -113,7 +113,7 @@ class ApprovalService:
         unit: "Unit",
         principal: Principal,
         run: Run,
-        offer: Request,
+        offer: PersonRequest,
         placed: tuple[int, Resolution],
         now: int,
     ) -> None:
@@ -127,11 +127,11 @@ class ApprovalService:
     def _settled(
         self,
         principal: Principal,
-        pending: Mapping[str, Request],
+        pending: Mapping[str, PersonRequest],
         resolution: Resolution,
         index: int,
         now: int,
-    ) -> Request:
+    ) -> PersonRequest:
         request = pending.get(resolution.request_id)
         if request is None:
             raise Invalid(
@@ -153,7 +153,7 @@ class ApprovalService:
         )
 
     def _check_updated(
-        self, request: Request, resolution: Resolution, updated: Mapping[str, Any], index: int
+        self, request: PersonRequest, resolution: Resolution, updated: Mapping[str, Any], index: int
     ) -> None:
         try:
             if BEHAVIORS[resolution.behavior] is not RequestState.ALLOWED:
@@ -173,7 +173,7 @@ def _signed(principal: Principal) -> dict[str, Any]:
     return {"user_id": principal.user_id, "is_admin": is_admin}
 
 
-def is_word_of(user_id: str, request: Request) -> bool:
+def is_word_of(user_id: str, request: PersonRequest) -> bool:
     """Whether what was decided about a call is the word of this user, or of an admin."""
     by = (request.resolution or {}).get(BY, {"user_id": request.resolved_by})
     return by.get("user_id") == user_id or by.get("is_admin") is True
@@ -191,9 +191,9 @@ def new_approval(
     body: Mapping[str, Any],
     at_ms: int,
     expires_at_ms: int | None,
-) -> Request:
+) -> PersonRequest:
     """A request to let a tool call pass. `body` has tool_call_id, tool_name, input, scope, reason."""
-    return Request(
+    return PersonRequest(
         request_id=new_id("apr"),
         kind=RequestKind.APPROVAL,
         run_id=run.run_id,
@@ -206,7 +206,7 @@ def new_approval(
 
 
 def _keep(
-    unit: "Unit", principal: Principal, run: Run, settled: Sequence[Request], now: int
+    unit: "Unit", principal: Principal, run: Run, settled: Sequence[PersonRequest], now: int
 ) -> None:
     for request in settled:
         unit.requests.settle(request)
@@ -224,7 +224,7 @@ def _keep(
     unit.journal.append(run.session_id, (told,), at_ms=now)
 
 
-def _decided(request: Request) -> str:
+def _decided(request: PersonRequest) -> str:
     """What the audit keeps of a decision."""
     is_edited = "updated_input" in (request.resolution or {})
     said = f"{request.state}, edited" if is_edited else str(request.state)
@@ -251,7 +251,7 @@ def _check_batch(resolutions: Sequence[Resolution]) -> None:
         seen.add(each.request_id)
 
 
-def _pending(unit: "Unit", run: Run, now: int) -> dict[str, Request]:
+def _pending(unit: "Unit", run: Run, now: int) -> dict[str, PersonRequest]:
     """The open approvals of a run that waits; one whose time is up counts as settled."""
     requests = unit.requests.pending([run.run_id]).get(run.run_id, ())
     open_ones = {

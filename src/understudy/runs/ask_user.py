@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from understudy.core.clock import Clock
 from understudy.core.ids import new_id
 from understudy.runs.answers import answer_text
-from understudy.runs.requests import Audience, Request, RequestKind, RequestState
+from understudy.runs.requests import Audience, PersonRequest, RequestKind, RequestState
 from understudy.sessions.model import require_session
 from understudy.tools.base import (
     Approval,
@@ -86,7 +86,7 @@ def _refuse_doubles(ids: list[str]) -> None:
 class Asks(NotYet):
     """The call makes this request and waits for what comes of it."""
 
-    def __init__(self, request: Request | None = None) -> None:
+    def __init__(self, request: PersonRequest | None = None) -> None:
         super().__init__(WaitsFor.QUESTION)
         self.request = request
 
@@ -118,7 +118,7 @@ class AskUser:
             raise Asks
         return outcome_text(request)
 
-    def _look(self, context: ToolContext) -> tuple[Request | None, Audience]:
+    def _look(self, context: ToolContext) -> tuple[PersonRequest | None, Audience]:
         with self._units.read() as unit:
             session = require_session(unit, context.session_id)
             asked = unit.requests.of_call(context.call_key)
@@ -126,10 +126,10 @@ class AskUser:
 
     def _new(
         self, arguments: AskUserParameters, context: ToolContext, audience: Audience
-    ) -> Request:
+    ) -> PersonRequest:
         now = self._clock.now_ms()
         seconds = arguments.expires_in_s or self._expires_after_s
-        return Request(
+        return PersonRequest(
             request_id=new_id("qst"),
             kind=RequestKind.QUESTION,
             run_id=context.run_id,
@@ -142,7 +142,7 @@ class AskUser:
         )
 
 
-def outcome_text(request: Request) -> str:
+def outcome_text(request: PersonRequest) -> str:
     """What the model is told of a question that was settled."""
     match request.state:
         case RequestState.ANSWERED:

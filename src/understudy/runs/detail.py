@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.runs.lifecycle import WAITING
 from understudy.runs.model import Delivery, Run, RunStatus
-from understudy.runs.requests import Request
+from understudy.runs.requests import PersonRequest
 from understudy.sessions.journal import JournalEvent
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class RunDetail:
     run: Run
     outputs: tuple[JournalEvent, ...] = ()
     queued_position: int | None = None
-    pending: tuple[Request, ...] = ()
+    pending: tuple[PersonRequest, ...] = ()
     # What is or was sent to webhooks, by the position of the reply target.
     sent: Mapping[int, Delivery] = field(default_factory=dict)
 

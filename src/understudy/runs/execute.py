@@ -13,12 +13,12 @@ from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
-from understudy.runs.model import Ending, EndingHook, Run, RunStatus, StopRequest, Usage
+from understudy.runs.model import EndingHook, Run, RunEnd, RunStatus, RunUsage, StopRequest
 from understudy.runs.patience import patiently
 from understudy.runs.requests import Audience
 from understudy.runs.snapshot import RunSnapshot
 from understudy.runs.steps import Steps, executed_calls
-from understudy.runs.stops import Stopped, StopSignal, StopSignals, Superseded
+from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
 from understudy.runs.waiting import (
     MustSleep,
     Sleep,
@@ -49,7 +49,7 @@ STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class RunExecution:
     """Everything the worker needs while it works on a run."""
 
     run: Run
@@ -97,7 +97,7 @@ class RunExecutor:
             run, steps, snapshot = begun
             if run.stop_request is not None:
                 stop.set(run.stop_request)
-            execution = Execution(run=run, steps=steps, stop=stop, snapshot=snapshot)
+            execution = RunExecution(run=run, steps=steps, stop=stop, snapshot=snapshot)
             ending = await self._work(execution)
             while isinstance(ending, Sleep):
                 if await patiently(self._sleep, steps, ending):
@@ -107,7 +107,7 @@ class RunExecutor:
             await asyncio.to_thread(self.foresee, run, _last_words(steps))
             ended, more = await patiently(self._end, steps, ending)
             self._count(ended)
-        except Superseded:
+        except RunTakenOver:
             log.warning("run.superseded", run_id=run_id)
             return True
         finally:
@@ -124,19 +124,19 @@ class RunExecutor:
             await patiently(self._refuse, run_id, problem.detail)
             return None
 
-    async def _work(self, execution: Execution) -> Ending | Sleep:
+    async def _work(self, execution: RunExecution) -> RunEnd | Sleep:
         try:
             execution.stop.check()
             return await self.worker.work(execution)
         except MustSleep as must:
             return must.sleep
         except Stopped as stopped:
-            return Ending(status=STOP_ENDINGS[stopped.how])
-        except Superseded:
+            return RunEnd(status=STOP_ENDINGS[stopped.how])
+        except RunTakenOver:
             raise
         except Exception:
             log.exception("run.crashed", run_id=execution.run.run_id)
-            return Ending(status=RunStatus.FAILED, error="internal error; see the daemon's log")
+            return RunEnd(status=RunStatus.FAILED, error="internal error; see the daemon's log")
 
     def _count(self, run: Run) -> None:
         began, ended = run.started_at_ms or 0, run.finished_at_ms or 0
@@ -161,7 +161,7 @@ class RunExecutor:
             steps.remember(done)
             if run.crashes >= MAX_CRASHES:
                 reason = f"the daemon crashed {run.crashes} times in a row during this run"
-                self._finish(unit, run, Ending(status=RunStatus.INTERRUPTED, error=reason), done)
+                self._finish(unit, run, RunEnd(status=RunStatus.INTERRUPTED, error=reason), done)
                 return None
             return run, steps, unit.runs.snapshot(run_id)
 
@@ -184,7 +184,7 @@ class RunExecutor:
                 or run.status in TERMINAL
                 or (run.attempt, run.wakes) != (steps.run.attempt, steps.run.wakes)
             ):
-                raise Superseded(steps.run.run_id)
+                raise RunTakenOver(steps.run.run_id)
             if run.stop_request is not None:
                 # Asked for elsewhere, and not heard of here yet.
                 self.signals.request(run.run_id, run.stop_request)
@@ -238,15 +238,15 @@ class RunExecutor:
         unit.journal.append(run.session_id, (event,), at_ms=run.updated_at_ms)
         return run
 
-    def _end(self, steps: Steps, ending: Ending) -> tuple[Run, bool]:
+    def _end(self, steps: Steps, ending: RunEnd) -> tuple[Run, bool]:
         with self.units.write() as unit:
             run = unit.runs.get(steps.run.run_id, lock=True)
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
-                raise Superseded(steps.run.run_id)
+                raise RunTakenOver(steps.run.run_id)
             return self._finish(unit, run, ending, tuple(steps.done.values()))
 
     def _finish(
-        self, unit: "Unit", run: Run, ending: Ending, done: tuple[JournalEvent, ...]
+        self, unit: "Unit", run: Run, ending: RunEnd, done: tuple[JournalEvent, ...]
     ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
         now = self.clock.now_ms()
@@ -281,10 +281,10 @@ def _last_words(steps: Steps) -> str:
     return next((text for text in said if text.strip()), "")
 
 
-def _usage(done: tuple[JournalEvent, ...]) -> Usage:
+def _usage(done: tuple[JournalEvent, ...]) -> RunUsage:
     replies = [event.data for event in done if event.kind in MODEL_KINDS]
     used = [data.get("usage", {}) for data in replies]
-    return Usage(
+    return RunUsage(
         input_tokens=sum(usage.get("input_tokens", 0) for usage in used),
         output_tokens=sum(usage.get("output_tokens", 0) for usage in used),
         cache_read_tokens=sum(usage.get("cache_read_tokens", 0) for usage in used),

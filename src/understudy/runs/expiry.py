@@ -15,7 +15,7 @@ from understudy.runs.events import run_event
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, StopRequest
 from understudy.runs.offers import let_lapse
-from understudy.runs.requests import Audience, Request, RequestKind, RequestState
+from understudy.runs.requests import Audience, PersonRequest, RequestKind, RequestState
 from understudy.runs.waiting import fail_unread, go_on_or_wait, stop
 
 if TYPE_CHECKING:
@@ -59,20 +59,20 @@ def _expire(unit: "Unit", request_id: str, run_id: str, now: int) -> None:
         CONSEQUENCES[request.kind, request.audience](unit, run, request, now)
 
 
-def _cancel(unit: "Unit", run: Run, request: Request, now: int) -> None:
+def _cancel(unit: "Unit", run: Run, request: PersonRequest, now: int) -> None:
     when = datetime.fromtimestamp((request.expires_at_ms or now) / 1000, tz=UTC)
     reason = f"question {request.request_id} expired at {when.isoformat(timespec='seconds')}"
     stop(unit, run, StopRequest.CANCEL, at_ms=now, error=reason)
 
 
-def _decline(unit: "Unit", run: Run, request: Request, now: int) -> None:
+def _decline(unit: "Unit", run: Run, request: PersonRequest, now: int) -> None:
     told = {"request_id": request.request_id, "answers": [], "declined": True, "expired": True}
     event = run_event(run, "parent_clarification_resolved", run.status, resolution=told)
     unit.journal.append(run.session_id, (event,), at_ms=now)
     go_on_or_wait(unit, run, at_ms=now)
 
 
-def _deny(unit: "Unit", run: Run, request: Request, now: int) -> None:
+def _deny(unit: "Unit", run: Run, request: PersonRequest, now: int) -> None:
     told = {"request_id": request.request_id, "behavior": "deny", "reason": "expired"}
     event = run_event(run, "approval_resolved", run.status, resolutions=[told])
     unit.journal.append(run.session_id, (event,), at_ms=now)
@@ -81,7 +81,7 @@ def _deny(unit: "Unit", run: Run, request: Request, now: int) -> None:
 
 # A question to people ends the run; one to the parent is taken as declined, an approval as denied.
 CONSEQUENCES: Final[
-    Mapping[tuple[RequestKind, Audience], Callable[["Unit", Run, Request, int], None]]
+    Mapping[tuple[RequestKind, Audience], Callable[["Unit", Run, PersonRequest, int], None]]
 ] = {
     (RequestKind.QUESTION, Audience.USER): _cancel,
     (RequestKind.QUESTION, Audience.PARENT): _decline,

@@ -14,7 +14,7 @@ from understudy.core.principal import DAEMON, Principal, Role
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import EndingHook, Receipt, Run, RunKind, RunStatus, StopRequest
-from understudy.runs.requests import Request
+from understudy.runs.requests import PersonRequest
 from understudy.runs.signals import Signal, SignalKind
 from understudy.runs.submission import Submission, hash_key
 from understudy.runs.waiting import fail_unread, leave_line, nudge, stop
@@ -200,7 +200,7 @@ _SEEN_TO: Final[Mapping[SignalKind, Callable[[Family, "Unit", str], bool]]] = {
 }
 
 
-def question_data(request: Request) -> dict[str, object]:
+def question_data(request: PersonRequest) -> dict[str, object]:
     """A question as the agent above is shown it."""
     return {
         "request_id": request.request_id,

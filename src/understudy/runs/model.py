@@ -113,7 +113,7 @@ class RunInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class RunUsage:
     """Tokens and calls a run consumed."""
 
     input_tokens: int = 0
@@ -178,7 +178,7 @@ class Run:
     trial_id: str | None = None
     deliveries: tuple[Delivery, ...] = ()
     error: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: RunUsage = field(default_factory=RunUsage)
     stop_request: StopRequest | None = None
     # Which execution of the run is the current one; an older one may write nothing more.
     attempt: int = 0
@@ -239,7 +239,7 @@ EndingHook = Callable[["Unit", Run], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class RunEnd:
     """How the work of a run ended."""
 
     status: RunStatus

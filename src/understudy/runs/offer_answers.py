@@ -8,7 +8,7 @@ from understudy.core.principal import Principal
 from understudy.runs.answerable import is_for_another
 from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers, is_open, settle_offer
-from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -17,7 +17,7 @@ DOMAIN: Final = "approvals"
 VIA_API: Final = "api"
 
 
-def offers_among(unit: "Unit", run: Run, request_ids: Sequence[str]) -> dict[str, Request]:
+def offers_among(unit: "Unit", run: Run, request_ids: Sequence[str]) -> dict[str, PersonRequest]:
     """Those of some requests that are offers of a locked run; nobody else changes them from now on."""
     found = [request_id for request_id in request_ids if _offer(unit, run, request_id) is not None]
     if not found:
@@ -32,7 +32,7 @@ def answer_offer(
     unit: "Unit",
     principal: Principal,
     run: Run,
-    offer: Request,
+    offer: PersonRequest,
     state: RequestState,
     *,
     told: Mapping[str, Any],
@@ -54,7 +54,7 @@ def answer_offer(
     settle_offer(unit, run, offer, state, told=told, actor=principal.actor, at_ms=at_ms)
 
 
-def _offer(unit: "Unit", run: Run, request_id: str) -> Request | None:
+def _offer(unit: "Unit", run: Run, request_id: str) -> PersonRequest | None:
     request = unit.requests.get(request_id)
     if request is None or request.kind is not RequestKind.OFFER or request.run_id != run.run_id:
         return None

@@ -15,7 +15,7 @@ from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.runs.events import run_event
 from understudy.runs.model import Run
-from understudy.runs.requests import REQUEST, Request, RequestKind, RequestState
+from understudy.runs.requests import REQUEST, PersonRequest, RequestKind, RequestState
 from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 OPEN_MS: Final = 7 * DAY_MS
 
 
-def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -> Request:
+def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -> PersonRequest:
     """An offer to the user of a run. `body` is shown as that of an approval is."""
-    return Request(
+    return PersonRequest(
         request_id=new_id("off"),
         kind=RequestKind.OFFER,
         run_id=run.run_id,
@@ -44,17 +44,17 @@ def hold_offers(unit: "Unit", session_id: str) -> None:
     require_session(unit, session_id, lock=True)
 
 
-def is_open(offer: Request, now_ms: int) -> bool:
+def is_open(offer: PersonRequest, now_ms: int) -> bool:
     """Whether it can still be answered."""
     return offer.state is RequestState.PENDING and not is_over(offer, now_ms)
 
 
-def is_over(offer: Request, now_ms: int) -> bool:
+def is_over(offer: PersonRequest, now_ms: int) -> bool:
     """Whether its time is up."""
     return offer.expires_at_ms is not None and offer.expires_at_ms <= now_ms
 
 
-def make_offer(unit: "Unit", run: Run, offer: Request) -> bool:
+def make_offer(unit: "Unit", run: Run, offer: PersonRequest) -> bool:
     """Keep an open offer, in a session that is held; False when it was made before."""
     if not unit.requests.add(offer):
         return False
@@ -66,13 +66,13 @@ def make_offer(unit: "Unit", run: Run, offer: Request) -> bool:
 def settle_offer(
     unit: "Unit",
     run: Run,
-    offer: Request,
+    offer: PersonRequest,
     state: RequestState,
     *,
     told: Mapping[str, Any],
     actor: str,
     at_ms: int,
-) -> Request:
+) -> PersonRequest:
     """Keep what came of an open offer of a run, in a session that is held."""
     REQUEST.check(offer.state, state)
     offer = _answered(offer, state, told, actor, at_ms)
@@ -82,7 +82,7 @@ def settle_offer(
     return offer
 
 
-def note_wish(unit: "Unit", run: Run, offer: Request, *, told: Mapping[str, Any]) -> None:
+def note_wish(unit: "Unit", run: Run, offer: PersonRequest, *, told: Mapping[str, Any]) -> None:
     """Keep what the user of a run asked for unasked: an offer accepted before it was made."""
     at_ms = offer.created_at_ms
     offer = _answered(offer, RequestState.ALLOWED, told, run.user_id, at_ms)
@@ -104,21 +104,21 @@ def let_lapse(unit: "Unit", run: Run, offer_id: str, *, at_ms: int) -> None:
 
 
 def _answered(
-    offer: Request, state: RequestState, told: Mapping[str, Any], actor: str, at_ms: int
-) -> Request:
+    offer: PersonRequest, state: RequestState, told: Mapping[str, Any], actor: str, at_ms: int
+) -> PersonRequest:
     resolution = {"request_id": offer.request_id, **told}
     return replace(
         offer, state=state, resolution=resolution, resolved_by=actor, resolved_at_ms=at_ms
     )
 
 
-def _entry(actor: str, action: str, offer: Request, run: Run, *, at_ms: int) -> AuditEntry:
+def _entry(actor: str, action: str, offer: PersonRequest, run: Run, *, at_ms: int) -> AuditEntry:
     reason = f"{offer.state}: {offer.body.get('tool_name')} in {run.run_id}"
     entry = audit.done(DAEMON, action, offer.request_id, at_ms=at_ms, reason=reason)
     return replace(entry, actor=actor)
 
 
-def _tell(unit: "Unit", run: Run, offer: Request, what: str, *, at_ms: int) -> None:
+def _tell(unit: "Unit", run: Run, offer: PersonRequest, what: str, *, at_ms: int) -> None:
     """Let readers know which offer moved; its words are found under its id."""
     moved = {"request_ids": [offer.request_id], "state": str(offer.state)}
     unit.journal.append(offer.session_id, (run_event(run, what, run.status, **moved),), at_ms=at_ms)

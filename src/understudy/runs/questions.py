@@ -14,12 +14,12 @@ from understudy.runs.events import run_event
 from understudy.runs.expiry import expire_due
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, StopRequest, require_run
-from understudy.runs.reading import Place, RequestReader
+from understudy.runs.reading import RequestReader, RunPlace
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.requests import (
     REQUEST,
     Audience,
-    Request,
+    PersonRequest,
     RequestKind,
     RequestState,
 )
@@ -49,7 +49,7 @@ class QuestionService:
     def resolve(
         self,
         principal: Principal,
-        place: Place,
+        place: RunPlace,
         resolution: QuestionResolution,
         *,
         idempotency_key: str | None = None,
@@ -148,7 +148,7 @@ def _told(resolution: QuestionResolution) -> dict[str, Any]:
     return told
 
 
-def _open_question(unit: "Unit", run: Run, request_id: str) -> Request:
+def _open_question(unit: "Unit", run: Run, request_id: str) -> PersonRequest:
     """The open question of that id of this run; else what stands against answering it."""
     request = unit.requests.get(request_id)
     if request is not None and request.run_id == run.run_id:

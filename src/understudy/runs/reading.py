@@ -9,7 +9,7 @@ from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.runs.expiry import expire_due
 from understudy.runs.model import Run, require_run
-from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RunPlace:
     """Which run is meant: one by its id, or whatever a session is at."""
 
     run_id: str | None = None
@@ -61,13 +61,13 @@ class RequestReader:
         """What errors about them are filed under."""
         return f"{self.kind}s"
 
-    def get(self, request_id: str) -> Request:
+    def get(self, request_id: str) -> PersonRequest:
         """One request, or `NotFound`."""
         expire_due(self.units, self.clock)
         with self.units.read() as unit:
             return self.require(unit, request_id)
 
-    def require(self, unit: "Unit", request_id: str) -> Request:
+    def require(self, unit: "Unit", request_id: str) -> PersonRequest:
         """The same within a transaction."""
         request = unit.requests.get(request_id)
         if request is None or request.kind not in self.kinds:
@@ -85,7 +85,7 @@ class RequestReader:
         state: RequestState | None = RequestState.PENDING,
         session_id: str | None = None,
         run_id: str | None = None,
-    ) -> Page[Request]:
+    ) -> Page[PersonRequest]:
         """Requests, oldest first; of a session or run that is not there: `NotFound`."""
         expire_due(self.units, self.clock)
         with self.units.read() as unit:
@@ -97,7 +97,7 @@ class RequestReader:
                 request, kinds=self.kinds, state=state, session_id=session_id, run_id=run_id
             )
 
-    def waiting_run(self, unit: "Unit", place: Place, request_ids: Sequence[str]) -> Run:
+    def waiting_run(self, unit: "Unit", place: RunPlace, request_ids: Sequence[str]) -> Run:
         """The locked run that somebody answers; a conflict where a session is at nothing."""
         run = place.find(unit, request_ids)
         if run is None:

@@ -65,7 +65,7 @@ WAITING_STATUS: Mapping[RequestKind, RunStatus] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PersonRequest:
     """One thing that people are asked; a run waits for it, unless it is an offer.
 
     `body` is what is asked, `resolution` what was answered.
@@ -94,7 +94,7 @@ def waiting_status(kinds: Collection[RequestKind]) -> RunStatus:
     return next(status for kind, status in WAITING_STATUS.items() if kind in kinds)
 
 
-def shown(request: Request) -> dict[str, Any]:
+def shown(request: PersonRequest) -> dict[str, Any]:
     """A request as events and answers show it."""
     view = {
         "id": request.request_id,

@@ -9,7 +9,7 @@ from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.family import question_data
-from understudy.runs.sidechains import News, SidechainService, Standing, Wish
+from understudy.runs.sidechains import News, SidechainService, SidechainStanding, SidechainWish
 from understudy.runs.tool_work import run_blocking
 from understudy.sessions.sidechains import MAX_LABEL_CHARS, MAX_LIVE
 from understudy.tools.base import (
@@ -114,7 +114,7 @@ class SpawnSidechain:
 
     async def call(self, arguments: SpawnParameters, context: ToolContext) -> str:
         """The ids of the new session and of its run."""
-        wish = Wish(**arguments.model_dump())
+        wish = SidechainWish(**arguments.model_dump())
         spawn = await run_blocking(
             self._service.spawn, _caller(context), context.run_id, context.call_key, wish
         )
@@ -208,7 +208,7 @@ def _report(news: News) -> str:
     return json.dumps(report, ensure_ascii=False)
 
 
-def _shown(standing: Standing) -> dict[str, Any]:
+def _shown(standing: SidechainStanding) -> dict[str, Any]:
     run, spawn = standing.run, standing.sidechain.spawn
     shown = {
         "session_id": standing.sidechain.session.session_id,

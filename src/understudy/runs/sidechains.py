@@ -10,13 +10,13 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.permissions.model import Rule
+from understudy.permissions.model import CallRule
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, require_run
 from understudy.runs.questions import answer
-from understudy.runs.requests import Audience, Request, RequestState
+from understudy.runs.requests import Audience, PersonRequest, RequestState
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession, open_session
 from understudy.sessions.journal import JournalEvent
@@ -30,7 +30,7 @@ SETTLED: Final = {True: RequestState.DECLINED, False: RequestState.ANSWERED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class SidechainWish:
     """What a run asks for when it makes a sidechain."""
 
     task: str
@@ -42,7 +42,7 @@ class Wish:
     provider: str | None = None
     model: str | None = None
     fallback_model: str | None = None
-    denied: tuple[Rule, ...] = ()
+    denied: tuple[CallRule, ...] = ()
     # What it has of the run's credentials; None for what any sidechain has.
     credential_scope: Mapping[str, object] | None = None
     # A folder of its own in the workspace, and the definition of a promoted skill that it executes.
@@ -51,7 +51,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SidechainStanding:
     """Where a sidechain stands: one of its runs, by default the newest, and what it said last."""
 
     sidechain: Sidechain
@@ -65,9 +65,9 @@ class Standing:
 class News:
     """What a run that waits for sidechains gets to see."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[SidechainStanding, ...]
     # What any sidechain of the session asks it; each of them waits for an answer.
-    questions: tuple[Request, ...] = ()
+    questions: tuple[PersonRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class SidechainService:
     intake: RunIntake
     cancel_run: Callable[[Principal, str], object]
 
-    def spawn(self, principal: Principal, run_id: str, call_key: str, wish: Wish) -> Spawn:
+    def spawn(self, principal: Principal, run_id: str, call_key: str, wish: SidechainWish) -> Spawn:
         """A child session with its first run; the same call again finds the one it made."""
         session_id = child_id(call_key)
         with self.units.write() as unit:
@@ -127,7 +127,7 @@ class SidechainService:
                 questions=tuple(request for request in asked if request is not None),
             )
 
-    def page(self, parent_id: str, request: PageRequest) -> Page[Standing]:
+    def page(self, parent_id: str, request: PageRequest) -> Page[SidechainStanding]:
         """The sidechains of a session, oldest first."""
         with self.units.read() as unit:
             require_session(unit, parent_id)
@@ -136,7 +136,7 @@ class SidechainService:
 
     def answer(
         self, principal: Principal, parent_id: str, resolution: QuestionResolution
-    ) -> Request:
+    ) -> PersonRequest:
         """Answer what a sidechain asks its parent; the same answer again changes nothing."""
         with self.units.write() as unit:
             request = _require_question(unit, parent_id, resolution.request_id)
@@ -169,7 +169,7 @@ class SidechainService:
             return require_session(unit, session_id).workdir
 
     def _open(
-        self, unit: "Unit", principal: Principal, run: Run, session_id: str, wish: Wish
+        self, unit: "Unit", principal: Principal, run: Run, session_id: str, wish: SidechainWish
     ) -> Session:
         wanted = NewSession(
             session_id=session_id,
@@ -205,7 +205,7 @@ def _require_at_work(unit: "Unit", run_id: str) -> Run:
     return run
 
 
-def _submission(run: Run, child: Session, wish: Wish) -> Submission:
+def _submission(run: Run, child: Session, wish: SidechainWish) -> Submission:
     submission = Submission(
         content=wish.task,
         source_kind="sidechain",
@@ -224,7 +224,7 @@ def _submission(run: Run, child: Session, wish: Wish) -> Submission:
     return replace(submission, provider=run.route.route_id, generation=generation)
 
 
-def _standings(unit: "Unit", sidechains: Sequence[Sidechain]) -> tuple[Standing, ...]:
+def _standings(unit: "Unit", sidechains: Sequence[Sidechain]) -> tuple[SidechainStanding, ...]:
     ids = [each.session.session_id for each in sidechains]
     latest = {
         session_id: _readable(unit, run_id)
@@ -233,7 +233,7 @@ def _standings(unit: "Unit", sidechains: Sequence[Sidechain]) -> tuple[Standing,
     outputs = unit.journal.outputs([run.run_id for run in latest.values() if run is not None])
     live = unit.sidechains.live_among(ids)
     return tuple(
-        Standing(
+        SidechainStanding(
             sidechain=each,
             run=(run := latest.get(each.session.session_id)),
             output=_last_said(outputs.get(run.run_id, ()) if run else ()),
@@ -245,10 +245,10 @@ def _standings(unit: "Unit", sidechains: Sequence[Sidechain]) -> tuple[Standing,
 
 def _standings_of_runs(
     unit: "Unit", named: Sequence[tuple[Sidechain, Run]]
-) -> tuple[Standing, ...]:
+) -> tuple[SidechainStanding, ...]:
     outputs = unit.journal.outputs([run.run_id for _, run in named])
     return tuple(
-        Standing(
+        SidechainStanding(
             sidechain=sidechain,
             run=run,
             output=_last_said(outputs.get(run.run_id, ())),
@@ -285,7 +285,7 @@ def _require_child(unit: "Unit", parent_id: str, session_id: str) -> Sidechain:
     return Sidechain(session=session, spawn=unit.sidechains.spawn_of(session_id))
 
 
-def _require_question(unit: "Unit", parent_id: str, request_id: str) -> Request:
+def _require_question(unit: "Unit", parent_id: str, request_id: str) -> PersonRequest:
     request = unit.requests.get(request_id)
     is_ours = (
         request is not None
@@ -301,7 +301,7 @@ def _require_question(unit: "Unit", parent_id: str, request_id: str) -> Request:
     return request
 
 
-def _says(request: Request, resolution: QuestionResolution) -> bool:
+def _says(request: PersonRequest, resolution: QuestionResolution) -> bool:
     """Whether a question was settled with just this answer."""
     if request.state is not SETTLED[resolution.declined]:
         return False

@@ -12,7 +12,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.runs.model import Run
 from understudy.runs.patience import patiently
-from understudy.runs.stops import Superseded
+from understudy.runs.stops import RunTakenOver
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Steps:
     ) -> tuple[JournalEvent, ...]:
         with self.units.write() as unit:
             if not unit.runs.owns(self.run.run_id, self.run.attempt):
-                raise Superseded(self.run.run_id)
+                raise RunTakenOver(self.run.run_id)
             # The first try may have been committed without our hearing of it.
             if is_repeat and (stored := self._stored(unit, events)):
                 return stored

@@ -18,7 +18,7 @@ class Stopped(Exception):
         self.how = how
 
 
-class Superseded(Exception):
+class RunTakenOver(Exception):
     """Another execution of this run has begun; this one may write nothing more."""
 
 
@@ -44,7 +44,7 @@ class StopSignal:
     def check(self) -> None:
         """Raise `Stopped` if the stop was asked for, `Superseded` if a newer execution has begun."""
         if self.is_superseded:
-            raise Superseded
+            raise RunTakenOver
         if self.how is not None:
             raise Stopped(self.how)
 

@@ -16,7 +16,7 @@ from understudy.runs.lifecycle import RUN
 from understudy.runs.model import Run, RunStatus, StopRequest
 from understudy.runs.requests import (
     WAITING_STATUS,
-    Request,
+    PersonRequest,
     shown,
     waiting_status,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Sleep:
     """What a run is about to wait for: new requests, ones it made before, or a sidechain."""
 
-    requests: tuple[Request, ...] = ()
+    requests: tuple[PersonRequest, ...] = ()
     # What the audit keeps of the decisions that led here.
     entries: tuple[AuditEntry, ...] = ()
     # When it looks again, even if nothing has happened.
@@ -72,7 +72,7 @@ def fall_asleep(unit: "Unit", run: Run, sleep: Sleep, *, at_ms: int) -> bool:
     return True
 
 
-def waiting_event(run: Run, pending: Sequence[Request]) -> NewEvent:
+def waiting_event(run: Run, pending: Sequence[PersonRequest]) -> NewEvent:
     """The event that says what a run waits for."""
     return status_event(
         run,

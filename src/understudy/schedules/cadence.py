@@ -4,7 +4,7 @@ from typing import Final
 
 from understudy.core.errors import Invalid
 from understudy.schedules.cron import check_cron, next_cron
-from understudy.schedules.model import Cadence, Cron, Interval, Once
+from understudy.schedules.model import Cadence, Cron, IntervalSchedule, Once
 
 MIN_INTERVAL_S: Final = 5
 MAX_INTERVAL_S: Final = 10 * 366 * 24 * 3600
@@ -27,7 +27,7 @@ def check_cadence(cadence: Cadence, *, now_ms: int) -> None:
                 if is_past
                 else "fire_at_ms lies beyond the calendar",
             )
-        case Interval() if not MIN_INTERVAL_S <= cadence.every_seconds <= MAX_INTERVAL_S:
+        case IntervalSchedule() if not MIN_INTERVAL_S <= cadence.every_seconds <= MAX_INTERVAL_S:
             raise Invalid(
                 "invalid_interval",
                 domain="schedules",
@@ -43,7 +43,7 @@ def first_fire(cadence: Cadence, *, now_ms: int) -> int | None:
     match cadence:
         case Once():
             return cadence.fire_at_ms
-        case Interval():
+        case IntervalSchedule():
             return now_ms + cadence.every_seconds * 1000
         case Cron():
             return next_cron(cadence, now_ms)
@@ -57,7 +57,7 @@ def next_fire(cadence: Cadence, *, scheduled_ms: int, now_ms: int) -> int | None
     match cadence:
         case Once():
             return None
-        case Interval():
+        case IntervalSchedule():
             step = cadence.every_seconds * 1000
             if now_ms < scheduled_ms:
                 return now_ms + step
@@ -72,7 +72,7 @@ def sooner_fire(cadence: Cadence, *, planned_ms: int, now_ms: int) -> int:
     match cadence:
         case Once():
             return planned_ms
-        case Interval():
+        case IntervalSchedule():
             return min(planned_ms, now_ms + cadence.every_seconds * 1000)
         case Cron():
             upcoming = next_cron(cadence, now_ms)

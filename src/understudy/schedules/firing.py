@@ -15,11 +15,11 @@ from understudy.schedules.cadence import next_fire
 from understudy.schedules.lifecycle import SCHEDULE
 from understudy.schedules.model import (
     KEPT_EXECUTIONS,
-    Execution,
     ExecutionStatus,
     MisfirePolicy,
     OverlapPolicy,
     Schedule,
+    ScheduleExecution,
     ScheduleStatus,
 )
 from understudy.sessions.model import require_session
@@ -86,9 +86,9 @@ class Firing:
 
     def trigger(
         self, unit: "Unit", schedule: Schedule, principal: Principal
-    ) -> tuple[Schedule, Execution]:
+    ) -> tuple[Schedule, ScheduleExecution]:
         """Fire now, beside the cadence, which goes on as if nothing had been."""
-        execution = Execution(
+        execution = ScheduleExecution(
             execution_id=new_id("fire"),
             schedule_id=schedule.schedule_id,
             status=ExecutionStatus.SUBMITTED,
@@ -116,9 +116,9 @@ class Firing:
         schedule = replace(schedule, retrying_id=failed.execution_id, due_at_ms=failed.at_ms + wait)
         return self._keep(unit, schedule, replace(failed, status=ExecutionStatus.RETRYING))
 
-    def _begin(self, schedule: Schedule) -> Execution:
+    def _begin(self, schedule: Schedule) -> ScheduleExecution:
         """The execution of the time that is due; another try is no other execution."""
-        return Execution(
+        return ScheduleExecution(
             execution_id=schedule.retrying_id or new_id("fire"),
             schedule_id=schedule.schedule_id,
             status=ExecutionStatus.SUBMITTED,
@@ -135,8 +135,8 @@ class Firing:
         )
 
     def _suspend(
-        self, unit: "Unit", schedule: Schedule, execution: Execution
-    ) -> tuple[Schedule, Execution]:
+        self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution
+    ) -> tuple[Schedule, ScheduleExecution]:
         """Fire no more until somebody has looked into it."""
         reason = f"owner_may_not: {schedule.owner_id} has no token that lets them submit runs"
         failed = replace(execution, status=ExecutionStatus.FAILED, reason=reason)
@@ -157,8 +157,8 @@ class Firing:
         return self.clock.now_ms() - (schedule.next_fire_at_ms or 0) > GRACE_MS
 
     def _submit(
-        self, unit: "Unit", schedule: Schedule, execution: Execution
-    ) -> tuple[Schedule, Execution]:
+        self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution
+    ) -> tuple[Schedule, ScheduleExecution]:
         unfinished = unit.schedules.unfinished(schedule.schedule_id)
         if BLOCKS[schedule.overlap_policy](unfinished):
             reason = f"an earlier run is {unfinished[0].replace('_', ' ')}"
@@ -171,7 +171,7 @@ class Firing:
         )
         return schedule, replace(execution, run_id=run.run_id)
 
-    def _move_on(self, unit: "Unit", schedule: Schedule, execution: Execution) -> Schedule:
+    def _move_on(self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution) -> Schedule:
         """Go to the first time after the one dealt with that is yet to come, if there is one."""
         upcoming = next_fire(
             schedule.cadence,
@@ -197,7 +197,7 @@ class Firing:
         unit.audit.add(audit.done(DAEMON, ENDINGS[status], schedule.schedule_id, at_ms=now))
         return ended(schedule, status, reason=reason)
 
-    def _keep(self, unit: "Unit", schedule: Schedule, execution: Execution) -> Schedule:
+    def _keep(self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution) -> Schedule:
         schedule = replace(schedule, updated_at_ms=execution.at_ms)
         unit.schedules.update(schedule)
         unit.schedules.record(execution, keep=KEPT_EXECUTIONS)

@@ -55,7 +55,7 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class IntervalSchedule:
     """Every so many seconds, counted from the creation of the schedule."""
 
     every_seconds: int
@@ -69,11 +69,11 @@ class Cron:
     timezone: str = "UTC"
 
 
-Cadence: TypeAlias = Once | Interval | Cron
+Cadence: TypeAlias = Once | IntervalSchedule | Cron
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class ScheduleExecution:
     """One fire, and what became of it."""
 
     execution_id: str

@@ -17,10 +17,10 @@ from understudy.schedules.model import (
     MAX_EXECUTIONS,
     MAX_NAME_CHARS,
     MAX_SCHEDULES,
-    Execution,
     NewSchedule,
     Once,
     Schedule,
+    ScheduleExecution,
     ScheduleStatus,
 )
 from understudy.schedules.requests import hold_assets, prepare
@@ -77,7 +77,7 @@ class ScheduleService:
         with self.units.read() as unit:
             return unit.schedules.page(request, session_id=session_id, statuses=statuses)
 
-    def executions(self, schedule_id: str, request: PageRequest) -> Page[Execution]:
+    def executions(self, schedule_id: str, request: PageRequest) -> Page[ScheduleExecution]:
         """The last fires of a schedule, newest first."""
         with self.units.read() as unit:
             _require(unit, schedule_id)
@@ -95,7 +95,7 @@ class ScheduleService:
         """End a schedule for good; what is under way goes on."""
         return self._change(principal, schedule_id, "schedules.cancel", ScheduleStatus.CANCELED)
 
-    def trigger(self, principal: Principal, schedule_id: str) -> tuple[Schedule, Execution]:
+    def trigger(self, principal: Principal, schedule_id: str) -> tuple[Schedule, ScheduleExecution]:
         """Fire now, beside the cadence; the overlap policy holds here too."""
         with self.units.write() as unit:
             schedule = _require(unit, schedule_id, lock=True)

@@ -11,7 +11,7 @@ from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.records import JsonObject
 from understudy.core.scope import Gate, Scope
-from understudy.permissions.model import Rule
+from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_document
 from understudy.permissions.sidechains import NOTHING_RUNS, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
@@ -49,7 +49,7 @@ class NewSession:
     capability_scope: FlatScope | None = None
     credential_scope: FlatScope | None = None
     # What it is denied for good, beside all that its parent is.
-    denied: tuple[Rule, ...] = ()
+    denied: tuple[CallRule, ...] = ()
     # Where in the workspace it works; a sidechain works where its parent does.
     workdir: str | None = None
     # The trial that it is for; a sidechain is for the same as its parent.
@@ -169,11 +169,11 @@ def _persona(
 
 
 def _inherited_rules(
-    unit: "Unit", parent: Session | None, agent_id: str, denied: tuple[Rule, ...]
+    unit: "Unit", parent: Session | None, agent_id: str, denied: tuple[CallRule, ...]
 ) -> JsonObject | None:
     if parent is None and not denied:
         return None
-    lost: tuple[Rule, ...] = ()
+    lost: tuple[CallRule, ...] = ()
     if parent is not None and agent_id != parent.agent_id:
         lost = _rules_of_agent(unit, parent.agent_id)
     # Kept as inherited: whoever changes the rules of the session cannot drop them.
@@ -182,7 +182,7 @@ def _inherited_rules(
     return rules_for_sidechain(above, of_parents_agent=lost).to_json()
 
 
-def _rules_of_agent(unit: "Unit", agent_id: str) -> tuple[Rule, ...]:
+def _rules_of_agent(unit: "Unit", agent_id: str) -> tuple[CallRule, ...]:
     agent = unit.agents.get(agent_id)
     try:
         return () if agent is None else read_document(agent.permissions)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.audit import AuditEntry, Outcome
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Invalid, UnderstudyError
 from understudy.core.principal import Principal
@@ -69,7 +69,7 @@ def record_refusal(
         action=change.action,
         resource=change.action.partition(".")[0],
         resource_id="",
-        outcome=Outcome.REFUSED,
+        outcome=AuditOutcome.REFUSED,
         reason=change.reason,
         request_id=current_request_id.get(),
     )

@@ -10,7 +10,7 @@ from understudy.core.errors import Conflict, Invalid
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.permissions.model import Rule
+from understudy.permissions.model import CallRule
 from understudy.permissions.sidechains import changed_rules
 from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
 from understudy.sessions.ending import check_in_no_project, end_with_parent, hold_below
@@ -111,7 +111,7 @@ class SessionService:
         return self._change(principal, session_id, action, change, needs_idle=True)
 
     def set_permissions(
-        self, principal: Principal, session_id: str, rules: tuple[Rule, ...]
+        self, principal: Principal, session_id: str, rules: tuple[CallRule, ...]
     ) -> Session:
         """Set the session's own rules, also while it is busy: the next tool call sees them."""
 

@@ -8,7 +8,7 @@ from typing import Final
 from understudy.skills.model import GrantedSkill, Skill, SkillStatus, Visibility
 
 
-class Reason(StrEnum):
+class AccessReason(StrEnum):
     """What decided."""
 
     INACTIVE = "inactive"
@@ -26,11 +26,11 @@ class Access:
     """The decision."""
 
     allowed: bool
-    reason: Reason
+    reason: AccessReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AccessQuery:
     """What is asked: which skill, for whom, and what was granted to them."""
 
     skill: Skill
@@ -46,26 +46,26 @@ class Asked:
 
 
 # In this order: the first that applies decides, and where none does the answer is no.
-RULES: Final[tuple[tuple[Reason, bool, Callable[[Asked], bool]], ...]] = (
-    (Reason.INACTIVE, False, lambda it: it.skill.status is not SkillStatus.ACTIVE),
-    (Reason.DISABLED, False, lambda it: not it.skill.enabled),
-    (Reason.SYSTEM, True, lambda it: it.skill.is_system),
-    (Reason.PUBLIC, True, lambda it: it.skill.visibility is Visibility.PUBLIC),
-    (Reason.OWNER, True, lambda it: it.user_id != "" and it.skill.owner_id == it.user_id),
-    (Reason.AGENT_GRANT, True, lambda it: it.is_internal and it.agent_granted),
-    (Reason.USER_GRANT, True, lambda it: it.is_internal and it.user_granted),
+RULES: Final[tuple[tuple[AccessReason, bool, Callable[[AccessQuery], bool]], ...]] = (
+    (AccessReason.INACTIVE, False, lambda it: it.skill.status is not SkillStatus.ACTIVE),
+    (AccessReason.DISABLED, False, lambda it: not it.skill.enabled),
+    (AccessReason.SYSTEM, True, lambda it: it.skill.is_system),
+    (AccessReason.PUBLIC, True, lambda it: it.skill.visibility is Visibility.PUBLIC),
+    (AccessReason.OWNER, True, lambda it: it.user_id != "" and it.skill.owner_id == it.user_id),
+    (AccessReason.AGENT_GRANT, True, lambda it: it.is_internal and it.agent_granted),
+    (AccessReason.USER_GRANT, True, lambda it: it.is_internal and it.user_granted),
 )
 
 
 def access(skill: Skill, *, agent_granted: bool, user_granted: bool, user_id: str) -> Access:
     """Whether they may use it, and what decided."""
-    asked = Asked(
+    asked = AccessQuery(
         skill=skill, user_id=user_id, agent_granted=agent_granted, user_granted=user_granted
     )
     for reason, allowed, applies in RULES:
         if applies(asked):
             return Access(allowed=allowed, reason=reason)
-    return Access(allowed=False, reason=Reason.NONE)
+    return Access(allowed=False, reason=AccessReason.NONE)
 
 
 def access_of(granted: GrantedSkill, user_id: str) -> Access:

@@ -11,7 +11,7 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailab
 from understudy.core.scope import Gate
 from understudy.sessions.model import Session, require_session
 from understudy.skills import caller_errors
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import Manifest, read
@@ -167,7 +167,7 @@ def _from_folder(skill: LocalSkill) -> CatalogueEntry:
         version=None,
         digest=skill.digest,
         skill_id=None,
-        reason=Reason.PUBLIC,
+        reason=AccessReason.PUBLIC,
         when_to_use=skill.manifest.when_to_use,
         context=skill.runtime.context,
     )

@@ -8,12 +8,12 @@ from understudy.core.errors import Invalid
 from understudy.core.scope import ALL, Gate
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
-from understudy.skills.access import Access, Reason
+from understudy.skills.access import Access, AccessReason
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, UserGrant, sort_name
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.skills.slug import slug_refused
-from understudy.skills.usage import NO_VERSION, Listing
+from understudy.skills.usage import NO_VERSION, SkillListing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class CatalogueEntry:
     digest: str
     # None for one that lies in a folder or was promoted.
     skill_id: str | None
-    reason: Reason
+    reason: AccessReason
     when_to_use: str = ""
     context: SkillContext = SkillContext.INLINE
     missing_deps: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ class CatalogueEntry:
         return self.skill_id or f"{self.origin}:{self.slug}"
 
 
-def listing(one: CatalogueEntry, *, run_id: str, at_ms: int) -> Listing:
+def listing(one: CatalogueEntry, *, run_id: str, at_ms: int) -> SkillListing:
     """That a run knows of a skill."""
-    return Listing(ref=one.ref, version=one.version or NO_VERSION, run_id=run_id, at_ms=at_ms)
+    return SkillListing(ref=one.ref, version=one.version or NO_VERSION, run_id=run_id, at_ms=at_ms)
 
 
 def named(offered: Sequence[CatalogueEntry], name: str) -> tuple[CatalogueEntry, ...]:
@@ -99,7 +99,7 @@ def permits(gate: Gate, *, slug: str, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Detail:
+class SkillWithManifest:
     """A skill with what its current version says."""
 
     skill: Skill
@@ -111,7 +111,7 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SkillAccessAnswer:
     """Whether an agent that works for a user may use a skill, why, and in which version."""
 
     access: Access

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class SkillChange:
     """What is done here stands with the transaction, or not at all."""
 
     unit: "Unit"
@@ -68,7 +68,7 @@ def _taken(one: Acknowledged) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeMaker:
+class SkillTransactions:
     """Opens changes."""
 
     units: "Units"
@@ -77,14 +77,14 @@ class ChangeMaker:
     others: OtherSkills = NO_OTHERS
 
     @contextmanager
-    def by(self, author: Author) -> Iterator[Change]:
+    def by(self, author: Author) -> Iterator[SkillChange]:
         """A change that an author makes now."""
         with self.units.write() as unit:
             yield self.within(unit, author)
 
-    def within(self, unit: "Unit", author: Author) -> Change:
+    def within(self, unit: "Unit", author: Author) -> SkillChange:
         """The same as a part of somebody else's transaction."""
-        return Change(
+        return SkillChange(
             unit=unit,
             author=author,
             at_ms=self.clock.now_ms(),

@@ -10,7 +10,7 @@ from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST, MAX_MANIFEST_BYTES
-from understudy.skills.bundles.manifest import Manifest, Reading, check_not_blank, parse
+from understudy.skills.bundles.manifest import Manifest, ManifestReading, check_not_blank, parse
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.guarding import ContentGuard
@@ -27,7 +27,7 @@ class Draft:
 
     slug: str
     bundle: Bundle
-    reading: Reading
+    reading: ManifestReading
     # Findings of the guard that an admin takes as they are.
     acknowledged: tuple[Acknowledged, ...] = ()
     missing: tuple[str, ...] = ()

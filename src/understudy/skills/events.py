@@ -12,7 +12,7 @@ from understudy.skills.model import Skill
 log = structlog.get_logger()
 
 
-class EventName(StrEnum):
+class SkillEventName(StrEnum):
     """What can be told."""
 
     DEPS_CHECKED = "skill.deps.checked"
@@ -28,7 +28,7 @@ class EventName(StrEnum):
 class SkillEvent:
     """One thing that happened."""
 
-    name: EventName
+    name: SkillEventName
     payload: Mapping[str, object]
 
     @property
@@ -61,7 +61,7 @@ class SkillEvents:
 
         return unsubscribe
 
-    def tell(self, name: EventName, payload: Mapping[str, object]) -> None:
+    def tell(self, name: SkillEventName, payload: Mapping[str, object]) -> None:
         """Tell everybody; one who fails does not keep it from the others, nor from whoever tells."""
         event = SkillEvent(name=name, payload=dict(payload))
         with self._lock:
@@ -75,4 +75,4 @@ class SkillEvents:
     def changed(self, skill: Skill, what: str) -> None:
         """A skill was changed and committed: what is remembered of it is out of date."""
         payload = {"slug": skill.slug, "skill_id": skill.skill_id, "what": what}
-        self.tell(EventName.INVALIDATE, payload)
+        self.tell(SkillEventName.INVALIDATE, payload)

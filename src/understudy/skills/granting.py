@@ -9,7 +9,7 @@ from understudy.skills import caller_errors
 from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.change import Change
+from understudy.skills.change import SkillChange
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 from understudy.skills.ports import require_bundle
@@ -46,7 +46,7 @@ def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
 
 
 def grant_agent(
-    change: Change,
+    change: SkillChange,
     skill: Skill,
     agent_id: str,
     version: int | None,
@@ -66,7 +66,7 @@ def grant_agent(
     return _settled(change, skill, GRANT, f"to agent {agent_id}{at}", acknowledged)
 
 
-def grant_user(change: Change, skill: Skill, user_id: str) -> Skill:
+def grant_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
     """Let a user use a skill; the same grant again changes nothing."""
     grant = UserGrant(
         skill_id=skill.skill_id,
@@ -78,19 +78,19 @@ def grant_user(change: Change, skill: Skill, user_id: str) -> Skill:
     return _settled(change, skill, GRANT, f"to user {user_id}") if is_new else skill
 
 
-def revoke_agent(change: Change, skill: Skill, agent_id: str) -> Skill:
+def revoke_agent(change: SkillChange, skill: Skill, agent_id: str) -> Skill:
     """Take a skill from an agent; one that has it not keeps having it not."""
     had = change.unit.skill_grants.take_agent(skill.skill_id, agent_id)
     return _settled(change, skill, REVOKE, f"from agent {agent_id}") if had else skill
 
 
-def revoke_user(change: Change, skill: Skill, user_id: str) -> Skill:
+def revoke_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
     """Take a skill from a user; the same."""
     had = change.unit.skill_grants.take_user(skill.skill_id, user_id)
     return _settled(change, skill, REVOKE, f"from user {user_id}") if had else skill
 
 
-def forget_agent(change: Change, agent_id: str) -> None:
+def forget_agent(change: SkillChange, agent_id: str) -> None:
     """Take every skill from an agent that goes, or another one of its id would have them.
 
     All skills are held, so that no grant to it is given meanwhile. There may be thousands, so the
@@ -109,7 +109,7 @@ def is_agent(unit: "Unit", agent_id: str) -> bool:
     return unit.agents.get(agent_id) is not None
 
 
-def give_agent(change: Change, skill: Skill, agent_id: str, pin: int | None = None) -> None:
+def give_agent(change: SkillChange, skill: Skill, agent_id: str, pin: int | None = None) -> None:
     """Add the grant alone; whoever calls sees to the visibility."""
     grant = AgentGrant(
         skill_id=skill.skill_id,
@@ -134,7 +134,7 @@ def is_caller_granted(unit: "Unit", author: Author, skill: Skill) -> bool:
 
 
 def _settled(
-    change: Change,
+    change: SkillChange,
     skill: Skill,
     action: str,
     note: str,

@@ -14,7 +14,7 @@ from understudy.core.errors import (
     Unavailable,
 )
 from understudy.core.remembered import Remembered
-from understudy.skills.access import Reason, access_of
+from understudy.skills.access import AccessReason, access_of
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import described, read
@@ -85,7 +85,7 @@ class KeptEntries:
         return _Answer(stamp, tuple(one for one in entries if one is not None), is_whole=is_whole)
 
     def _version(
-        self, unit: "Unit", granted: GrantedSkill, reason: Reason
+        self, unit: "Unit", granted: GrantedSkill, reason: AccessReason
     ) -> CatalogueEntry | None:
         """The version that counts; None where the one that the agent is pinned to is gone."""
         one = _current(granted, reason)
@@ -95,7 +95,7 @@ class KeptEntries:
         return self._pinned.instead_of(unit, one, number=number, digest=granted.pinned_digest)
 
 
-def _current(granted: GrantedSkill, reason: Reason) -> CatalogueEntry:
+def _current(granted: GrantedSkill, reason: AccessReason) -> CatalogueEntry:
     skill = granted.skill
     return CatalogueEntry(
         slug=skill.slug,

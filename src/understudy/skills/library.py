@@ -10,14 +10,20 @@ from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills import caller_errors
-from understudy.skills.access import Access, Reason, access_of
+from understudy.skills.access import Access, AccessReason, access_of
 from understudy.skills.authority import Author, find, is_live, knows, owns_or_administers
 from understudy.skills.bundles.archive import write_archive
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import read
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.standard import Words, export
-from understudy.skills.catalogue_entry import AgentSkill, Answer, Detail, Exported, Grants
+from understudy.skills.catalogue_entry import (
+    AgentSkill,
+    Exported,
+    Grants,
+    SkillAccessAnswer,
+    SkillWithManifest,
+)
 from understudy.skills.diff import BundleDiff, compare
 from understudy.skills.granting import check_agent_id, check_user_id
 from understudy.skills.kept_entries import KeptEntries
@@ -48,7 +54,7 @@ from understudy.skills.skill_sources import (
     folder_source,
 )
 from understudy.skills.slug import slug_refused, slugify
-from understudy.skills.usage import Usage
+from understudy.skills.usage import SkillVersionUsage
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -89,13 +95,13 @@ class SkillLibrary:
         with self._looking(principal, ref) as (_, source):
             return source.skill
 
-    def get(self, principal: Principal, ref: str) -> Detail:
+    def get(self, principal: Principal, ref: str) -> SkillWithManifest:
         """A skill with what its current version says."""
         with self._looking(principal, ref) as (_, source):
             bundle = source.bundle(None)
             folder = source.folder() if _is_admin(principal) else None
         reading = read(bundle.manifest_text)
-        return Detail(
+        return SkillWithManifest(
             skill=source.skill,
             manifest=reading.manifest,
             instructions=reading.body,
@@ -123,7 +129,7 @@ class SkillLibrary:
 
     def usage(
         self, principal: Principal, ref: str, *, since_ms: int = 0
-    ) -> tuple[Skill, tuple[Usage, ...]]:
+    ) -> tuple[Skill, tuple[SkillVersionUsage, ...]]:
         """A skill, and what came of each of its versions since a time; newest first.
 
         Its owner and admins may look at one that lies in the trash, too.
@@ -134,7 +140,7 @@ class SkillLibrary:
             found = unit.skill_uses.usage(skill.skill_id, since_ms=since_ms)
         if any(it.version == skill.version for it in found):
             return skill, found
-        current = Usage(ref=skill.skill_id, version=skill.version)
+        current = SkillVersionUsage(ref=skill.skill_id, version=skill.version)
         return skill, tuple(sorted((current, *found), key=lambda it: -it.version))
 
     def files(self, principal: Principal, ref: str, version: int | None) -> tuple[BundleFile, ...]:
@@ -177,7 +183,7 @@ class SkillLibrary:
 
     def access(
         self, principal: Principal, ref: str, *, agent_id: str | None, user_id: str | None
-    ) -> Answer:
+    ) -> SkillAccessAnswer:
         """Whether an agent that works for a user may use a skill, and why.
 
         Everybody may ask for themselves, of a skill that they know or may use in this way; for
@@ -199,7 +205,9 @@ class SkillLibrary:
             beside = self._finder.beside_called(unit, skill.slug, **who)
         if beside:
             return _answer(GrantedSkill(skill=beside[0]), asked)
-        return Answer(access=Access(allowed=False, reason=Reason.NONE), version=None, skill=skill)
+        return SkillAccessAnswer(
+            access=Access(allowed=False, reason=AccessReason.NONE), version=None, skill=skill
+        )
 
     def grants(self, principal: Principal, ref: str) -> Grants:
         """To whom a skill is granted; for its owner and admins."""
@@ -263,11 +271,11 @@ def _require_owner(skill: Skill, principal: Principal) -> None:
         raise caller_errors.not_yours(skill.slug)
 
 
-def _answer(granted: GrantedSkill, user_id: str) -> Answer:
+def _answer(granted: GrantedSkill, user_id: str) -> SkillAccessAnswer:
     decision = access_of(granted, user_id)
     pinned = granted.agent_grant.pinned_version if granted.agent_grant else None
     version = number_of(granted.skill) if pinned is None else pinned
-    return Answer(
+    return SkillAccessAnswer(
         access=decision, version=version if decision.allowed else None, skill=granted.skill
     )
 

@@ -5,7 +5,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from understudy.core.text import preview
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.standard import MAX_DESCRIPTION_CHARS
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import SkillOrigin
@@ -34,11 +34,11 @@ _PARTIAL: Final = "Skills for which there is no room in this list: {count}."
 
 # Who comes first where there is no room for all: what others put there by the dozen comes last.
 _FIRST: Final = {
-    Reason.OWNER: 0,
-    Reason.USER_GRANT: 1,
-    Reason.SYSTEM: 2,
-    Reason.PUBLIC: 3,
-    Reason.AGENT_GRANT: 4,
+    AccessReason.OWNER: 0,
+    AccessReason.USER_GRANT: 1,
+    AccessReason.SYSTEM: 2,
+    AccessReason.PUBLIC: 3,
+    AccessReason.AGENT_GRANT: 4,
 }
 
 

@@ -11,13 +11,13 @@ from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.authority import Author, require_mutable, require_switchable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
-from understudy.skills.change import Change, ChangeMaker
+from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.drafting import Draft, Drafting, Patch, patched, staged
 from understudy.skills.model import Skill, SkillStatus
 from understudy.skills.ports import require_bundle
-from understudy.skills.writing import KeepPlan, Kept, require_version
+from understudy.skills.writing import KeepPlan, StoredSkill, require_version
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -112,10 +112,10 @@ class Renewer:
 
     units: "Units"
     drafting: Drafting
-    maker: ChangeMaker
+    maker: SkillTransactions
     turns: Turns = field(default_factory=Turns)
 
-    def renew(self, author: Author, renewal: Renewal) -> Kept:
+    def renew(self, author: Author, renewal: Renewal) -> StoredSkill:
         """The skill in its next version, or as it is when nothing would change."""
         with self.turns.of(renewal.ref):
             for _ in range(MAX_ATTEMPTS):
@@ -129,7 +129,9 @@ class Renewer:
                     return kept
             return self._keep_held(author, renewal)
 
-    def _keep(self, author: Author, renewal: Renewal, seen: Skill, edit: Edit) -> Kept | None:
+    def _keep(
+        self, author: Author, renewal: Renewal, seen: Skill, edit: Edit
+    ) -> StoredSkill | None:
         """None when somebody else was quicker."""
         draft = self._draft(author, renewal, seen, edit)
         with staged(self.units, draft.bundle), self.maker.by(author) as change:
@@ -138,7 +140,7 @@ class Renewer:
                 return None
             return _counted(writing.keep(change, draft, skill, renewal.how), edit)
 
-    def _keep_held(self, author: Author, renewal: Renewal) -> Kept:
+    def _keep_held(self, author: Author, renewal: Renewal) -> StoredSkill:
         with self.maker.by(author) as change:
             skill = require_mutable(change.unit, author, renewal.ref, hold=True)
             edit = _edit(change.unit, renewal, skill)
@@ -164,7 +166,7 @@ def _edit(unit: "Unit", renewal: Renewal, skill: Skill) -> Edit:
     return renewal.edit(unit, skill)
 
 
-def _counted(kept: Kept, edit: Edit) -> Kept:
+def _counted(kept: StoredSkill, edit: Edit) -> StoredSkill:
     return replace(kept, matches=edit.matches, replaced=edit.replaced)
 
 
@@ -175,7 +177,7 @@ class Switching:
 
     units: "Units"
     machine_for: Callable[[str], LocalMachine]
-    maker: ChangeMaker
+    maker: SkillTransactions
 
     def switch(self, author: Author, ref: str, *, enabled: bool) -> Skill:
         """The skill, on or off; one that misses something is archived when it is switched on."""
@@ -202,7 +204,7 @@ class Switching:
         return {"missing_deps": lacking, "status": status}
 
 
-def _set(change: Change, skill: Skill, values: dict[str, Any]) -> Skill:
+def _set(change: SkillChange, skill: Skill, values: dict[str, Any]) -> Skill:
     if all(getattr(skill, name) == value for name, value in values.items()):
         return skill
     changed = change.save(skill, **values)

@@ -8,7 +8,13 @@ from typing import Any, Final
 from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import caller_errors
 from understudy.skills.bundles.bundle import Bundle, decode
-from understudy.skills.bundles.document import Document, Problem, Unreadable, Value, read_document
+from understudy.skills.bundles.document import (
+    DocumentProblem,
+    UnreadableDocument,
+    Value,
+    YamlDocument,
+    read_document,
+)
 from understudy.skills.fields import WrongValue, line, tool_names
 
 RUNTIME_FILE: Final = "agents/understudy.yaml"
@@ -57,8 +63,8 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
     """The settings in a file; `Invalid` with every problem and its line."""
     try:
         document = read_settings(content)
-    except Unreadable as error:
-        problem = Problem(code="invalid_yaml", line=error.line, detail=error.cause)
+    except UnreadableDocument as error:
+        problem = DocumentProblem(code="invalid_yaml", line=error.line, detail=error.cause)
         raise caller_errors.bad_settings((problem.at(pointer),)) from None
     values, problems = _values(document)
     settings = RuntimeSettings(**values)
@@ -68,7 +74,7 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
     return settings
 
 
-def read_settings(content: str) -> Document:
+def read_settings(content: str) -> YamlDocument:
     """What the file says, whether or not those are settings; `Unreadable` when it says nothing."""
     return read_document(content.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n"))
 
@@ -81,30 +87,32 @@ def settings_of(bundle: Bundle) -> RuntimeSettings:
     return parse_settings(decode(RUNTIME_FILE, data))
 
 
-def _values(document: Document) -> tuple[dict[str, Any], list[Problem]]:
+def _values(document: YamlDocument) -> tuple[dict[str, Any], list[DocumentProblem]]:
     values: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[DocumentProblem] = []
     for key, value in document.values.items():
         at = document.lines.get(key, 1)
         if key not in FIELDS:
             detail = f"{key[:60]}: there is no such setting; known are {', '.join(FIELDS)}"
-            problems.append(Problem(code="unknown_setting", line=at, detail=detail))
+            problems.append(DocumentProblem(code="unknown_setting", line=at, detail=detail))
             continue
         try:
             found = FIELDS[key](value)
         except WrongValue as error:
-            problems.append(Problem(code="invalid_field", line=at, detail=f"{key}: {error}"))
+            problems.append(
+                DocumentProblem(code="invalid_field", line=at, detail=f"{key}: {error}")
+            )
         else:
             if found:
                 values[key] = found
     return values, problems
 
 
-def _child_only(settings: RuntimeSettings, document: Document) -> list[Problem]:
+def _child_only(settings: RuntimeSettings, document: YamlDocument) -> list[DocumentProblem]:
     if settings.context is SkillContext.FORK:
         return []
     return [
-        Problem(
+        DocumentProblem(
             code="child_only_setting",
             line=document.lines.get(key, 1),
             detail=f"{key}: only for a skill with `context: fork`",

@@ -5,7 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from understudy.guard.rule import Finding
 from understudy.guard.scan import go_on, scan_bundle
 from understudy.guard.source import ParsedValue
-from understudy.skills.bundles.document import Document, Unreadable, Value, read_front_matter
+from understudy.skills.bundles.document import (
+    UnreadableDocument,
+    Value,
+    YamlDocument,
+    read_front_matter,
+)
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.runtime_settings import RUNTIME_FILE, read_settings
 
@@ -26,18 +31,18 @@ def said_in(files: Mapping[str, bytes]) -> Iterator[ParsedValue]:
     for path, read in _READERS.items():
         try:
             document = read(files[path].decode())
-        except (KeyError, UnicodeDecodeError, Unreadable):
+        except (KeyError, UnicodeDecodeError, UnreadableDocument):
             continue
         for key, value in document.values.items():
             for text in (key, *_texts(value)):
                 yield ParsedValue(path=path, line=document.lines.get(key, 1), text=text)
 
 
-def _front_matter(content: str) -> Document:
+def _front_matter(content: str) -> YamlDocument:
     return read_front_matter(content).document
 
 
-_READERS: Mapping[str, Callable[[str], Document]] = {
+_READERS: Mapping[str, Callable[[str], YamlDocument]] = {
     MANIFEST: _front_matter,
     RUNTIME_FILE: read_settings,
 }

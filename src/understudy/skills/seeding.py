@@ -35,7 +35,7 @@ OWNER: Final = "system"
 ACTION: Final = "skills.seed"
 
 
-class Refused(NamedTuple):
+class RefusedSeed(NamedTuple):
     """A shipped skill that was not brought in, and why."""
 
     slug: str
@@ -49,7 +49,7 @@ class SeedReport:
     added: tuple[str, ...] = ()
     upgraded: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedSeed, ...] = ()
 
 
 class _Step(StrEnum):
@@ -72,12 +72,12 @@ def seed(
     Several daemons may do so at once: each looks again once it holds the slug.
     """
     done: dict[_Step, list[str]] = {step: [] for step in _Step}
-    refused: list[Refused] = []
+    refused: list[RefusedSeed] = []
     for slug, bundle in (shipped_skills() if skills is None else skills).items():
         try:
             done[_seed_one(units, clock, guard, slug, bundle, others)].append(slug)
         except UnderstudyError as cause:
-            refused.append(Refused(slug, cause.detail))
+            refused.append(RefusedSeed(slug, cause.detail))
     return SeedReport(
         added=tuple(done[_Step.ADD]),
         upgraded=tuple(done[_Step.UPGRADE]),

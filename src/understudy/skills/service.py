@@ -13,7 +13,7 @@ from understudy.skills.acknowledging import Acknowledged
 from understudy.skills.authority import Author, is_live, owns_or_administers, require_mutable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.caller_errors import damaged, trash_missing
-from understudy.skills.change import Change, ChangeMaker
+from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.drafting import Drafting, Patch, bundle_of, check_patch, staged
 from understudy.skills.guarding import ContentGuard
@@ -22,8 +22,8 @@ from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkil
 from understudy.skills.ports import require_bundle
 from understudy.skills.renewing import Renewal, Renewer, Switching, patching, restoring
 from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
-from understudy.skills.updating import Changes
-from understudy.skills.writing import KeepPlan, Kept
+from understudy.skills.updating import SkillFieldChanges
+from understudy.skills.writing import KeepPlan, StoredSkill
 
 if TYPE_CHECKING:
     from understudy.skills.events import SkillEvents
@@ -94,7 +94,7 @@ class SkillService:
         beside: BesideLookup = nothing_beside,
     ) -> None:
         self.beside = beside
-        maker = ChangeMaker(units=units, clock=clock, listener=listener, others=others)
+        maker = SkillTransactions(units=units, clock=clock, listener=listener, others=others)
         self._units = units
         self._guard = guard
         self._maker = maker
@@ -109,7 +109,7 @@ class SkillService:
         *,
         slug: str | None = None,
         acknowledged: Sequence[Acknowledged] = (),
-    ) -> Kept:
+    ) -> StoredSkill:
         """Keep a SKILL.md as a new skill, or as the next version of the author's own."""
         authority.check_author(author)
         bundle = bundle_of(content)
@@ -125,7 +125,7 @@ class SkillService:
         action: str,
         slug: str | None = None,
         acknowledged: Sequence[Acknowledged] = (),
-    ) -> Kept:
+    ) -> StoredSkill:
         """The same with all its files; `action` is how the audit names it."""
         authority.check_author(author)
         draft = self._drafting.draft(
@@ -154,7 +154,7 @@ class SkillService:
         strict: bool = False,
         expected_version: int | None = None,
         acknowledged: Sequence[Acknowledged] = (),
-    ) -> Kept:
+    ) -> StoredSkill:
         """Replace text in SKILL.md; the companions stay as they are."""
         patch = Patch(find=find, replace=replace, replace_all=replace_all, strict=strict)
         check_patch(patch)
@@ -176,7 +176,7 @@ class SkillService:
         number: int,
         *,
         acknowledged: Sequence[Acknowledged] = (),
-    ) -> Kept:
+    ) -> StoredSkill:
         """Have an old version count again, as a new one."""
         renewal = Renewal(
             ref=ref,
@@ -188,7 +188,7 @@ class SkillService:
         return self._renewer.renew(author, renewal)
 
     @told_where
-    def update(self, author: Author, ref: str, changes: Changes) -> Skill:
+    def update(self, author: Author, ref: str, changes: SkillFieldChanges) -> Skill:
         """Set name, description, tags or visibility."""
         with self._guard.rejections.counting(), self._maker.by(author) as change:
             return updating.update(change, _mutable(change, ref), changes)
@@ -266,11 +266,11 @@ class SkillService:
         granting.forget_agent(change, agent_id)
 
 
-def _mutable(change: Change, ref: str) -> Skill:
+def _mutable(change: SkillChange, ref: str) -> Skill:
     return authority.require_mutable(change.unit, change.author, ref, hold=True)
 
 
-def delete(change: Change, skill: Skill) -> TrashedSkill:
+def delete(change: SkillChange, skill: Skill) -> TrashedSkill:
     """Move a skill with all its versions to the trash, and take it from everybody."""
     unit = change.unit
     STATUS.check(skill.status, SkillStatus.DELETED)
@@ -288,7 +288,7 @@ def delete(change: Change, skill: Skill) -> TrashedSkill:
     return trashed
 
 
-def require_deletable(change: Change, ref: str) -> Skill:
+def require_deletable(change: SkillChange, ref: str) -> Skill:
     """The skill that an author may delete, with its slug held."""
     try:
         return require_mutable(change.unit, change.author, ref, hold=True)
@@ -317,7 +317,7 @@ def trashed_bundle(unit: "Unit", trashed: TrashedSkill) -> Bundle:
 
 
 def undelete(
-    change: Change, trashed: TrashedSkill, acknowledged: tuple[Acknowledged, ...] = ()
+    change: SkillChange, trashed: TrashedSkill, acknowledged: tuple[Acknowledged, ...] = ()
 ) -> Skill:
     """Bring back what a deletion took, as it stood, without its grants; the slug is held."""
     unit, slug, name = change.unit, trashed.skill.slug, trashed.trash_name

@@ -9,14 +9,14 @@ from understudy.guard.scan import scan_text
 from understudy.skills import caller_errors
 from understudy.skills.bundles.document import Value
 from understudy.skills.bundles.manifest import MAX_NAME_CHARS
-from understudy.skills.change import Change
+from understudy.skills.change import SkillChange
 from understudy.skills.fields import WrongValue, line, text, words
 from understudy.skills.lifecycle import VISIBILITY
 from understudy.skills.model import Skill, Visibility
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class SkillFieldChanges:
     """The values to set; None leaves what is there."""
 
     name: str | None = None
@@ -72,7 +72,7 @@ _ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
 }
 
 
-def checked(changes: Changes) -> dict[str, Any]:
+def checked(changes: SkillFieldChanges) -> dict[str, Any]:
     """The words to set, each as a SKILL.md could have said it; `Invalid` with every wrong one."""
     values: dict[str, Any] = {}
     errors: list[FieldError] = []
@@ -102,7 +102,7 @@ def _refuse_unsafe(values: Mapping[str, Any]) -> None:
         raise caller_errors.unsafe(found)
 
 
-def update(change: Change, skill: Skill, changes: Changes) -> Skill:
+def update(change: SkillChange, skill: Skill, changes: SkillFieldChanges) -> Skill:
     """Set the given values; what is so already is no change."""
     values = checked(changes)
     if changes.visibility is not None:
@@ -115,7 +115,7 @@ def update(change: Change, skill: Skill, changes: Changes) -> Skill:
     return changed
 
 
-def _visibility(change: Change, skill: Skill, asked: Visibility) -> Visibility:
+def _visibility(change: SkillChange, skill: Skill, asked: Visibility) -> Visibility:
     is_public = skill.visibility is Visibility.PUBLIC
     if asked is skill.visibility:
         return asked

@@ -25,7 +25,7 @@ NO_VERSION: Final = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class SkillListing:
     """That a run was told of a version of a skill."""
 
     # The id; for one in a folder `local:` and its slug, for a promoted one `promoted:` and its name.
@@ -36,7 +36,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class SkillVersionUsage:
     """How many runs were told of a version, used it, and ended how."""
 
     ref: str
@@ -75,7 +75,9 @@ def day_begin(at_ms: int) -> int:
     return day_of(at_ms) * DAY_MS
 
 
-def totals(offered: Mapping[tuple[str, int], int], used: tuple[UsedBy, ...]) -> tuple[Usage, ...]:
+def totals(
+    offered: Mapping[tuple[str, int], int], used: tuple[UsedBy, ...]
+) -> tuple[SkillVersionUsage, ...]:
     """The figures of each version, the newest of each skill first."""
     by_version: dict[tuple[str, int], list[UsedBy]] = {version: [] for version in offered}
     for it in used:
@@ -87,13 +89,13 @@ def totals(offered: Mapping[tuple[str, int], int], used: tuple[UsedBy, ...]) -> 
     return tuple(sorted(found, key=lambda it: (it.ref, -it.version)))
 
 
-def _total(ref: str, version: int, offered: int, own: Sequence[UsedBy]) -> Usage:
+def _total(ref: str, version: int, offered: int, own: Sequence[UsedBy]) -> SkillVersionUsage:
     ended: dict[str, int] = {}
     for it in own:
         outcome = OUTCOMES.get(it.status)
         if outcome is not None:
             ended[outcome] = ended.get(outcome, 0) + it.runs
-    return Usage(
+    return SkillVersionUsage(
         ref=ref,
         version=version,
         offered=offered,

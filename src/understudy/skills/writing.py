@@ -9,8 +9,8 @@ from understudy.skills import caller_errors, granting
 from understudy.skills.authority import Author, is_live
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import Reading, described, read
-from understudy.skills.change import Change
+from understudy.skills.bundles.manifest import ManifestReading, described, read
+from understudy.skills.change import SkillChange
 from understudy.skills.drafting import Draft
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredSkill:
     """A skill and the version that counts now; one that was so already is unchanged."""
 
     skill: Skill
@@ -41,7 +41,7 @@ class Kept:
 
 
 # What a SKILL.md says of a skill, and its row repeats.
-SAID: Final[Mapping[str, Callable[[Reading], object]]] = {
+SAID: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
     "name": lambda reading: reading.manifest.name,
     "description": described,
     "tags": lambda reading: reading.manifest.tags,
@@ -58,7 +58,7 @@ class KeepPlan:
     restored_from: int | None = None
 
 
-def keep(change: Change, draft: Draft, before: Skill | None, how: KeepPlan) -> Kept:
+def keep(change: SkillChange, draft: Draft, before: Skill | None, how: KeepPlan) -> StoredSkill:
     """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
     if how.grant_to is not None and not granting.is_agent(change.unit, how.grant_to):
         # The agent was deleted while it worked; another one of its id is not to have the skill.
@@ -75,16 +75,16 @@ def keep(change: Change, draft: Draft, before: Skill | None, how: KeepPlan) -> K
     if how.grant_to is not None:
         granting.give_agent(change, skill, how.grant_to)
     change.record(how.action, skill, acknowledged=draft.acknowledged)
-    return Kept(
+    return StoredSkill(
         skill=skill,
         version=version,
         granted=granting.is_caller_granted(change.unit, change.author, skill),
     )
 
 
-def unchanged(unit: "Unit", author: Author, skill: Skill) -> Kept:
+def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
     """The skill as it stands."""
-    return Kept(
+    return StoredSkill(
         skill=skill,
         version=require_version(unit, skill, skill.version),
         granted=granting.is_caller_granted(unit, author, skill),
@@ -118,7 +118,7 @@ def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
     return version
 
 
-def _granted(change: Change, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPlan]:
+def _granted(change: SkillChange, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPlan]:
     """A live skill that the agent may use, and how it is kept now that this is settled.
 
     A grant that it has stays as it is, for somebody may have pinned it.
@@ -129,7 +129,9 @@ def _granted(change: Change, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPl
     return skill, replace(how, grant_to=None)
 
 
-def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: KeepPlan) -> Skill:
+def _row(
+    change: SkillChange, draft: Draft, before: Skill | None, number: int, how: KeepPlan
+) -> Skill:
     fresh = Skill(
         skill_id=new_id("skl"),
         slug=draft.slug,
@@ -155,7 +157,7 @@ def _row(change: Change, draft: Draft, before: Skill | None, number: int, how: K
     return _next(change.unit, fresh, before, draft.reading)
 
 
-def _next(unit: "Unit", fresh: Skill, before: Skill, after: Reading) -> Skill:
+def _next(unit: "Unit", fresh: Skill, before: Skill, after: ManifestReading) -> Skill:
     """A live skill in its next version."""
     is_well = before.status is SkillStatus.ARCHIVED and not fresh.missing_deps
     return replace(
@@ -173,7 +175,7 @@ def _next(unit: "Unit", fresh: Skill, before: Skill, after: Reading) -> Skill:
     )
 
 
-def _said(unit: "Unit", before: Skill, after: Reading) -> dict[str, Any]:
+def _said(unit: "Unit", before: Skill, after: ManifestReading) -> dict[str, Any]:
     """What changed in SKILL.md; what did not stays as somebody may have set it beside the file."""
     data = unit.skill_bundles.read(before.slug, before.version, MANIFEST)
     if data is None:
@@ -182,7 +184,7 @@ def _said(unit: "Unit", before: Skill, after: Reading) -> dict[str, Any]:
     return {name: says(after) for name, says in SAID.items() if says(after) != says(earlier)}
 
 
-def _version(change: Change, skill: Skill, how: KeepPlan) -> SkillVersion:
+def _version(change: SkillChange, skill: Skill, how: KeepPlan) -> SkillVersion:
     return SkillVersion(
         skill_id=skill.skill_id,
         number=skill.version,

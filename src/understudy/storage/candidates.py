@@ -13,10 +13,10 @@ from understudy.learnings.model import (
     AutomationReview,
     Candidate,
     CandidateState,
+    CandidateTally,
     Expired,
     Kind,
     Origin,
-    Tally,
 )
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.columns import read_record
@@ -119,10 +119,10 @@ class CandidateStore:
         values = {"now_ms": now_ms, "limit": limit, **last._asdict()}
         return tuple(Expired(*row) for row in self._connection.execute(_EXPIRED, values))
 
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[CandidateTally, ...]:
         """How many there are, by path, rule and state."""
         return tuple(
-            Tally(
+            CandidateTally(
                 capture_path=row.capture_path,
                 rule=row.rule_name,
                 state=row.state,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.deliveries.backoff import MAX_ATTEMPTS
-from understudy.deliveries.model import Claimed, Try, TryOutcome
+from understudy.deliveries.model import ClaimedDelivery, Try, TryOutcome
 from understudy.runs.model import Delivery, DeliveryStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import insert_new
@@ -59,7 +59,7 @@ class DeliveryStore:
         query = sa.select(sa.func.min(deliveries.c.due_at_ms)).where(_WAITS)
         return self._connection.execute(query).scalar()
 
-    def claim(self, *, now_ms: int, until_ms: int, limit: int) -> tuple[Claimed, ...]:
+    def claim(self, *, now_ms: int, until_ms: int, limit: int) -> tuple[ClaimedDelivery, ...]:
         """Take deliveries that are due; nobody else is given them before `until_ms`."""
         self._give_up_cut_off(now_ms)
         due = (
@@ -80,7 +80,7 @@ class DeliveryStore:
         return tuple(_claimed(row) for row in self._connection.execute(statement)) if ids else ()
 
     def settle(
-        self, claimed: Claimed, tried: Try, status: DeliveryStatus, *, due_at_ms: int | None
+        self, claimed: ClaimedDelivery, tried: Try, status: DeliveryStatus, *, due_at_ms: int | None
     ) -> bool:
         """Write down a try and what follows; False when somebody else has the delivery by now."""
         is_delivered = status is DeliveryStatus.DELIVERED
@@ -179,8 +179,8 @@ def _address(row: Any) -> str:
     return row.address if isinstance(row.address, str) else ""
 
 
-def _claimed(row: Any) -> Claimed:
-    return Claimed(
+def _claimed(row: Any) -> ClaimedDelivery:
+    return ClaimedDelivery(
         delivery_id=row.delivery_id,
         run_id=row.run_id,
         address=_address(row),

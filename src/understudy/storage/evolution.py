@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from understudy.agents.model import SOUL
 from understudy.core.page import Page, PageRequest
-from understudy.evolution.proposals import Proposal, ProposalState
-from understudy.evolution.record import EntryKind, Place
+from understudy.evolution.proposals import FileProposal, ProposalState
+from understudy.evolution.record import EntryKind, RecordPlace
 from understudy.evolution.sequences import MAX_READ
 from understudy.evolution.suggestions import Made, SuggestionState
 from understudy.runs.model import RunStatus
@@ -47,7 +47,7 @@ class EvolutionStore:
 
     def page(
         self, agent_id: str, request: PageRequest, *, kinds: Collection[EntryKind]
-    ) -> Page[Place]:
+    ) -> Page[RecordPlace]:
         """Entries of these kinds, newest first."""
         if not kinds:
             return Page(items=())
@@ -141,8 +141,8 @@ def _newest(kind: EntryKind, request: PageRequest) -> sa.Select[Any]:
     return query.order_by(*(column.desc() for column in shelf.order)).limit(request.limit + 1)
 
 
-def _place(row: Any) -> Place:
-    return Place(kind=EntryKind(row.kind), at_ms=row.at_ms, id=row.id, number=row.number)
+def _place(row: Any) -> RecordPlace:
+    return RecordPlace(kind=EntryKind(row.kind), at_ms=row.at_ms, id=row.id, number=row.number)
 
 
 class ProposalStore:
@@ -151,16 +151,16 @@ class ProposalStore:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def get(self, proposal_id: str) -> Proposal | None:
+    def get(self, proposal_id: str) -> FileProposal | None:
         """One proposal."""
         row = self._connection.execute(_ONE, {"wanted": proposal_id}).first()
-        return None if row is None else from_row(row, Proposal)
+        return None if row is None else from_row(row, FileProposal)
 
-    def add(self, proposal: Proposal) -> None:
+    def add(self, proposal: FileProposal) -> None:
         """Keep a new one."""
         self._connection.execute(sa.insert(file_proposals).values(to_row(proposal, file_proposals)))
 
-    def decide(self, proposal: Proposal) -> bool:
+    def decide(self, proposal: FileProposal) -> bool:
         """Keep what was decided of one that waits; False when it waits no longer."""
         waits = file_proposals.c.state == str(ProposalState.PENDING)
         statement = (
@@ -170,16 +170,16 @@ class ProposalStore:
         )
         return self._connection.execute(statement).rowcount == 1
 
-    def waiting(self, agent_id: str, name: str) -> Sequence[Proposal]:
+    def waiting(self, agent_id: str, name: str) -> Sequence[FileProposal]:
         """Those that wait for a file of an agent, oldest first."""
         values = {"of_agent": agent_id, "file_name": name}
         return readable(
-            self._connection.execute(_WAITING, values).all(), partial(from_row, kind=Proposal)
+            self._connection.execute(_WAITING, values).all(), partial(from_row, kind=FileProposal)
         )
 
     def page(
         self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
-    ) -> Page[Proposal]:
+    ) -> Page[FileProposal]:
         """Those of an agent, newest first."""
         query = sa.select(file_proposals).where(file_proposals.c.agent_id == agent_id)
         if state is not None:
@@ -189,7 +189,7 @@ class ProposalStore:
             query,
             request,
             by=(file_proposals.c.proposal_id,),
-            read=partial(from_row, kind=Proposal),
+            read=partial(from_row, kind=FileProposal),
             descending=True,
         )
 

@@ -12,7 +12,6 @@ from understudy.learnings.filters import CandidateFilter, LearningFilter
 from understudy.learnings.lifecycle import LIVE, OPEN
 from understudy.learnings.model import (
     EXPIRED,
-    Action,
     AutomationReview,
     Candidate,
     CandidateState,
@@ -21,12 +20,13 @@ from understudy.learnings.model import (
     JudgeVerdict,
     Kind,
     Learning,
+    LearningSource,
     LearningStatus,
     Mode,
     Origin,
     PolicyDecision,
+    ReviewAction,
     Sensitivity,
-    Source,
     Tier,
     Verification,
 )
@@ -115,9 +115,9 @@ RULE: Final = {"matched_rule_name": str}
 VERDICT: Final = {"action": str, "judged_at_ms": int, "reason": str}
 
 
-def read_source(stored: Any) -> Source:
+def read_source(stored: Any) -> LearningSource:
     """Where something was said."""
-    return Source(**fields_of(stored, SOURCE, optional=True))
+    return LearningSource(**fields_of(stored, SOURCE, optional=True))
 
 
 def read_evidence(stored: Any) -> EvidenceRef:
@@ -135,7 +135,7 @@ def read_review(stored: Any) -> AutomationReview:
     said = fields_of(stored, REVIEW, optional=False)
     judge = stored["judge"]
     return AutomationReview(
-        **said | {"mode": Mode(said["mode"]), "action": Action(said["action"])},
+        **said | {"mode": Mode(said["mode"]), "action": ReviewAction(said["action"])},
         **fields_of(stored, RULE, optional=True),
         judge=None if judge is None else _verdict(judge),
     )
@@ -143,7 +143,7 @@ def read_review(stored: Any) -> AutomationReview:
 
 def _verdict(stored: Any) -> JudgeVerdict:
     said = fields_of(stored, VERDICT, optional=False)
-    return JudgeVerdict(**said | {"action": Action(said["action"])})
+    return JudgeVerdict(**said | {"action": ReviewAction(said["action"])})
 
 
 # What a body keeps beside what candidates say as well.

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.mailboxes.model import Message, MessageStatus, Sender
+from understudy.mailboxes.model import MailSender, Message, MessageStatus
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
@@ -189,7 +189,7 @@ def _message(row: Any) -> Message:
         message_id=row.message_id,
         session_id=row.session_id,
         to_agent_id=row.to_agent_id,
-        sender=Sender(**body["sender"]),
+        sender=MailSender(**body["sender"]),
         subject=body["subject"],
         content=body["content"],
         metadata=optional_object(body["metadata"]),

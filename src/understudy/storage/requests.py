@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.runs.requests import (
     WAITING_STATUS,
-    Request,
+    PersonRequest,
     RequestKind,
     RequestState,
 )
@@ -30,17 +30,17 @@ class RequestStore:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def get(self, request_id: str) -> Request | None:
+    def get(self, request_id: str) -> PersonRequest | None:
         """One request."""
         return self._one(requests.c.request_id == request_id)
 
-    def add(self, request: Request) -> bool:
+    def add(self, request: PersonRequest) -> bool:
         """Keep a request; False when its call has asked already."""
         is_offer = request.kind is RequestKind.OFFER
         agent_id = _agent_of(request.run_id) if is_offer else None
         return insert_new(self._connection, requests, {**asdict(request), "agent_id": agent_id})
 
-    def settle(self, request: Request) -> None:
+    def settle(self, request: PersonRequest) -> None:
         """Store what came of a request whose run this unit holds locked; of an offer, its session."""
         self._connection.execute(
             sa.update(requests)
@@ -53,20 +53,20 @@ class RequestStore:
             )
         )
 
-    def of_call(self, call_key: str) -> Request | None:
+    def of_call(self, call_key: str) -> PersonRequest | None:
         """The request of a tool call, whatever became of it."""
         return self._one(requests.c.call_key == call_key)
 
-    def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[Request, ...]]:
+    def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[PersonRequest, ...]]:
         """What some runs wait for, as far as it can be read, oldest first."""
         query = (
             sa.select(requests)
             .where(requests.c.run_id.in_(run_ids), _WAITED_FOR)
             .order_by(requests.c.created_at_ms, requests.c.request_id)
         )
-        found: dict[str, tuple[Request, ...]] = {}
+        found: dict[str, tuple[PersonRequest, ...]] = {}
         for request in readable(
-            self._connection.execute(query).all(), partial(from_row, kind=Request)
+            self._connection.execute(query).all(), partial(from_row, kind=PersonRequest)
         ):
             found[request.run_id] = (*found.get(request.run_id, ()), request)
         return found
@@ -94,7 +94,7 @@ class RequestStore:
         state: RequestState | None = RequestState.PENDING,
         session_id: str | None = None,
         run_id: str | None = None,
-    ) -> Page[Request]:
+    ) -> Page[PersonRequest]:
         """Requests of some kinds, oldest first."""
         query = sa.select(requests).where(requests.c.kind.in_(kinds))
         wanted = {"state": state, "session_id": session_id, "run_id": run_id}
@@ -103,17 +103,18 @@ class RequestStore:
                 query = query.where(requests.c[name] == value)
         by = (requests.c.created_at_ms, requests.c.request_id)
         return select_page(
-            self._connection, query, request, by=by, read=partial(from_row, kind=Request)
+            self._connection, query, request, by=by, read=partial(from_row, kind=PersonRequest)
         )
 
     def offers_to(
         self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
-    ) -> tuple[Request, ...]:
+    ) -> tuple[PersonRequest, ...]:
         """What a user was offered in a session, newest first."""
         values = {"in": session_id, "to": user_id, "states": list(states), "most": limit}
         return tuple(
             readable(
-                self._connection.execute(_OFFERS_TO, values).all(), partial(from_row, kind=Request)
+                self._connection.execute(_OFFERS_TO, values).all(),
+                partial(from_row, kind=PersonRequest),
             )
         )
 
@@ -136,9 +137,9 @@ class RequestStore:
             .values(state=str(RequestState.EXPIRED), resolved_at_ms=at_ms)
         )
 
-    def _one(self, condition: sa.ColumnElement[bool]) -> Request | None:
+    def _one(self, condition: sa.ColumnElement[bool]) -> PersonRequest | None:
         row = self._connection.execute(sa.select(requests).where(condition)).first()
-        return None if row is None else from_row(row, Request)
+        return None if row is None else from_row(row, PersonRequest)
 
 
 def _agent_of(run_id: str) -> sa.ScalarSelect[str]:

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 import sqlalchemy as sa
 
 from understudy.core.batches import batches
-from understudy.rollout.evidence import Counts, Sums
-from understudy.rollout.model import Evidence, EvidenceKind, Proof, Rollout
+from understudy.rollout.evidence import Counts, EvidenceSums
+from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout
 from understudy.storage.paging import readable
 from understudy.storage.rollout_rows import evidence_row, read_evidence
 from understudy.storage.rows import insert_new
@@ -27,14 +27,14 @@ class SqlEvidence:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         # Guards, figures and lists of one unit ask for the same; forgotten when some is added.
-        self._counted: dict[_Key, Sums] = {}
+        self._counted: dict[_Key, EvidenceSums] = {}
 
-    def add(self, evidence: Evidence) -> bool:
+    def add(self, evidence: EvidenceRecord) -> bool:
         """Keep what a run showed; False when the run speaks in this attempt already."""
         self._counted = {}
         return insert_new(self._connection, table, evidence_row(evidence))
 
-    def of_run(self, skill_name: str, attempt: int, run_id: str) -> Evidence | None:
+    def of_run(self, skill_name: str, attempt: int, run_id: str) -> EvidenceRecord | None:
         """What a run showed in an attempt."""
         if not run_id.isprintable():
             return None
@@ -42,7 +42,9 @@ class SqlEvidence:
         row = self._connection.execute(_OF_RUN, values).first()
         return None if row is None else read_evidence(row)
 
-    def newest(self, rollouts: Sequence[Rollout], *, limit: int) -> dict[str, tuple[Evidence, ...]]:
+    def newest(
+        self, rollouts: Sequence[Rollout], *, limit: int
+    ) -> dict[str, tuple[EvidenceRecord, ...]]:
         """So many of each kind at most, by name and oldest first."""
         # Of one that is looked at by itself there may be much: none of it is touched but these.
         look = self._newest_of_one if len(rollouts) == 1 else self._newest_of_many
@@ -62,13 +64,13 @@ class SqlEvidence:
             found[row.skill_name, row.fingerprint].append(row.run_id)
         return {it.skill_name: tuple(found[it.skill_name, it.fingerprint]) for it in rollouts}
 
-    def sums(self, rollouts: Sequence[Rollout]) -> dict[str, Sums]:
+    def sums(self, rollouts: Sequence[Rollout]) -> dict[str, EvidenceSums]:
         """What all of it amounts to, by name; what is about another definition is left out."""
         unknown = [it for it in rollouts if _key(it) not in self._counted]
         self._counted |= self._count(unknown)
         return {it.skill_name: self._counted[_key(it)] for it in rollouts}
 
-    def _count(self, rollouts: Sequence[Rollout]) -> dict[_Key, Sums]:
+    def _count(self, rollouts: Sequence[Rollout]) -> dict[_Key, EvidenceSums]:
         shown, sessions = defaultdict[_About, list[Any]](list), dict[_About, Any]()
         for row in self._of_current(_COUNTED, rollouts):
             shown[row.skill_name, row.fingerprint].append(row)
@@ -174,9 +176,9 @@ def _key(rollout: Rollout) -> _Key:
     return rollout.skill_name, rollout.attempt, rollout.fingerprint
 
 
-def _sums(rows: Sequence[Any], sessions: Any) -> Sums:
+def _sums(rows: Sequence[Any], sessions: Any) -> EvidenceSums:
     executed = [row for row in rows if row.proof == Proof.EXECUTED]
-    return Sums(
+    return EvidenceSums(
         every=_counts(rows, 0 if sessions is None else sessions.every),
         executed=_counts(executed, 0 if sessions is None else sessions.executed),
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.rollout.outcome import Outcome, OutcomeCounts, SkillUse, UseOutcome
+from understudy.rollout.outcome import OutcomeCounts, SkillOutcome, SkillUse, UseOutcome
 from understudy.rollout.stages import Stage
 from understudy.storage.rows import insert_new_of
 from understudy.storage.schema import rollout_outcomes as outcomes
@@ -65,7 +65,7 @@ class OutcomeStore:
 
 
 def _outcome(row: Any) -> UseOutcome:
-    read = {"stage": Stage(row["stage"]), "outcome": Outcome(row["outcome"])}
+    read = {"stage": Stage(row["stage"]), "outcome": SkillOutcome(row["outcome"])}
     return UseOutcome(**{**row, **read})
 
 
@@ -124,7 +124,7 @@ _COUNTS: Final = (
 _SPEAKING: Final = sa.select(outcomes).where(
     _OF,
     outcomes.c.stage == sa.bindparam("in_stage"),
-    outcomes.c.outcome != str(Outcome.ABANDONED),
+    outcomes.c.outcome != str(SkillOutcome.ABANDONED),
 )
 _FIRST: Final = _SPEAKING.order_by(outcomes.c.used_at_ms, outcomes.c.run_id).limit(
     sa.bindparam("most")

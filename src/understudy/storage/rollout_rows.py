@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from understudy.rollout.model import (
     Definition,
-    EventName,
-    Evidence,
     EvidenceKind,
+    EvidenceRecord,
     LifecycleEvent,
     Proof,
     Rollout,
+    RolloutEventName,
     Snapshot,
     lost_definition,
 )
@@ -171,25 +171,25 @@ def _event(row: Any) -> LifecycleEvent:
     return LifecycleEvent(
         **said,
         skill_name=row.skill_name,
-        event=EventName(row.event),
+        event=RolloutEventName(row.event),
         recorded_at_ms=row.recorded_at_ms,
     )
 
 
-def evidence_row(evidence: Evidence) -> dict[str, Any]:
+def evidence_row(evidence: EvidenceRecord) -> dict[str, Any]:
     """All columns of a piece of evidence."""
     return {**asdict(evidence), "kind": str(evidence.kind), "proof": str(evidence.proof)}
 
 
-def read_evidence(row: Any) -> Evidence:
+def read_evidence(row: Any) -> EvidenceRecord:
     """The evidence in a row, or `DamagedRecord`."""
     return read_record(row, _evidence, what=f"evidence {row.evidence_id}")
 
 
-def _evidence(row: Any) -> Evidence:
-    plain = {name: getattr(row, name) for name in Evidence.__slots__}
+def _evidence(row: Any) -> EvidenceRecord:
+    plain = {name: getattr(row, name) for name in EvidenceRecord.__slots__}
     kept = {"kind": EvidenceKind(row.kind), "proof": Proof(row.proof), "note": _text(row.note)}
-    return Evidence(**plain | kept)
+    return EvidenceRecord(**plain | kept)
 
 
 def snapshot_row(snapshot: Snapshot) -> dict[str, Any]:

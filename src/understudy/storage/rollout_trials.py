@@ -8,7 +8,14 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import Rollout
-from understudy.rollout.replay.report import SIDES, CaseReport, Fared, JudgedBy, ReplayCase, Verdict
+from understudy.rollout.replay.report import (
+    SIDES,
+    CaseReport,
+    Fared,
+    JudgedBy,
+    ReplayCase,
+    ReplayVerdict,
+)
 from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.storage.columns import fields_of, read_record
 from understudy.storage.engine import Dialect
@@ -264,7 +271,7 @@ def _row(case: ReplayCase) -> dict[str, Any]:
         **asdict(case),
         "yardstick": None if case.yardstick is None else str(case.yardstick),
         "is_regression": None if report is None else report.is_regression,
-        "is_success": None if report is None else with_skill is Verdict.SUCCEEDED,
+        "is_success": None if report is None else with_skill is ReplayVerdict.SUCCEEDED,
     }
 
 
@@ -288,5 +295,5 @@ def _report(stored: Any) -> CaseReport:
 
 def _fared(stored: Any) -> Fared:
     said = fields_of(stored, SAID, optional=False)
-    said |= {"verdict": Verdict(said["verdict"]), "judged_by": JudgedBy(said["judged_by"])}
+    said |= {"verdict": ReplayVerdict(said["verdict"]), "judged_by": JudgedBy(said["judged_by"])}
     return Fared(**said)

@@ -7,13 +7,13 @@ import sqlalchemy as sa
 
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
-from understudy.rollout.evidence import Sums
+from understudy.rollout.evidence import EvidenceSums
 from understudy.rollout.model import (
-    EventName,
-    Evidence,
+    EvidenceRecord,
     LifecycleEvent,
     Mark,
     Rollout,
+    RolloutEventName,
     RolloutFilter,
     Snapshot,
 )
@@ -167,13 +167,13 @@ class RolloutStore:
             for row in self._connection.execute(_RECENT, {"wanted": list(some), "most": limit})
         ]
 
-    def add_evidence(self, evidence: Evidence) -> bool:
+    def add_evidence(self, evidence: EvidenceRecord) -> bool:
         """Keep what a run showed; False when the run speaks in this attempt already."""
         return self._evidence.add(evidence)
 
     def newest_evidence(
         self, rollouts: Sequence[Rollout], *, limit: int
-    ) -> dict[str, tuple[Evidence, ...]]:
+    ) -> dict[str, tuple[EvidenceRecord, ...]]:
         """What speaks for or against the current attempts, by name and oldest first: so many of
         each kind at most, the newest. What cannot be read is left out."""
         return self._evidence.newest(rollouts, limit=limit)
@@ -184,12 +184,12 @@ class RolloutStore:
         """The newest runs that verified the current definitions, by name and oldest first."""
         return self._evidence.verifiers(rollouts, limit=limit)
 
-    def sums_of(self, rollouts: Sequence[Rollout]) -> dict[str, Sums]:
+    def sums_of(self, rollouts: Sequence[Rollout]) -> dict[str, EvidenceSums]:
         """What all evidence for the current definitions in the current attempts amounts to, by
         name; counted where it is kept."""
         return self._evidence.sums(rollouts)
 
-    def evidence_of_run(self, skill_name: str, attempt: int, run_id: str) -> Evidence | None:
+    def evidence_of_run(self, skill_name: str, attempt: int, run_id: str) -> EvidenceRecord | None:
         """What a run showed in an attempt."""
         return self._evidence.of_run(skill_name, attempt, run_id)
 
@@ -255,7 +255,7 @@ _FLAGGED: Final = (
 )
 _DEMOTED: Final = sa.select(rollout_events).where(
     rollout_events.c.skill_name == sa.bindparam("wanted"),
-    rollout_events.c.event == str(EventName.DEMOTE),
+    rollout_events.c.event == str(RolloutEventName.DEMOTE),
 )
 _RECENT_OF_ONE: Final = (
     sa.select(rollout_events)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.memory.ports import TERM_KIND, IndexCounts
-from understudy.memory.record import Evidence, Pointer, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
 from understudy.retrieval.terms import terms_of
 from understudy.runs.model import RunStatus
 from understudy.storage.columns import read_record
@@ -144,7 +144,7 @@ class RunMemoryIndex:
         row = self._connection.execute(_COUNTS, {"before_ms": before_ms or 0}).one()
         return IndexCounts(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
 
-    def keep_evidence(self, evidence: Evidence) -> None:
+    def keep_evidence(self, evidence: RunEvidence) -> None:
         """Keep what learning reads, beside the pointer."""
         values = {
             "run_id": evidence.run_id,
@@ -153,7 +153,7 @@ class RunMemoryIndex:
         }
         self._connection.execute(_KEEP_EVIDENCE[self._connection.dialect.name], values)
 
-    def evidence(self, run_id: str) -> Evidence | None:
+    def evidence(self, run_id: str) -> RunEvidence | None:
         """What learning reads of a run."""
         query = sa.select(run_memory_evidence).where(run_memory_evidence.c.run_id == run_id)
         row = self._connection.execute(query).first()
@@ -295,7 +295,7 @@ def _read(row: Any) -> Pointer:
     )
 
 
-def _evidence(row: Any) -> Evidence:
+def _evidence(row: Any) -> RunEvidence:
     if not isinstance(row.request, str) or not isinstance(row.outcome, str):
         raise TypeError("not a text")
-    return Evidence(run_id=row.run_id, request=row.request, outcome=row.outcome)
+    return RunEvidence(run_id=row.run_id, request=row.request, outcome=row.outcome)

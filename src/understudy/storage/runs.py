@@ -21,8 +21,8 @@ from understudy.runs.model import (
     RunKind,
     RunRequest,
     RunStatus,
+    RunUsage,
     StopRequest,
-    Usage,
     work_id,
 )
 from understudy.runs.snapshot import RunReports, RunSnapshot
@@ -395,7 +395,7 @@ def _run(row: Any) -> Run:
         skill_fingerprint=row.skill_fingerprint,
         trial_id=row.trial_id,
         error=state["error"],
-        usage=Usage(**state["usage"]),
+        usage=RunUsage(**state["usage"]),
         deliveries=tuple(Delivery(**delivery) for delivery in state["deliveries"]),
         crashes=state["crashes"],
         progress=state["progress"],

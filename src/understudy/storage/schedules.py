@@ -15,12 +15,12 @@ from understudy.schedules.lifecycle import OPEN
 from understudy.schedules.model import (
     Cadence,
     Cron,
-    Execution,
-    Interval,
+    IntervalSchedule,
     MisfirePolicy,
     Once,
     OverlapPolicy,
     Schedule,
+    ScheduleExecution,
     ScheduleStatus,
 )
 from understudy.sessions.model import ReplyTarget
@@ -137,7 +137,7 @@ class ScheduleStore:
         )
         return tuple(RunStatus(status) for status in self._connection.execute(query).scalars())
 
-    def record(self, execution: Execution, *, keep: int) -> None:
+    def record(self, execution: ScheduleExecution, *, keep: int) -> None:
         """Store or replace an execution, and forget the oldest beyond `keep` whose runs have ended."""
         values = to_row(execution, schedule_executions)
         replaced = self._connection.execute(
@@ -156,14 +156,14 @@ class ScheduleStore:
         )
         return self._connection.execute(query.limit(1)).first() is not None
 
-    def executions(self, schedule_id: str, request: PageRequest) -> Page[Execution]:
+    def executions(self, schedule_id: str, request: PageRequest) -> Page[ScheduleExecution]:
         """The executions of a schedule, newest first."""
         return select_page(
             self._connection,
             sa.select(schedule_executions).where(_FIRES.schedule_id == schedule_id),
             request,
             by=(_FIRES.number,),
-            read=partial(from_row, kind=Execution),
+            read=partial(from_row, kind=ScheduleExecution),
             descending=True,
         )
 
@@ -237,7 +237,11 @@ def _schedule(row: Any) -> Schedule:
     )
 
 
-CADENCES: Final[Mapping[str, type[Cadence]]] = {"once": Once, "interval": Interval, "cron": Cron}
+CADENCES: Final[Mapping[str, type[Cadence]]] = {
+    "once": Once,
+    "interval": IntervalSchedule,
+    "cron": Cron,
+}
 # Parts of a request that are kept as they are.
 PLAIN: Final = (
     "provider",

@@ -12,8 +12,8 @@ from understudy.runs.model import RunStatus
 from understudy.skills.model import LOCAL, PROMOTED
 from understudy.skills.usage import (
     NO_VERSION,
-    Listing,
-    Usage,
+    SkillListing,
+    SkillVersionUsage,
     Use,
     UsedBy,
     day_begin,
@@ -43,17 +43,17 @@ class SkillUseStore:
         row = self._connection.execute(_ONE, {"use": use_id}).mappings().one_or_none()
         return None if row is None else Use(**row)
 
-    def list_for(self, listings: Sequence[Listing]) -> None:
+    def list_for(self, listings: Sequence[SkillListing]) -> None:
         """Note of which skills runs were told; once is enough."""
         if listings:
             statement = insert_into(self._connection, skill_listings).on_conflict_do_nothing()
             self._connection.execute(statement, [asdict(each) for each in listings])
 
-    def usage(self, ref: str, *, since_ms: int = 0) -> tuple[Usage, ...]:
+    def usage(self, ref: str, *, since_ms: int = 0) -> tuple[SkillVersionUsage, ...]:
         """What became of the runs that knew of a skill since that day, by version, newest first."""
         return self._totals(_LISTED_ONE, _used_by(ref), {"of": ref, **_since(since_ms)})
 
-    def usage_since(self, since_ms: int) -> tuple[Usage, ...]:
+    def usage_since(self, since_ms: int) -> tuple[SkillVersionUsage, ...]:
         """The same of all skills that runs were told of or used since that day."""
         return self._totals(_LISTED, _USED, _since(since_ms))
 
@@ -112,7 +112,7 @@ class SkillUseStore:
 
     def _totals(
         self, listed: Sequence[sa.Select[Any]], used: sa.Select[Any], values: Mapping[str, Any]
-    ) -> tuple[Usage, ...]:
+    ) -> tuple[SkillVersionUsage, ...]:
         offered: Counter[tuple[str, int]] = Counter()
         for query in listed:
             for row in self._connection.execute(query, values):

@@ -146,7 +146,7 @@ V = TypeVar("V")
 MAX_KEPT: Final = 20_000
 
 
-class Kept(Generic[K, V]):
+class TimedCache(Generic[K, V]):
     """Values by key, each for a limited time."""
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -178,9 +178,9 @@ class TermCounts:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         # How many entries hold a token.
-        self.frequencies: Kept[bytes, int] = Kept(now)
+        self.frequencies: TimedCache[bytes, int] = TimedCache(now)
         # How many entries a kind has, and how many terms these have together.
-        self.totals: Kept[str, tuple[int, int]] = Kept(now)
+        self.totals: TimedCache[str, tuple[int, int]] = TimedCache(now)
 
     def clear(self) -> None:
         """Count everything anew."""

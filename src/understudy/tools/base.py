@@ -18,7 +18,7 @@ WORKTREES: Final = ".understudy-procedural-worktrees"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FolderPlace:
     """A folder by where to begin and the names that lead on from there."""
 
     # The operator's own choice, so it alone may be reached through a link.
@@ -94,11 +94,13 @@ class ToolContext:
     depth: int = 0
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FolderPlace:
         """The folder as it is opened: what the daemon chose is never reached through a link."""
         if not self.depth:
-            return Place(self.workspace)
-        return Place(self.workspace.parents[self.depth - 1], self.workspace.parts[-self.depth :])
+            return FolderPlace(self.workspace)
+        return FolderPlace(
+            self.workspace.parents[self.depth - 1], self.workspace.parts[-self.depth :]
+        )
 
     @property
     def call_digest(self) -> str:

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from understudy.tools.base import (
     Approval,
     Effect,
+    FolderPlace,
     Parameters,
     PathText,
-    Place,
     ToolContext,
     ToolError,
     in_thread,
@@ -82,7 +82,7 @@ class EditFile:
             name, lambda text: decode(edit.made_in(text.encode())[0]), context
         )
 
-    def _edit_on_disk(self, place: Place, path: WorkspacePath, edit: "_Edit") -> str:
+    def _edit_on_disk(self, place: FolderPlace, path: WorkspacePath, edit: "_Edit") -> str:
         name = path.name
         with (
             self._one_at_a_time,

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from understudy.tools.base import (
     Approval,
     Effect,
+    FolderPlace,
     Parameters,
     PathText,
-    Place,
     ToolContext,
     ToolError,
     in_thread,
@@ -135,7 +135,7 @@ class ListFiles:
         return await in_thread(_list, context.place, path, arguments.recursive)
 
 
-def _read(place: Place, path: WorkspacePath, wanted: ReadFileParameters) -> str:
+def _read(place: FolderPlace, path: WorkspacePath, wanted: ReadFileParameters) -> str:
     name = path.name
     with (
         readable_errors(path),
@@ -197,7 +197,7 @@ def _cut_text(lines: list[bytes], offset: int) -> str:
     return f"{text}[cut: lines {offset} to {following - 1} shown; read on with offset={following}]"
 
 
-def _write(place: Place, path: WorkspacePath, content: bytes) -> str:
+def _write(place: FolderPlace, path: WorkspacePath, content: bytes) -> str:
     name = path.name
     with readable_errors(path), open_directory(place, path.folder, create=True) as folder:
         before = check_replaceable(folder, name)
@@ -206,7 +206,7 @@ def _write(place: Place, path: WorkspacePath, content: bytes) -> str:
     return f"{'replaced' if before else 'created'} {path} ({size_of(content)})"
 
 
-def _list(place: Place, path: WorkspacePath, recursive: bool) -> str:
+def _list(place: FolderPlace, path: WorkspacePath, recursive: bool) -> str:
     listing = _Listing(depth_limit=MAX_LIST_DEPTH if recursive else 1)
     with readable_errors(path), open_directory(place, path.parts) as folder:
         listing.add(folder, prefix="", depth=1)

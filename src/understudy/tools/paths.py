@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from understudy.tools.base import Place, ToolError
+from understudy.tools.base import FolderPlace, ToolError
 
 MAX_PATH_BYTES: Final = 1024
 MAX_NAME_BYTES: Final = 255
@@ -195,10 +195,12 @@ def readable_errors(path: object) -> Iterator[None]:
 
 @contextmanager
 def open_directory(
-    workspace: Path | Place, parts: Sequence[str], *, create: bool = False
+    workspace: Path | FolderPlace, parts: Sequence[str], *, create: bool = False
 ) -> Iterator[int]:
     """A descriptor of a directory below the workspace; `create` makes the missing ones."""
-    descriptor = _open_place(workspace if isinstance(workspace, Place) else Place(workspace))
+    descriptor = _open_place(
+        workspace if isinstance(workspace, FolderPlace) else FolderPlace(workspace)
+    )
     try:
         for part in parts:
             child = open_child_directory(descriptor, part, create=create)
@@ -209,7 +211,7 @@ def open_directory(
         os.close(descriptor)
 
 
-def _open_place(place: Place) -> int:
+def _open_place(place: FolderPlace) -> int:
     try:
         descriptor = os.open(place.root, _DIRECTORY_FLAGS & ~os.O_NOFOLLOW)
         for name in place.below:

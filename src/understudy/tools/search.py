@@ -15,9 +15,9 @@ from understudy.tools.base import (
     WORKTREES,
     Approval,
     Effect,
+    FolderPlace,
     Parameters,
     PathText,
-    Place,
     ToolContext,
     ToolError,
     in_thread,
@@ -96,7 +96,7 @@ class _Enough(Exception):
     """A limit is reached: what was found so far is the answer."""
 
 
-def _run(search: "_Search", place: Place, path: WorkspacePath) -> str:
+def _run(search: "_Search", place: FolderPlace, path: WorkspacePath) -> str:
     with readable_errors(path), open_directory(place, path.folder) as folder:
         try:
             _begin(search, folder, path)

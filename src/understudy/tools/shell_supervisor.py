@@ -51,7 +51,7 @@ def main() -> None:
         end_badly()
 
 
-class Kept:
+class HeadAndTail:
     """The first and the last of what was printed, within a bound."""
 
     def __init__(self, limit: int) -> None:
@@ -82,7 +82,7 @@ class Command:
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
-        self.kept = Kept(plan["max_output_bytes"])
+        self.kept = HeadAndTail(plan["max_output_bytes"])
         self.deadline = time.monotonic() + plan["timeout_s"]
         self.output, inner = os.pipe()
         os.set_blocking(self.output, False)

@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from understudy.core.principal import Role
-from understudy.wire.base import Lax, Request
+from understudy.wire.base import Lax, RequestBody
 
 
-class CreateToken(Request):
+class CreateToken(RequestBody):
     """Who the token stands for, and what it may do."""
 
     user_id: str

@@ -8,7 +8,7 @@ from understudy.wire.base import (
     JsonObject,
     Lax,
     Omitted,
-    Request,
+    RequestBody,
     Update,
     VersionNumber,
     View,
@@ -16,7 +16,7 @@ from understudy.wire.base import (
 from understudy.wire.evolution import SwitchView
 
 
-class AgentFields(Request):
+class AgentBody(RequestBody):
     """The parts of an agent; what is left out keeps its value, an empty route clears it.
 
     Keys of `other_config` are merged; null clears all of it, back to the defaults.
@@ -31,14 +31,14 @@ class AgentFields(Request):
     owner_id: str | None = Field(default=None, max_length=255)
 
 
-class CreateAgent(AgentFields):
+class CreateAgent(AgentBody):
     """A new agent."""
 
     agent_id: str
     agent_type: Lax[AgentType]
 
 
-class UpdateAgent(AgentFields, Update):
+class UpdateAgent(AgentBody, Update):
     """Changes to an agent; an id must be that of the path.
 
     What `switches` says follows from the rest, so it is ignored.
@@ -67,13 +67,13 @@ class AgentView(View):
     updated_at_ms: int
 
 
-class WriteFile(Request):
+class FileContent(RequestBody):
     """The new content of a context file."""
 
     content: str
 
 
-class RestoreFile(Request):
+class RestoreFile(RequestBody):
     """Which earlier version to bring back."""
 
     version: VersionNumber

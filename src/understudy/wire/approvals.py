@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from understudy.runs.requests import Audience, RequestState
-from understudy.wire.base import JsonObject, Omitted, Request, View
+from understudy.wire.base import JsonObject, Omitted, RequestBody, View
 
 Words = Annotated[str, Field(max_length=16_000)]
 Id = Annotated[str, Field(max_length=500)]
 
 
-class ApprovalResolution(Request):
+class ApprovalResolution(RequestBody):
     """What somebody decides about one tool call, or says to one offer: `allow` accepts it."""
 
     request_id: Id
@@ -21,14 +21,14 @@ class ApprovalResolution(Request):
     reason: Words | None = None
 
 
-class ResolveApprovals(Request):
+class ResolveApprovals(RequestBody):
     """Decisions that take effect together, or not at all."""
 
     resolutions: list[ApprovalResolution] = Field(max_length=256)
     idempotency_key: str | None = None
 
 
-class AnswerBody(Request):
+class AnswerBody(RequestBody):
     """The answer to one question: options, words, or both."""
 
     question_id: Id
@@ -36,7 +36,7 @@ class AnswerBody(Request):
     freeform_answer: str | None = None
 
 
-class QuestionResolutionBody(Request):
+class QuestionResolutionBody(RequestBody):
     """The answers to one request, or that they are declined."""
 
     request_id: Id
@@ -45,14 +45,14 @@ class QuestionResolutionBody(Request):
     justification: Words | None = None
 
 
-class ResolveQuestion(Request):
+class ResolveQuestion(RequestBody):
     """An answer."""
 
     resolution: QuestionResolutionBody
     idempotency_key: str | None = None
 
 
-class CancelQuestion(Request):
+class CancelQuestion(RequestBody):
     """Withdraw a question."""
 
     idempotency_key: str | None = None

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from understudy.wire.base import Request, View
+from understudy.wire.base import RequestBody, View
 
 
-class UploadAsset(Request):
+class UploadAsset(RequestBody):
     """A file; without a media type it is found out."""
 
     file_name: str = Field(min_length=1, max_length=4096)
@@ -13,7 +13,7 @@ class UploadAsset(Request):
     content_base64: str
 
 
-class CollectAssets(Request):
+class CollectAssets(RequestBody):
     """Which assets to collect: those nothing refers to, uploaded at least that long ago."""
 
     dry_run: bool = False

@@ -26,14 +26,14 @@ VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Omitted: TypeAlias = Annotated[T | None, OMIT]
 
 
-class Request(BaseModel):
+class RequestBody(BaseModel):
     """What a caller sends; a field nobody reads and a value of another type are mistakes, so they
     are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Update(Request):
+class Update(RequestBody):
     """Changes to a record. What the daemon decides may come back as it was shown: it is ignored."""
 
     version: int | None = None

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from understudy.wire.base import Int32, Request
+from understudy.wire.base import Int32, RequestBody
 
 
 def _word_or_words(value: Any) -> Any:
@@ -18,7 +18,7 @@ def _word_or_words(value: Any) -> Any:
 Stop = Annotated[str | list[str], BeforeValidator(_word_or_words)]
 
 
-class Generation(Request):
+class Generation(RequestBody):
     """Settings of model calls; what is left out or null takes the route's own."""
 
     model: str | None = Field(default=None, max_length=500, pattern=r"\S")

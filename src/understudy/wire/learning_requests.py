@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from understudy.wire.base import Request
+from understudy.wire.base import RequestBody
 from understudy.wire.learnings import (
     BulkAction,
     CandidateState,
@@ -24,14 +24,14 @@ Id = Annotated[str, Field(max_length=500)]
 Millis = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
-class ScopeBody(Request):
+class ScopeBody(RequestBody):
     """What the knowledge is kept for; the workspace has the id `default`."""
 
     kind: ScopeKind
     id: str
 
 
-class SourceBody(Request):
+class SourceBody(RequestBody):
     """Where something was said."""
 
     run_id: Id | None = None
@@ -42,7 +42,7 @@ class SourceBody(Request):
     derivation_id: Id | None = None
 
 
-class EvidenceRefBody(Request):
+class EvidenceRefBody(RequestBody):
     """What speaks for it."""
 
     run_id: Id | None = None
@@ -50,7 +50,7 @@ class EvidenceRefBody(Request):
     note: Id | None = None
 
 
-class CreateCandidate(Request):
+class CreateCandidate(RequestBody):
     """Something that might be worth knowing."""
 
     scope: ScopeBody
@@ -63,7 +63,7 @@ class CreateCandidate(Request):
     expires_at_ms: Millis | None = None
 
 
-class PublishCandidate(Request):
+class PublishCandidate(RequestBody):
     """How to publish a candidate; what is left out is taken from it."""
 
     scope: ScopeBody | None = None
@@ -78,13 +78,13 @@ class PublishCandidate(Request):
     supersedes: Id | None = None
 
 
-class RejectCandidate(Request):
+class RejectCandidate(RequestBody):
     """Why it is not worth knowing, for whoever looks later."""
 
     reason: str | None = None
 
 
-class CandidateFilterBody(Request):
+class CandidateFilterBody(RequestBody):
     """Which candidates; what is left out does not narrow."""
 
     query: str | None = Field(default=None, max_length=MAX_QUERY_CHARS)
@@ -94,7 +94,7 @@ class CandidateFilterBody(Request):
     state: CandidateState | None = None
 
 
-class BulkDecision(Request):
+class BulkDecision(RequestBody):
     """One decision about many candidates: those that are named, or those that a filter finds."""
 
     action: BulkAction
@@ -106,7 +106,7 @@ class BulkDecision(Request):
     dry_run: bool = False
 
 
-class SupersedeLearning(Request):
+class SupersedeLearning(RequestBody):
     """What takes the place of a learning; what is left out stays as it is."""
 
     content: str
@@ -117,13 +117,13 @@ class SupersedeLearning(Request):
     expires_at_ms: Millis | None = None
 
 
-class RevokeLearning(Request):
+class RevokeLearning(RequestBody):
     """Why it no longer holds."""
 
     reason: str | None = None
 
 
-class LearningFilterBody(Request):
+class LearningFilterBody(RequestBody):
     """Which learnings; what is left out does not narrow."""
 
     query: str | None = Field(default=None, max_length=MAX_QUERY_CHARS)

@@ -1,9 +1,9 @@
 """What callers send to mailboxes."""
 
-from understudy.wire.base import JsonObject, Request
+from understudy.wire.base import JsonObject, RequestBody
 
 
-class PostMessage(Request):
+class PostMessage(RequestBody):
     """A message to a session or to an agent, to one of them."""
 
     session_id: str | None = None

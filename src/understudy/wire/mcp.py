@@ -14,14 +14,14 @@ from understudy.settings.mcp import (
     Variable,
     check_is_one_thing,
 )
-from understudy.wire.base import Omitted, Request, View
+from understudy.wire.base import Omitted, RequestBody, View
 
 State: TypeAlias = Literal["stopped", "starting", "ready", "failed"]
 Transport: TypeAlias = Literal["stdio", "http"]
 Approval: TypeAlias = Literal["always", "never"]
 
 
-class SessionMcpServer(Request):
+class SessionMcpServer(RequestBody):
     """A server for one session: a program to start, or an address to call."""
 
     command: Command | None = None
@@ -41,7 +41,7 @@ class SessionMcpServer(Request):
         return self
 
 
-class SetSessionMcpServers(Request):
+class SetSessionMcpServers(RequestBody):
     """The servers of a session, by name; those it had before go."""
 
     mcp_servers: dict[ServerName, SessionMcpServer] = Field(max_length=16)

@@ -2,22 +2,22 @@
 
 from pydantic import Field
 
-from understudy.permissions.model import Decision, Level, Rule
-from understudy.wire.base import Int32, JsonObject, Lax, Omitted, Request, View
+from understudy.permissions.model import CallRule, Level, PermissionDecision
+from understudy.wire.base import Int32, JsonObject, Lax, Omitted, RequestBody, View
 
 
-class PermissionRule(Request):
+class PermissionRule(RequestBody):
     """What to do with the calls that match; in patterns `*` is any text and `?` one character."""
 
     tool: str = Field(description="a tool's name, or a pattern of names")
-    decision: Lax[Decision]
+    decision: Lax[PermissionDecision]
     arguments: dict[str, str] | None = Field(
         default=None, description="a pattern for each argument that must match"
     )
     reason: str | None = Field(default=None, description="shown to people and to the model")
 
 
-class SetSessionPermissions(Request):
+class SetSessionPermissions(RequestBody):
     """The rules that shall hold in a session."""
 
     rules: list[PermissionRule]
@@ -32,7 +32,7 @@ class SetPermissions(SetSessionPermissions):
 class PermissionsView(View):
     """The rules that hold for every agent, and the runtime revision they are part of."""
 
-    rules: list[Rule]
+    rules: list[CallRule]
     revision: int
     updated_at_ms: int
 
@@ -41,11 +41,11 @@ class SessionPermissionsView(View):
     """The rules of a session; `inherited` are those a sidechain took from its parent."""
 
     session_id: str
-    rules: list[Rule]
-    inherited: list[Rule] = Field(default_factory=list)
+    rules: list[CallRule]
+    inherited: list[CallRule] = Field(default_factory=list)
 
 
-class CheckTool(Request):
+class CheckTool(RequestBody):
     """A tool call that nobody makes: what would become of it?"""
 
     tool: str
@@ -63,7 +63,7 @@ class TraceView(View):
     level: Level
     index: int
     owner: Omitted[str] = None
-    rule: Rule
+    rule: CallRule
     matched: bool
     why: str
 
@@ -74,10 +74,10 @@ class VerdictView(View):
     `above` is the session above whose rules are so strict.
     """
 
-    decision: Decision
+    decision: PermissionDecision
     level: Level
     above: Omitted[str] = None
-    rule: Rule | None = None
+    rule: CallRule | None = None
     reason: str
     trace: list[TraceView]
 
@@ -90,7 +90,7 @@ class SessionToolView(View):
     effect: str
     approval: str
     enabled: bool
-    decision: Decision
+    decision: PermissionDecision
     level: Level
     reason: str
     # Whether there are rules about what the tool is called with.

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 from pydantic import Field
 
 from understudy.core.records import OMIT, OMITTED_MARK
-from understudy.learnings.model import Action, Mode
+from understudy.learnings.model import Mode, ReviewAction
 from understudy.review.dry_run import MAX_DAYS
 from understudy.review.trace import Adjustment, Mismatch
 from understudy.runtime.policy import PolicyKind
-from understudy.wire.base import JsonObject, Request
+from understudy.wire.base import JsonObject, RequestBody
 
 P = TypeVar("P")
 
@@ -81,7 +81,7 @@ class RuleTraceView:
     # Its place among the rules, from 0.
     index: int
     name: Annotated[str | None, OMIT] = None
-    action: Action
+    action: ReviewAction
     # Whether every field of it fits; a rule in quarantine may fit and has no say.
     matched: bool
     quarantined: bool
@@ -97,7 +97,7 @@ class CandidateExplainView:
     candidate_id: str
     policy_revision: int
     mode: Mode
-    action: Action
+    action: ReviewAction
     matched_rule_name: Annotated[str | None, OMIT] = None
     reason: str
     # When what is published would end.
@@ -108,7 +108,7 @@ class CandidateExplainView:
     adjustments: tuple[Adjustment, ...]
 
 
-class DryRunLearningPolicy(Request):
+class DryRunLearningPolicy(RequestBody):
     """A policy to try on what waits, and on what was decided in the last days."""
 
     policy: JsonObject

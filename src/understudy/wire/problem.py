@@ -6,7 +6,7 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:understudy:problem:"
 
 
-class ProblemError(View):
+class InvalidValue(View):
     """One wrong value, located by a JSON pointer."""
 
     pointer: str
@@ -24,5 +24,5 @@ class Problem(View):
     code: str
     domain: str
     instance: str = ""
-    errors: Omitted[list[ProblemError]] = None
+    errors: Omitted[list[InvalidValue]] = None
     params: Omitted[dict[str, object]] = None

@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from understudy.sessions.model import MemberKind, ProjectStatus
-from understudy.wire.base import JsonObject, Lax, Request, Update
+from understudy.wire.base import JsonObject, Lax, RequestBody, Update
 
 
-class AddMember(Request):
+class AddMember(RequestBody):
     """A session or a person that joins; a session without its id is found by `member_id`."""
 
     member_id: str
@@ -20,7 +20,7 @@ class AddMember(Request):
     metadata: JsonObject = Field(default_factory=dict)
 
 
-class ProjectFields(Request):
+class ProjectFields(RequestBody):
     """The parts of a project besides its name; what is left out keeps its value."""
 
     description: str | None = Field(default=None, max_length=65_536)

@@ -4,12 +4,12 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.wire.base import Omitted, Request, View
+from understudy.wire.base import Omitted, RequestBody, View
 
 ProposalState: TypeAlias = Literal["pending", "approved", "rejected", "superseded"]
 
 
-class RejectProposal(Request):
+class RejectProposal(RequestBody):
     """Why it is not wanted."""
 
     reason: str | None = Field(default=None, max_length=1000)

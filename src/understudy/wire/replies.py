@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from understudy.wire.base import Omitted, Request, View
+from understudy.wire.base import Omitted, RequestBody, View
 
 
-class ReplyTarget(Request):
+class ReplyTargetBody(RequestBody):
     """Where an output is delivered: plugin `local`, or `http` with the address of a webhook."""
 
     plugin: str = Field(min_length=1, max_length=64)

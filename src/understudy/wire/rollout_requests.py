@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, Request
+from understudy.wire.base import JsonObject, RequestBody
 from understudy.wire.learning_requests import Id
 from understudy.wire.rollouts import EvidenceKind, Stage
 from understudy.wire.skills import Context
@@ -14,7 +14,7 @@ MAX_CASES: Final = 20
 Tools = Annotated[list[Id], Field(max_length=MAX_TOOLS)]
 
 
-class PromoteSkill(Request):
+class PromoteSkill(RequestBody):
     """What a procedure is to become; sent again, it moves the skill to another stage."""
 
     skill_name: Id
@@ -33,7 +33,7 @@ class PromoteSkill(Request):
     status: Stage | None = None
 
 
-class RolloutResult(Request):
+class RolloutResult(RequestBody):
     """A run that is to show something of the skill."""
 
     kind: EvidenceKind
@@ -44,7 +44,7 @@ class RolloutResult(Request):
     definition_fingerprint: Id | None = None
 
 
-class TrialCase(Request):
+class TrialCase(RequestBody):
     """A recorded run whose input is to run again."""
 
     run_id: Id
@@ -52,7 +52,7 @@ class TrialCase(Request):
     marker: str | None = None
 
 
-class StartTrial(Request):
+class StartTrial(RequestBody):
     """What the daemon is to try: exactly the definition as it stands."""
 
     # What the output has to contain. Without it, it is what the newest trial of this definition
@@ -68,7 +68,7 @@ class StartTrial(Request):
     definition_fingerprint: Id | None = None
 
 
-class RolloutReason(Request):
+class RolloutReason(RequestBody):
     """Why, for whoever looks later."""
 
     reason: str | None = None

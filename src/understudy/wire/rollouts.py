@@ -232,7 +232,7 @@ class ReplayTotals(View):
     took_ms: int
 
 
-class ReplayReport(View):
+class ReplayReportView(View):
     """What a replay came to."""
 
     cases: list[ReplayedCase]
@@ -275,7 +275,7 @@ class TrialView(View):
     session_id: Omitted[str] = None
     # With some it is a replay.
     cases: list[TrialCaseView]
-    report: Omitted[ReplayReport] = None
+    report: Omitted[ReplayReportView] = None
     actor: str
     created_at_ms: int
     ended_at_ms: Omitted[int] = None

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from understudy.runs.model import Delivery, RunStatus
 from understudy.wire.approvals import ApprovalView, QuestionView
-from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
+from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, RequestBody, View
 from understudy.wire.generation import Generation
-from understudy.wire.replies import OutputView, ReplyTarget
+from understudy.wire.replies import OutputView, ReplyTargetBody
 
 TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
     {"completed", "failed", "interrupted", "cancelled"}
@@ -18,21 +18,21 @@ WAITING_STATUSES: Final[frozenset[str]] = frozenset(
 )
 
 
-class TextItem(Request):
+class TextItem(RequestBody):
     """A piece of text."""
 
     type: Literal["text"]
     text: str
 
 
-class AssetReferenceItem(Request):
+class AssetReferenceItem(RequestBody):
     """An asset that was uploaded before."""
 
     type: Literal["asset_reference"]
     asset_id: str = Field(max_length=500)
 
 
-class InlineAssetItem(Request):
+class InlineAssetItem(RequestBody):
     """A file sent along."""
 
     type: Literal["inline_asset"]
@@ -41,7 +41,7 @@ class InlineAssetItem(Request):
     content_base64: str
 
 
-class BoardReferenceItem(Request):
+class BoardReferenceItem(RequestBody):
     """A board: a kind of item that is known, and refused."""
 
     type: Literal["board_reference"]
@@ -55,7 +55,7 @@ InputItem: TypeAlias = Annotated[
 ]
 
 
-class SubmitInput(Request):
+class SubmitInput(RequestBody):
     """What a run is to work on, and how. Either `content` (with attachments) or `input_items`."""
 
     content: str = ""
@@ -67,7 +67,7 @@ class SubmitInput(Request):
     source_kind: str | None = Field(default=None, max_length=200)
     actor_id: str | None = Field(default=None, max_length=200)
     metadata: Any = None
-    reply_targets: list[ReplyTarget] | None = Field(default=None, max_length=32)
+    reply_targets: list[ReplyTargetBody] | None = Field(default=None, max_length=32)
     reply_plugin: str | None = None
     reply_address: str | None = None
     max_tool_iterations: Int32 | None = None

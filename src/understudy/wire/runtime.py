@@ -4,7 +4,7 @@ from pydantic import ConfigDict, Field
 
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.review.policy import LearningPolicy
-from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, Request, View
+from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, RequestBody, View
 
 
 class RouteView(View):
@@ -22,7 +22,7 @@ class RouteView(View):
     default: bool
 
 
-class ChangeRuntime(Request):
+class ChangeRuntime(RequestBody):
     """Runtime settings to change; what is left out stays."""
 
     default_route: str | None = None
@@ -32,7 +32,7 @@ class ChangeRuntime(Request):
     expected_revision: Int32 | None = None
 
 
-class RollBackRuntime(Request):
+class RollBackRuntime(RequestBody):
     """Which revision to bring back; the one before when none is named."""
 
     target_revision: Int32 | None = None
@@ -68,7 +68,7 @@ class ToolView(View):
     parameters: JsonObject = Field(default_factory=dict)
 
 
-class SetTool(Request):
+class SetTool(RequestBody):
     """Whether agents may use the tool."""
 
     enabled: bool

@@ -4,28 +4,28 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.schedules.model import Execution, OverlapPolicy, ScheduleStatus
 from understudy.schedules.model import MisfirePolicy as MisfirePolicyType
+from understudy.schedules.model import OverlapPolicy, ScheduleExecution, ScheduleStatus
 from understudy.sessions.model import ReplyTarget
-from understudy.wire.base import Int32, JsonObject, Lax, Omitted, Request, View
+from understudy.wire.base import Int32, JsonObject, Lax, Omitted, RequestBody, View
 from understudy.wire.runs import SubmitInput
 
 
-class OnceCadence(Request):
+class OnceCadence(RequestBody):
     """At one moment."""
 
     type: Literal["once"]
     fire_at_ms: int
 
 
-class IntervalCadence(Request):
+class IntervalCadence(RequestBody):
     """Every so many seconds, at least 5."""
 
     type: Literal["interval"]
     every_seconds: int
 
 
-class CronCadence(Request):
+class CronCadence(RequestBody):
     """At the times of a cron expression: six fields, the first for seconds; or the usual five."""
 
     type: Literal["cron"]
@@ -38,13 +38,13 @@ Cadence: TypeAlias = Annotated[
 ]
 
 
-class MisfirePolicy(Request):
+class MisfirePolicyBody(RequestBody):
     """What to do about times that passed while no daemon could fire."""
 
     type: Lax[MisfirePolicyType]
 
 
-class CreateSchedule(Request):
+class CreateSchedule(RequestBody):
     """A new schedule; `request` is what each run is submitted with, without an idempotency key."""
 
     name: str
@@ -53,7 +53,7 @@ class CreateSchedule(Request):
     request: SubmitInput
     max_executions: Int32 | None = None
     overlap_policy: Lax[OverlapPolicy] = OverlapPolicy.SKIP
-    misfire_policy: MisfirePolicy = MisfirePolicy(type=MisfirePolicyType.COALESCE_ONCE)
+    misfire_policy: MisfirePolicyBody = MisfirePolicyBody(type=MisfirePolicyType.COALESCE_ONCE)
 
 
 class CadenceView(View):
@@ -114,4 +114,4 @@ class ScheduleAnswer(View):
     """A schedule after something was done with it; `execution` when that was a fire."""
 
     schedule: ScheduleView
-    execution: Omitted[Execution] = None
+    execution: Omitted[ScheduleExecution] = None

@@ -5,13 +5,13 @@ from pydantic import Field
 from understudy.runs.model import RunStatus
 from understudy.sessions import model
 from understudy.sessions.journal import JournalEvent
-from understudy.wire.base import JsonObject, Omitted, Request, ScopeLists, View
+from understudy.wire.base import JsonObject, Omitted, RequestBody, ScopeLists, View
 from understudy.wire.events import RunEventView
 from understudy.wire.generation import Generation
-from understudy.wire.replies import OutputView, ReplyTarget
+from understudy.wire.replies import OutputView, ReplyTargetBody
 
 
-class CreateSession(Request):
+class CreateSession(RequestBody):
     """A new session, or the existing one of that id when nothing asked for differs."""
 
     session_id: str | None = None
@@ -23,44 +23,44 @@ class CreateSession(Request):
     credential_scope: JsonObject | None = None
 
 
-class BindPersona(Request):
+class BindPersona(RequestBody):
     """Which persona to copy into the session."""
 
     persona_id: str
 
 
-class SetCapabilityScope(Request):
+class SetCapabilityScope(RequestBody):
     """What the session may see."""
 
     capability_scope: JsonObject
 
 
-class SetCredentialScope(Request):
+class SetCredentialScope(RequestBody):
     """Which credentials the session may use."""
 
     credential_scope: JsonObject
 
 
-class RoutePolicy(Request):
+class RoutePolicyBody(RequestBody):
     """Route and generation settings of future runs."""
 
     provider: str | None = None
     generation: Generation | None = None
 
 
-class SetRoutePolicy(Request):
+class SetRoutePolicy(RequestBody):
     """The route policy to set."""
 
-    route_policy: RoutePolicy
+    route_policy: RoutePolicyBody
 
 
-class SetReplyTargets(Request):
+class SetReplyTargets(RequestBody):
     """Where the outputs of future runs go."""
 
-    reply_targets: list[ReplyTarget] = Field(max_length=32)
+    reply_targets: list[ReplyTargetBody] = Field(max_length=32)
 
 
-class EndSession(Request):
+class EndSession(RequestBody):
     """Why the session ends."""
 
     reason: str | None = Field(default=None, max_length=2000)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from understudy.wire.base import Int32, Request, VersionNumber
+from understudy.wire.base import Int32, RequestBody, VersionNumber
 from understudy.wire.skills import Visibility
 
 # More findings than this nobody has looked at one by one.
@@ -12,7 +12,7 @@ MAX_ACKNOWLEDGED = 50
 MAX_USER_ID_CHARS = 255
 
 
-class AcknowledgedFinding(Request):
+class AcknowledgedFinding(RequestBody):
     """A finding of the content guard that an admin takes upon themselves, and why."""
 
     rule_id: str = Field(min_length=1, max_length=100)
@@ -24,7 +24,7 @@ class AcknowledgedFinding(Request):
 Findings = Annotated[list[AcknowledgedFinding], Field(max_length=MAX_ACKNOWLEDGED)]
 
 
-class _Guarded(Request):
+class _Guarded(RequestBody):
     acknowledged: Findings = Field(default=[])
 
 
@@ -46,7 +46,7 @@ class PatchSkill(_Guarded):
     expected_version: Int32 | None = None
 
 
-class UpdateSkill(Request):
+class UpdateSkill(RequestBody):
     """Changes to a skill; what is left out keeps its value, and nothing else can be changed."""
 
     name: str | None = None
@@ -55,7 +55,7 @@ class UpdateSkill(Request):
     visibility: Visibility | None = None
 
 
-class ToggleSkill(Request):
+class ToggleSkill(RequestBody):
     """Whether the skill is offered at all."""
 
     enabled: bool
@@ -71,13 +71,13 @@ class UndeleteSkill(_Guarded):
     """How a deleted skill comes back."""
 
 
-class RevokeAgent(Request):
+class RevokeAgent(RequestBody):
     """The agent that may no longer use a skill."""
 
     agent_id: str
 
 
-class RevokeUser(Request):
+class RevokeUser(RequestBody):
     """The user who may no longer use a skill."""
 
     user_id: str = Field(min_length=1, max_length=MAX_USER_ID_CHARS)
@@ -93,7 +93,7 @@ class GrantUser(RevokeUser):
     """The user who may use a skill."""
 
 
-class InstallDependency(Request):
+class InstallDependency(RequestBody):
     """One thing that skills miss, such as `pip:requests` or `npm:left-pad`."""
 
     dep: str

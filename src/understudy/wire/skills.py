@@ -115,7 +115,7 @@ class OfferedSkill(View):
     when_to_use: Omitted[str] = None
 
 
-class AgentSkill(View):
+class AgentSkillView(View):
     """A skill that the caller may know of, and what an agent has of it."""
 
     id: str

@@ -5,13 +5,13 @@ from typing import Annotated
 from pydantic import Field
 
 from understudy.sessions.tasks import TaskStatus
-from understudy.wire.base import Lax, Request, Update
+from understudy.wire.base import Lax, RequestBody, Update
 
 # The number or the id of a task of the same session.
 TaskReference = Annotated[int, Field(ge=1, le=2**31 - 1)] | Annotated[str, Field(max_length=100)]
 
 
-class CreateTask(Request):
+class CreateTask(RequestBody):
     """A new task at the end of the list."""
 
     title: str = Field(max_length=500)

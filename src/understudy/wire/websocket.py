@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.core.principal import Role
-from understudy.wire.base import Int32, Omitted, Request, View
+from understudy.wire.base import Int32, Omitted, RequestBody, View
 from understudy.wire.skill_requests import UpdateSkill
 from understudy.wire.skills import Origin, Status, Visibility
 
@@ -46,7 +46,7 @@ class FrameError(View):
     retryAfterMs: Omitted[int] = None  # noqa: N815 - as the protocol spells it
 
 
-class ConnectParams(Request):
+class ConnectParams(RequestBody):
     """Who calls. There are no paired devices and no tenants here, so `sender_id` and `tenant_hint`
     have no effect, and a `tenant_id` is refused."""
 
@@ -58,7 +58,7 @@ class ConnectParams(Request):
     tenant_hint: str | None = None
 
 
-class Server(View):
+class ServerHello(View):
     """Who answers."""
 
     name: str
@@ -73,23 +73,23 @@ class Connected(View):
     user_id: str
     tenant_id: str | None = None
     cross_tenant: bool = False
-    server: Server
+    server: ServerHello
 
 
-class ListSkillsParams(Request):
+class ListSkillsParams(RequestBody):
     """Where a list goes on, and how much of it is wanted."""
 
     limit: Int32 | None = None
     cursor: str | None = None
 
 
-class GetSkillParams(Request):
+class GetSkillParams(RequestBody):
     """The slug or id of a skill."""
 
     name: str = Field(min_length=1)
 
 
-class UpdateSkillParams(Request):
+class UpdateSkillParams(RequestBody):
     """A skill by its slug or id, and what is to change."""
 
     name: str | None = None
@@ -134,7 +134,7 @@ class SkillUpdated(View):
     ok: Literal["true"] = "true"
 
 
-class ListFilesParams(Request):
+class ListFilesParams(RequestBody):
     """An agent."""
 
     agentId: str = Field(min_length=1, max_length=200)  # noqa: N815 - as the protocol spells it

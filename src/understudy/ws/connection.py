@@ -49,7 +49,7 @@ class TooSlow(Exception):
     """A client takes less than it is sent."""
 
 
-class Connection:
+class WebSocketConnection:
     """Somebody at the other end of an open socket."""
 
     def __init__(

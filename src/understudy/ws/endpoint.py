@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket
 from understudy.access.browsers import refuse_other_sites
 from understudy.core.errors import Rejected, Unavailable, UnderstudyError
 from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem
-from understudy.ws.connection import Connection
+from understudy.ws.connection import WebSocketConnection
 from understudy.ws.crowd import Crowd
 from understudy.ws.limits import LIMITS, Limits
 
@@ -23,7 +23,7 @@ PATH: Final = "/ws"
 STATUS: Final[Mapping[type[UnderstudyError], int]] = {Rejected: 403, Unavailable: 503}
 
 
-class Endpoint:
+class WebSocketEndpoint:
     """Opens connections, and counts them."""
 
     def __init__(self, services: "Services", limits: Limits) -> None:
@@ -42,12 +42,14 @@ class Endpoint:
                 await socket.send_denial_response(_denial(error))
                 return
             await socket.accept()
-            await Connection(socket, self._services, visitor, self._limits).serve()
+            await WebSocketConnection(socket, self._services, visitor, self._limits).serve()
 
 
 def mount(app: FastAPI, services: "Services", limits: Limits = LIMITS) -> None:
     """Have an app answer at `/ws`."""
-    app.router.routes.append(WebSocketRoute(PATH, Endpoint(services, limits).serve, name="ws"))
+    app.router.routes.append(
+        WebSocketRoute(PATH, WebSocketEndpoint(services, limits).serve, name="ws")
+    )
 
 
 def _denial(error: UnderstudyError) -> Response:

@@ -6,7 +6,7 @@ from typing import Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
-from understudy.skills.events import EventName, SkillEvent
+from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
 
 Audience = Callable[[SkillLibrary, Principal, SkillEvent], bool]
@@ -29,13 +29,13 @@ def is_admin(_: SkillLibrary, principal: Principal, __: SkillEvent) -> bool:
 
 
 # An event that is not here, no client hears of.
-AUDIENCES: Final[Mapping[EventName, Audience]] = {
-    EventName.DEPS_CHECKED: knows_the_skill,
-    EventName.DEPS_COMPLETE: is_admin,
-    EventName.DEPS_INSTALLING: is_admin,
-    EventName.DEPS_INSTALLED: is_admin,
-    EventName.DEP_INSTALLING: is_admin,
-    EventName.DEP_INSTALLED: is_admin,
+AUDIENCES: Final[Mapping[SkillEventName, Audience]] = {
+    SkillEventName.DEPS_CHECKED: knows_the_skill,
+    SkillEventName.DEPS_COMPLETE: is_admin,
+    SkillEventName.DEPS_INSTALLING: is_admin,
+    SkillEventName.DEPS_INSTALLED: is_admin,
+    SkillEventName.DEP_INSTALLING: is_admin,
+    SkillEventName.DEP_INSTALLED: is_admin,
 }
 
 

@@ -9,7 +9,7 @@ from understudy.access.browsers import refuse_foreign_host
 from understudy.core.errors import Invalid, Unauthenticated
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
-from understudy.wire.websocket import Connected, ConnectParams, Server
+from understudy.wire.websocket import Connected, ConnectParams, ServerHello
 from understudy.ws.crowd import Visitor
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Caller:
         return Connected(
             role=principal.role,
             user_id=principal.user_id,
-            server=Server(name=SERVER_NAME, version=__version__),
+            server=ServerHello(name=SERVER_NAME, version=__version__),
         )
 
     def principal(self) -> Principal:

@@ -16,7 +16,7 @@ from understudy.core.errors import (
 from understudy.core.principal import Principal, Role
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.authority import Author, known_id
-from understudy.wire.base import JsonObject, Request, View
+from understudy.wire.base import JsonObject, RequestBody, View
 from understudy.wire.websocket import (
     ConnectParams,
     GetFileParams,
@@ -45,7 +45,7 @@ NOBODY: Final = Principal(user_id="anonymous", role=Role.VIEWER)
 class Method:
     """One thing a client can ask for."""
 
-    params: type[Request]
+    params: type[RequestBody]
     answer: Callable[["Services", Principal, Any], View]
     # What nobody thought about, only an admin may.
     role: Role = Role.ADMIN

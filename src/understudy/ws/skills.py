@@ -9,7 +9,7 @@ from understudy.core.principal import Principal
 from understudy.skills import caller_errors
 from understudy.skills.authority import Author
 from understudy.skills.model import EVERYTHING, Skill, is_id
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 from understudy.wire.websocket import (
     GetSkillParams,
     ListedSkills,
@@ -62,7 +62,7 @@ def update_skill(
             pointer="/params/updates",
             detail="say what is to change: name, description, tags or visibility",
         )
-    changes = Changes.given(
+    changes = SkillFieldChanges.given(
         name=given.name,
         description=given.description,
         tags=given.tags,

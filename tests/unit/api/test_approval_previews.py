@@ -2,10 +2,10 @@
 
 from tests.support.factories import ALICE
 from understudy.api.views.runs import PREVIEW_CHARS, approval_preview, approval_view
-from understudy.runs.requests import Request, RequestKind
+from understudy.runs.requests import PersonRequest, RequestKind
 
 
-def asking_for(content: str) -> Request:
+def asking_for(content: str) -> PersonRequest:
     body = {
         "tool_call_id": "c1",
         "tool_name": "write_file",
@@ -13,7 +13,7 @@ def asking_for(content: str) -> Request:
         "scope": "tool",
         "reason": "the tool asks",
     }
-    return Request(
+    return PersonRequest(
         request_id="apr_1",
         kind=RequestKind.APPROVAL,
         run_id="run_1",

@@ -5,10 +5,10 @@ from typing import Any
 from tests.support.rollout_records import make_evidence, make_rollout
 from understudy.api.views.rollouts import rollout_view
 from understudy.cli.rollouts import MOST_EVIDENCE, pairs
-from understudy.rollout.confidence import Tally
+from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.evidence import Counts
 from understudy.rollout.outcome import OutcomeCounts
-from understudy.rollout.service import Detail
+from understudy.rollout.service import RolloutDetail
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import Uses
 
@@ -16,14 +16,14 @@ UNUSED: dict[str, Any] = {
     "offered_percent": 100,
     "canary": OutcomeCounts(),
     "active": OutcomeCounts(),
-    "baseline": Tally(successes=0, tries=0),
-    "recent": Tally(successes=0, tries=0),
+    "baseline": SuccessTally(successes=0, tries=0),
+    "recent": SuccessTally(successes=0, tries=0),
 }
 
 
 def shown(**uses: Any) -> dict[str, object]:
     rollout = make_rollout(status=Stage.ACTIVE)
-    detail = Detail(record=rollout, counts=Counts(), uses=Uses(**(UNUSED | uses)))
+    detail = RolloutDetail(record=rollout, counts=Counts(), uses=Uses(**(UNUSED | uses)))
     return dict(pairs(rollout_view(detail)))
 
 
@@ -35,8 +35,8 @@ def test_a_skill_that_nobody_used_has_no_figures() -> None:
 def test_what_it_did_lately_stands_beside_its_baseline() -> None:
     told = shown(
         active=OutcomeCounts(succeeded=8, failed=1, abandoned=2),
-        baseline=Tally(successes=5, tries=5),
-        recent=Tally(successes=3, tries=4),
+        baseline=SuccessTally(successes=5, tries=5),
+        recent=SuccessTally(successes=3, tries=4),
     )
 
     assert told["uses in force"] == (
@@ -52,7 +52,7 @@ def test_how_many_runs_executed_it_is_said_of_all_runs_and_not_of_the_verifying_
         canary_success_count=1,
         canary_failure_count=1,
     )
-    detail = Detail(record=make_rollout(), counts=counts, uses=Uses(**UNUSED))
+    detail = RolloutDetail(record=make_rollout(), counts=counts, uses=Uses(**UNUSED))
     told = dict(pairs(rollout_view(detail)))
 
     assert told["verified"] == "1 run in 1 session"
@@ -63,7 +63,7 @@ def test_how_many_runs_executed_it_is_said_of_all_runs_and_not_of_the_verifying_
 def test_an_active_skill_that_is_held_can_be_released() -> None:
     def actions(**fields: Any) -> list[str]:
         record = make_rollout(**fields)
-        view = rollout_view(Detail(record=record, counts=Counts(), uses=Uses(**UNUSED)))
+        view = rollout_view(RolloutDetail(record=record, counts=Counts(), uses=Uses(**UNUSED)))
         return [*view.actions]
 
     assert "release" not in actions(status=Stage.ACTIVE)
@@ -75,7 +75,7 @@ def test_of_much_evidence_the_newest_is_listed_and_the_rest_counted() -> None:
     rollout = make_rollout()
     evidence = tuple(make_evidence(rollout, f"run_{at}") for at in range(200))
     counts = Counts(successful_run_count=5000, canary_success_count=3)
-    detail = Detail(record=rollout, counts=counts, evidence=evidence, uses=Uses(**UNUSED))
+    detail = RolloutDetail(record=rollout, counts=counts, evidence=evidence, uses=Uses(**UNUSED))
 
     lines = dict(pairs(rollout_view(detail)))["evidence"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from understudy.cli import skill_records
 from understudy.cli.screen import field_lines, rows_of
-from understudy.wire.skills import AgentSkill, OfferedSkill, SkillDetail, SkillKept, SkillView
+from understudy.wire.skills import AgentSkillView, OfferedSkill, SkillDetail, SkillKept, SkillView
 
 SKILL: dict[str, Any] = {
     "id": "skl_1",
@@ -98,7 +98,7 @@ def test_a_session_is_told_why_and_an_agent_what_is_pinned() -> None:
     offered = OfferedSkill.model_validate(
         {**SKILL, "context": "fork", "reason": "agent_grant", "version": 2}
     )
-    agent = AgentSkill.model_validate(
+    agent = AgentSkillView.model_validate(
         {**SKILL, "granted": True, "allowed": False, "pinned_version": 1}
     )
 

@@ -7,7 +7,7 @@ import httpx2
 
 from tests.unit.client.fake_daemon import answers, client_of, pages
 from understudy.client import Client
-from understudy.learnings.model import Action
+from understudy.learnings.model import ReviewAction
 from understudy.wire.learning_requests import (
     BulkDecision,
     CandidateFilterBody,
@@ -246,7 +246,10 @@ def test_the_policy_is_read_replaced_tried_and_rolled_back() -> None:
     assert client.learning_policy.get().policy.mode == "shadow"
     client.learning_policy.set({"mode": "enabled"}, expected_revision=1)
     assert (
-        client.learning_policy.dry_run({"mode": "enabled"}, days=3).after[Action.MANUAL_REVIEW] == 1
+        client.learning_policy.dry_run({"mode": "enabled"}, days=3).after[
+            ReviewAction.MANUAL_REVIEW
+        ]
+        == 1
     )
     assert client.learning_policy.revisions_page(limit=1).items[0].actor == "local"
     client.learning_policy.roll_back(1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.core.audit import Outcome, done
+from understudy.core.audit import AuditOutcome, done
 from understudy.core.clock import SystemClock
 from understudy.core.errors import Conflict, FieldError, Invalid, Rejected, StaleVersion, Unsafe
 from understudy.core.principal import DAEMON, Principal, Role
@@ -77,7 +77,7 @@ def test_an_audit_entry_is_of_the_request_being_served() -> None:
         current_request_id.reset(token)
 
     assert (entry.resource, entry.resource_id, entry.version) == ("sessions", "s1", 2)
-    assert (entry.actor, entry.request_id, entry.outcome) == ("daemon", "req_7", Outcome.DONE)
+    assert (entry.actor, entry.request_id, entry.outcome) == ("daemon", "req_7", AuditOutcome.DONE)
 
 
 def test_an_error_without_words_speaks_its_code() -> None:

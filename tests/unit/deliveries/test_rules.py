@@ -9,7 +9,7 @@ import pytest
 from tests.support.factories import NOW, make_event, make_run
 from understudy.core.machine import Machine
 from understudy.deliveries.backoff import MAX_ATTEMPTS, WAITS_S, wait_ms
-from understudy.deliveries.model import DELIVERY, Answer, TryOutcome, may_retry
+from understudy.deliveries.model import DELIVERY, TargetAnswer, TryOutcome, may_retry
 from understudy.deliveries.sending import retry_after_s
 from understudy.deliveries.worker import headers, judge, message, signature
 from understudy.runs.model import DeliveryStatus, RunStatus
@@ -119,20 +119,20 @@ def test_retry_after_is_read_as_seconds_or_a_date(header: str, seconds: float) -
     ],
 )
 def test_a_status_means_one_thing(status: int | None, outcome: TryOutcome) -> None:
-    answer = Answer(status_code=status, error=None if status else "gone")
+    answer = TargetAnswer(status_code=status, error=None if status else "gone")
 
     assert judge(answer, attempt=1, jitter=0.5).outcome is outcome
 
 
 def test_the_last_attempt_is_not_followed_by_another() -> None:
-    verdict = judge(Answer(status_code=503), attempt=MAX_ATTEMPTS, jitter=0.5)
+    verdict = judge(TargetAnswer(status_code=503), attempt=MAX_ATTEMPTS, jitter=0.5)
 
     assert verdict.outcome is TryOutcome.DEAD
     assert verdict.error == "given up after 8 attempts: the target answered 503"
 
 
 def test_a_final_answer_is_not_asked_for_again() -> None:
-    verdict = judge(Answer(error="never", is_final=True), attempt=1, jitter=0.5)
+    verdict = judge(TargetAnswer(error="never", is_final=True), attempt=1, jitter=0.5)
 
     assert (verdict.outcome, verdict.error) == (TryOutcome.DEAD, "never")
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.postgres_server import free_port
 from tests.support.receiver import Receiver
 from understudy.core.errors import Invalid
-from understudy.deliveries.sending import Sender, resolve
+from understudy.deliveries.sending import WebhookSender, resolve
 from understudy.runs.submission import check_reply_targets
 from understudy.sessions.model import ReplyTarget
 from understudy.tools.addresses import Address
@@ -25,17 +25,17 @@ def receiver() -> Iterator[Receiver]:
         receiver.release()
 
 
-def leads_to(*addresses: str) -> Sender:
+def leads_to(*addresses: str) -> WebhookSender:
     """A sender for which every name stands for these addresses."""
 
     async def look_up(host: str, port: int) -> Sequence[Address]:
         return [ip_address(address) for address in addresses]
 
-    return Sender(resolve=look_up, timeout_s=2)
+    return WebhookSender(resolve=look_up, timeout_s=2)
 
 
 async def test_a_body_and_its_headers_arrive_as_they_are(receiver: Receiver) -> None:
-    answer = await Sender().post(receiver.url, {"X-One": "1"}, b'{"a":1}')
+    answer = await WebhookSender().post(receiver.url, {"X-One": "1"}, b'{"a":1}')
 
     [request] = receiver.requests
     assert answer.status_code == 200
@@ -52,7 +52,7 @@ async def test_a_name_is_resolved_once_and_still_named(receiver: Receiver) -> No
         asked.append(host)
         return [ip_address("127.0.0.1")]
 
-    answer = await Sender(resolve=look_up).post(f"http://hooks.test:{port}/in", {}, b"{}")
+    answer = await WebhookSender(resolve=look_up).post(f"http://hooks.test:{port}/in", {}, b"{}")
 
     assert answer.status_code == 200
     assert asked == ["hooks.test"]
@@ -114,7 +114,7 @@ async def test_one_bad_address_among_good_ones_is_enough() -> None:
     ],
 )
 async def test_what_is_no_web_address_is_given_up(url: str) -> None:
-    answer = await Sender().post(url, {}, b"{}")
+    answer = await WebhookSender().post(url, {}, b"{}")
 
     assert answer.is_final
     assert answer.status_code is None
@@ -124,7 +124,7 @@ async def test_a_redirect_is_an_answer_and_not_followed(receiver: Receiver) -> N
     receiver.statuses.append(302)
     receiver.headers["Location"] = receiver.url
 
-    answer = await Sender().post(receiver.url, {}, b"{}")
+    answer = await WebhookSender().post(receiver.url, {}, b"{}")
 
     assert answer.status_code == 302
     assert len(receiver.requests) == 1
@@ -134,7 +134,7 @@ async def test_a_long_answer_is_not_read(receiver: Receiver) -> None:
     receiver.body = b"x" * 50_000_000
     began = time.monotonic()
 
-    answer = await Sender().post(receiver.url, {}, b"{}")
+    answer = await WebhookSender().post(receiver.url, {}, b"{}")
 
     assert answer.status_code == 200
     assert time.monotonic() - began < 5
@@ -143,14 +143,14 @@ async def test_a_long_answer_is_not_read(receiver: Receiver) -> None:
 async def test_silence_ends_in_time(receiver: Receiver) -> None:
     receiver.hold()
 
-    answer = await Sender(timeout_s=0.2).post(receiver.url, {}, b"{}")
+    answer = await WebhookSender(timeout_s=0.2).post(receiver.url, {}, b"{}")
 
     assert (answer.status_code, answer.error) == (None, "no answer within 0.2 s")
     assert not answer.is_final
 
 
 async def test_a_closed_port_can_be_tried_again_and_is_told_without_the_address() -> None:
-    answer = await Sender().post(f"http://127.0.0.1:{free_port()}/?key=hidden", {}, b"{}")
+    answer = await WebhookSender().post(f"http://127.0.0.1:{free_port()}/?key=hidden", {}, b"{}")
 
     assert not answer.is_final
     assert answer.error == "the target cannot be reached (ConnectError)"
@@ -160,7 +160,7 @@ async def test_a_wait_that_is_asked_for_is_told(receiver: Receiver) -> None:
     receiver.statuses.append(429)
     receiver.headers["Retry-After"] = "17"
 
-    answer = await Sender().post(receiver.url, {}, b"{}")
+    answer = await WebhookSender().post(receiver.url, {}, b"{}")
 
     assert (answer.status_code, answer.retry_after_s) == (429, 17.0)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tests.support.factories import ADMIN, NOW, make_agent, make_file
 from understudy.agents.model import ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.evolution.record import EntryKind, Place, SoulWritten
+from understudy.evolution.record import EntryKind, RecordPlace, SoulWritten
 from understudy.evolution.record_service import EvolutionRecord
 
 
@@ -22,7 +22,7 @@ class Book:
     def read(self) -> Iterator[Any]:
         self.is_open = True
         places = [
-            Place(kind=EntryKind.SOUL_VERSION, at_ms=NOW, id="SOUL.md", number=number)
+            RecordPlace(kind=EntryKind.SOUL_VERSION, at_ms=NOW, id="SOUL.md", number=number)
             for number in (2, 1)
         ]
         yield SimpleNamespace(

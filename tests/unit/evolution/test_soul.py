@@ -7,7 +7,7 @@ import pytest
 from tests.support.effort import takes_under
 from understudy.core.errors import Invalid, LimitExceeded, Rejected, UnderstudyError, Unsafe
 from understudy.evolution.soul import FREE_LINES, MAX_BYTES, SoulLimits, check_soul, delta_of
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 
 CALM = "Speak calmly. Prefer short sentences.\nUse plain words.\n"
 IDENTITY = "# Identity\n\nName: Ada\nRole: support agent\nEmail: ada@example.com\n"
@@ -113,7 +113,7 @@ def test_a_secret_that_the_operator_named_is_refused() -> None:
     text = "Greet with tangerine-teapot."
     check_soul(text, current=None, identity=None)
 
-    assert refusal(text, secrets=Guard(literals=("tangerine-teapot",))).code == "soul_unsafe"
+    assert refusal(text, secrets=SecretGuard(literals=("tangerine-teapot",))).code == "soul_unsafe"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import Kind, Origin
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.skills.model import Skill, SkillOrigin, Visibility
-from understudy.skills.usage import Usage
+from understudy.skills.usage import SkillVersionUsage
 
 SKILL_ID = new_id("skl")
 
@@ -35,12 +35,12 @@ def skill(**fields: Any) -> Skill:
     return replace(make_skill("weekly-report", skill_id=SKILL_ID), **fields)
 
 
-def usage(**figures: int) -> Usage:
+def usage(**figures: int) -> SkillVersionUsage:
     it = skill()
-    return Usage(ref=it.skill_id, version=it.version, **figures)
+    return SkillVersionUsage(ref=it.skill_id, version=it.version, **figures)
 
 
-def suggestions(it: Skill, figures: Usage) -> tuple[Suggestion, ...]:
+def suggestions(it: Skill, figures: SkillVersionUsage) -> tuple[Suggestion, ...]:
     """What all rules say of a skill."""
     found = (suggested_by(rule, it, figures) for rule in RULES)
     return tuple(each for each in found if each is not None)
@@ -112,7 +112,7 @@ def test_the_slug_of_a_skill_that_not_all_may_know_of_is_not_told() -> None:
 
 def test_what_lies_in_a_folder_has_no_version_to_speak_of() -> None:
     it = skill(origin=SkillOrigin.LOCAL, version=0, visibility=Visibility.PUBLIC)
-    [found] = suggestions(it, Usage(ref=it.skill_id, version=0, used=9, failed=9))
+    [found] = suggestions(it, SkillVersionUsage(ref=it.skill_id, version=0, used=9, failed=9))
 
     assert found.content.startswith("Improve the skill weekly-report:")
 

@@ -27,10 +27,10 @@ from understudy.learnings.model import (
     EvidenceRef,
     Kind,
     Learning,
+    LearningSource,
     LearningStatus,
     Origin,
     PolicyDecision,
-    Source,
     Tier,
     Verification,
 )
@@ -91,9 +91,9 @@ WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
     "less than unsure": (lambda: check_confidence(-1), "invalid_confidence", "/confidence"),
     "no time to live": (lambda: check_expiry(0), "invalid_expiry", "/expires_at_ms"),
     "for ever and a day": (lambda: check_expiry(2**53), "invalid_expiry", "/expires_at_ms"),
-    "a source with a blank id": (lambda: check_source(Source(run_id=" ")), "invalid_source", "/source/run_id"),
-    "a source with a long id": (lambda: check_source(Source(derivation_id="d" * 201)), "invalid_source", "/source/derivation_id"),
-    "a source before the first": (lambda: check_source(Source(input_event_offset=-1)), "invalid_source", "/source/input_event_offset"),
+    "a source with a blank id": (lambda: check_source(LearningSource(run_id=" ")), "invalid_source", "/source/run_id"),
+    "a source with a long id": (lambda: check_source(LearningSource(derivation_id="d" * 201)), "invalid_source", "/source/derivation_id"),
+    "a source before the first": (lambda: check_source(LearningSource(input_event_offset=-1)), "invalid_source", "/source/input_event_offset"),
     "too much evidence": (
         lambda: check_evidence([EvidenceRef(run_id="run_1")] * (MAX_EVIDENCE_REFS + 1)), "invalid_evidence", "/evidence_refs",
     ),
@@ -136,7 +136,7 @@ WRONG_PARTS: dict[str, dict[str, Any]] = {
     "content that is not trimmed": {"content": " Atlas "},
     "confidence": {"confidence": 101},
     "expiry": {"expires_at_ms": 0},
-    "source": {"source": Source(run_id="")},
+    "source": {"source": LearningSource(run_id="")},
     "evidence": {"evidence_refs": (EvidenceRef(),)},
 }
 
@@ -187,7 +187,7 @@ def test_a_summary_of_a_run_may_show_what_was_taken_out() -> None:
 def test_the_edges_are_fine() -> None:
     assert [check_confidence(0), check_confidence(100)] == [0, 100]
     assert [check_expiry(None), check_expiry(1)] == [None, 1]
-    assert check_source(Source(run_id="run_1", input_event_offset=0)).run_id == "run_1"
+    assert check_source(LearningSource(run_id="run_1", input_event_offset=0)).run_id == "run_1"
     assert check_evidence([EvidenceRef(note="seen twice")]) == (EvidenceRef(note="seen twice"),)
 
 

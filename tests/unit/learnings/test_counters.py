@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from understudy.learnings.counters import LearningCounters
-from understudy.learnings.model import Action, CapturePath, PolicyDecision
+from understudy.learnings.model import CapturePath, PolicyDecision, ReviewAction
 
 
 def test_everything_is_counted_by_its_kind_and_nothing_is_missing() -> None:
@@ -11,7 +11,7 @@ def test_everything_is_counted_by_its_kind_and_nothing_is_missing() -> None:
 
     counters.candidate_proposed(CapturePath.LABELS)
     counters.candidate_proposed(CapturePath.LABELS)
-    counters.candidate_reviewed(Action.REJECT)
+    counters.candidate_reviewed(ReviewAction.REJECT)
     counters.judge_failed()
     counters.learning_published(PolicyDecision.MANUAL)
 

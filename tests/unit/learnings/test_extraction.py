@@ -12,11 +12,11 @@ from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
 from understudy.learnings.extraction import Extractor, Material
 from understudy.learnings.model import CapturePath
-from understudy.learnings.proposals import Proposal
+from understudy.learnings.proposals import FoundStatement
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.settings import RouteConfig
-from understudy.testing.answers import Answer
+from understudy.testing.answers import ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 HELIX = {"kind": "preference", "content": "Preferred editor is Helix."}
@@ -52,7 +52,7 @@ def material(request: str = "I always edit in Helix.", **fields: Any) -> Materia
 
 async def extract(
     routes: Routes, request: str = "I always edit in Helix.", default: str = "a", **settings: Any
-) -> tuple[Proposal, ...]:
+) -> tuple[FoundStatement, ...]:
     values: dict[str, Any] = {"enabled": True, "max_candidates_per_run": 3}
     extractor = Extractor(StructuredModel(routes, lambda: default))
     return await extractor.extract(
@@ -164,7 +164,7 @@ async def test_the_model_is_told_what_it_may_answer_and_takes_the_chosen_route(
 async def test_a_model_that_is_late_or_says_something_else_is_an_error(
     routes: Routes, fake: FakeModel
 ) -> None:
-    fake.queue(Answer(text="{}", stall=True), "No.")
+    fake.queue(ModelAnswer(text="{}", stall=True), "No.")
     for code in ("model_timeout", "model_answer_unusable"):
         with pytest.raises(Unavailable) as failed:
             await extract(routes, timeout_ms=200)

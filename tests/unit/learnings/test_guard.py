@@ -6,16 +6,16 @@ import pytest
 
 from tests.support.proposed import make_candidate
 from understudy.core.errors import Invalid
-from understudy.learnings.guard import Guard, texts_of, texts_wanted
+from understudy.learnings.guard import SecretGuard, texts_of, texts_wanted
 from understudy.learnings.making import NewCandidate
-from understudy.learnings.model import CandidateState, EvidenceRef, Kind, Source
+from understudy.learnings.model import CandidateState, EvidenceRef, Kind, LearningSource
 from understudy.learnings.wanted import Wanted
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 # Nothing shows that this is one.
 LITERAL = "blue" + "heron"
-GUARD = Guard((LITERAL,))
+GUARD = SecretGuard((LITERAL,))
 
 
 def proposal(**fields: Any) -> NewCandidate:
@@ -26,11 +26,11 @@ def proposal(**fields: Any) -> NewCandidate:
 PLACES: dict[str, NewCandidate] = {
     "/content": proposal(content=f"We use {TOKEN}"),
     "/scope/id": proposal(scope=session_scope(TOKEN)),
-    "/source/run_id": proposal(source=Source(run_id=TOKEN)),
-    "/source/session_id": proposal(source=Source(session_id=TOKEN)),
-    "/source/agent_id": proposal(source=Source(agent_id=TOKEN)),
-    "/source/observation_id": proposal(source=Source(observation_id=TOKEN)),
-    "/source/derivation_id": proposal(source=Source(derivation_id=TOKEN)),
+    "/source/run_id": proposal(source=LearningSource(run_id=TOKEN)),
+    "/source/session_id": proposal(source=LearningSource(session_id=TOKEN)),
+    "/source/agent_id": proposal(source=LearningSource(agent_id=TOKEN)),
+    "/source/observation_id": proposal(source=LearningSource(observation_id=TOKEN)),
+    "/source/derivation_id": proposal(source=LearningSource(derivation_id=TOKEN)),
     "/evidence_refs/0/run_id": proposal(evidence_refs=(EvidenceRef(run_id=TOKEN),)),
     "/evidence_refs/1/artifact_id": proposal(
         evidence_refs=(EvidenceRef(note="seen"), EvidenceRef(artifact_id=TOKEN))
@@ -42,7 +42,7 @@ PLACES: dict[str, NewCandidate] = {
 @pytest.mark.parametrize(("pointer", "given"), PLACES.items(), ids=PLACES)
 def test_a_secret_is_refused_wherever_it_is_given(pointer: str, given: NewCandidate) -> None:
     with pytest.raises(Invalid) as refused:
-        Guard().check(texts_of(given))
+        SecretGuard().check(texts_of(given))
 
     assert refused.value.code == "secret_content"
     assert [error.pointer for error in refused.value.errors] == [pointer]
@@ -59,7 +59,7 @@ def test_a_secret_is_refused_wherever_it_is_given(pointer: str, given: NewCandid
     ],
 )  # fmt: skip
 def test_an_ordinary_name_of_a_thing_is_fine(name: str) -> None:
-    source = Source(run_id=name, derivation_id=name)
+    source = LearningSource(run_id=name, derivation_id=name)
     refs = (EvidenceRef(artifact_id=name),)
 
     GUARD.check(texts_of(proposal(scope=session_scope(name), source=source, evidence_refs=refs)))
@@ -79,7 +79,7 @@ def test_what_whoever_publishes_says_anew_is_looked_at() -> None:
 @pytest.mark.parametrize("said", [f"The bird is a {LITERAL}", "The bird is a blue\u200bheron"])
 def test_what_the_operator_named_is_a_secret_whatever_it_looks_like(said: str) -> None:
     assert GUARD.reason(said) == "known_secret"
-    assert Guard().reason(said) is None
+    assert SecretGuard().reason(said) is None
     with pytest.raises(Invalid) as refused:
         GUARD.check_reason(said)
     assert refused.value.code == "secret_reason"
@@ -90,4 +90,4 @@ def test_what_was_let_pass_before_a_secret_was_named_is_not_published() -> None:
     with pytest.raises(Invalid):
         GUARD.check_stored(candidate)
     GUARD.check_stored(make_candidate(candidate.content, state=CandidateState.PUBLISHED))
-    Guard().check_stored(candidate)
+    SecretGuard().check_stored(candidate)

@@ -8,9 +8,9 @@ from tests.support.learned import SESSION, make_learning
 from understudy.learnings.indexing import index_scopes, prompt_key, talk_key
 from understudy.learnings.model import (
     Kind,
+    LearningSource,
     LearningStatus,
     Sensitivity,
-    Source,
     Tier,
     Verification,
 )
@@ -37,7 +37,7 @@ def test_only_what_may_be_found_is_indexed(fields: dict[str, Any], keys: tuple[s
 
 
 def test_what_could_reach_a_prompt_is_found_by_the_session_it_was_said_in() -> None:
-    said = Source(session_id="talk")
+    said = LearningSource(session_id="talk")
 
     assert index_scopes(make_learning(scope=SESSION, source=said)) == (
         *BOTH,

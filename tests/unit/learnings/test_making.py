@@ -13,9 +13,9 @@ from understudy.learnings.model import (
     CapturePath,
     EvidenceRef,
     Kind,
+    LearningSource,
     Origin,
     Sensitivity,
-    Source,
 )
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 
@@ -56,7 +56,7 @@ def test_what_is_known_of_a_candidate_is_kept() -> None:
         "kind": Kind.PREFERENCE,
         "sensitivity": Sensitivity.SENSITIVE,
         "confidence": 98,
-        "source": Source(run_id="run_1", session_id="s1"),
+        "source": LearningSource(run_id="run_1", session_id="s1"),
         "evidence_refs": (EvidenceRef(run_id="run_1", note="source run artifact"),),
         "expires_at_ms": NOW + 1,
         "capture_path": CapturePath.LABELS,
@@ -82,7 +82,7 @@ def test_what_is_known_of_a_candidate_is_kept() -> None:
         ({"scope": session_scope("")}, "invalid_scope"),
         ({"confidence": 101}, "invalid_confidence"),
         ({"expires_at_ms": -1}, "invalid_expiry"),
-        ({"source": Source(session_id=" ")}, "invalid_source"),
+        ({"source": LearningSource(session_id=" ")}, "invalid_source"),
         ({"evidence_refs": (EvidenceRef(),)}, "invalid_evidence"),
     ],
 )

@@ -4,16 +4,16 @@ import pytest
 
 from understudy.learnings.known import evidence_digest
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.proposals import Proposal
+from understudy.learnings.proposals import FoundStatement
 from understudy.learnings.sentences import carrying
-from understudy.memory.record import Evidence
+from understudy.memory.record import RunEvidence
 
 ATLAS = "Project codename is Atlas"
 
 
 def digest(request: str, outcome: str = "OK") -> str:
-    proposal = Proposal(kind=Kind.FACT, content=ATLAS, confidence=1, path=CapturePath.LABELS)
-    evidence = Evidence(run_id="run_1", request=request, outcome=outcome)
+    proposal = FoundStatement(kind=Kind.FACT, content=ATLAS, confidence=1, path=CapturePath.LABELS)
+    evidence = RunEvidence(run_id="run_1", request=request, outcome=outcome)
     return evidence_digest(proposal, evidence)
 
 

@@ -12,7 +12,7 @@ from tests.support.factories import make_letter as letter
 from understudy.core.errors import InvalidTransition
 from understudy.mailboxes.letters import INTRODUCTION, QUOTE, framed, letter_words, submission_of
 from understudy.mailboxes.lifecycle import MESSAGE
-from understudy.mailboxes.model import MessageStatus, Sender
+from understudy.mailboxes.model import MailSender, MessageStatus
 from understudy.runs.model import RunKind
 
 DOCS = Path(__file__).parents[3] / "docs" / "howto" / "mailboxes.md"
@@ -69,7 +69,7 @@ def test_a_message_cannot_close_its_frame(content: str) -> None:
 
 
 def test_a_sender_stays_on_its_line() -> None:
-    sender = Sender(user_id="a\nb", run_id="r", session_id="s\n1", agent_id="x" * 500)
+    sender = MailSender(user_id="a\nb", run_id="r", session_id="s\n1", agent_id="x" * 500)
     lines = framed(letter(sender=sender, subject="News")).splitlines()
 
     [line] = [line for line in lines if line.startswith("From:")]

@@ -9,13 +9,13 @@ import pytest
 from mcp_types import CallToolResult
 
 from tests.support.network import NetworkBlocked
-from understudy.mcp_client.connection import Connection
+from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.errors import CallFailed, ServerDown
 from understudy.mcp_client.listing import RawTool
-from understudy.mcp_client.model import CONNECTION, Endpoint, Server, ServerState
+from understudy.mcp_client.model import CONNECTION, HttpServer, McpServer, ServerState
 
 pytestmark = pytest.mark.anyio
-SERVER = Server(name="far", target=Endpoint(url="http://far.example"))
+SERVER = McpServer(name="far", target=HttpServer(url="http://far.example"))
 
 
 class Obedient:
@@ -32,7 +32,9 @@ class Obedient:
 
     def load(self) -> Any:
         @asynccontextmanager
-        async def open_link(_: Server, on_gone: Callable[[str], None]) -> AsyncIterator["Obedient"]:
+        async def open_link(
+            _: McpServer, on_gone: Callable[[str], None]
+        ) -> AsyncIterator["Obedient"]:
             self.opened += 1
             self.hang_up = on_gone
             if self.failing is not None:
@@ -63,8 +65,8 @@ def far() -> Obedient:
 
 
 @pytest.fixture
-async def connection(far: Obedient) -> AsyncIterator[Connection]:
-    connection = Connection(SERVER, far.load)
+async def connection(far: Obedient) -> AsyncIterator[McpConnection]:
+    connection = McpConnection(SERVER, far.load)
     yield connection
     far.gate.set()
     await connection.shut()
@@ -72,14 +74,14 @@ async def connection(far: Obedient) -> AsyncIterator[Connection]:
     assert not connection.is_open
 
 
-async def test_nothing_starts_before_it_is_needed(far: Obedient, connection: Connection) -> None:
+async def test_nothing_starts_before_it_is_needed(far: Obedient, connection: McpConnection) -> None:
     await asyncio.sleep(0.01)
 
     assert (far.opened, connection.state) == (0, ServerState.STOPPED)
     assert connection.status(0).tools == 0
 
 
-async def test_many_who_need_it_start_it_once(far: Obedient, connection: Connection) -> None:
+async def test_many_who_need_it_start_it_once(far: Obedient, connection: McpConnection) -> None:
     found = await asyncio.gather(*(connection.ready() for _ in range(10)))
 
     assert far.opened == 1
@@ -88,7 +90,7 @@ async def test_many_who_need_it_start_it_once(far: Obedient, connection: Connect
 
 
 async def test_one_who_leaves_does_not_take_the_start_from_the_others(
-    far: Obedient, connection: Connection
+    far: Obedient, connection: McpConnection
 ) -> None:
     far.gate.clear()
     first, second = (asyncio.create_task(connection.ready()) for _ in range(2))
@@ -101,7 +103,7 @@ async def test_one_who_leaves_does_not_take_the_start_from_the_others(
 
 
 async def test_a_failed_start_is_told_and_not_tried_again_at_once(
-    far: Obedient, connection: Connection
+    far: Obedient, connection: McpConnection
 ) -> None:
     far.failing = ExceptionGroup("of tasks", [ExceptionGroup("again", [OSError("no route")])])
     with pytest.raises(ServerDown, match="no route"):
@@ -119,7 +121,7 @@ async def test_a_failed_start_is_told_and_not_tried_again_at_once(
     assert far.opened == 3
 
 
-async def test_a_restart_waits_for_nothing(far: Obedient, connection: Connection) -> None:
+async def test_a_restart_waits_for_nothing(far: Obedient, connection: McpConnection) -> None:
     far.failing = OSError("no route")
     for _ in range(3):
         await connection.restart()
@@ -133,7 +135,7 @@ async def test_a_restart_waits_for_nothing(far: Obedient, connection: Connection
 
 
 async def test_a_server_that_hangs_up_is_started_again_for_the_next_call(
-    far: Obedient, connection: Connection
+    far: Obedient, connection: McpConnection
 ) -> None:
     await connection.ready()
     far.hang_up("it left")
@@ -145,7 +147,7 @@ async def test_a_server_that_hangs_up_is_started_again_for_the_next_call(
 
 
 async def test_a_death_in_a_call_is_told_with_its_reason(
-    far: Obedient, connection: Connection
+    far: Obedient, connection: McpConnection
 ) -> None:
     await connection.ready()
     far.call_failure = ServerDown("the connection ended")
@@ -157,7 +159,7 @@ async def test_a_death_in_a_call_is_told_with_its_reason(
 
 
 async def test_a_call_that_fails_leaves_the_server_as_it_is(
-    far: Obedient, connection: Connection
+    far: Obedient, connection: McpConnection
 ) -> None:
     far.call_failure = CallFailed("no such thing")
     with pytest.raises(CallFailed):
@@ -167,7 +169,7 @@ async def test_a_call_that_fails_leaves_the_server_as_it_is(
 
 
 async def test_a_server_nobody_uses_is_let_go_and_started_again(far: Obedient) -> None:
-    connection = Connection(SERVER, far.load, idle_s=0.05)
+    connection = McpConnection(SERVER, far.load, idle_s=0.05)
     await connection.ready()
     async with asyncio.timeout(5):
         while connection.is_open:  # noqa: ASYNC110 - nobody tells
@@ -180,7 +182,7 @@ async def test_a_server_nobody_uses_is_let_go_and_started_again(far: Obedient) -
     await connection.shut()
 
 
-async def test_a_start_can_be_called_off(far: Obedient, connection: Connection) -> None:
+async def test_a_start_can_be_called_off(far: Obedient, connection: McpConnection) -> None:
     far.gate.clear()
     waiting = asyncio.create_task(connection.ready())
     await asyncio.sleep(0.05)
@@ -191,7 +193,7 @@ async def test_a_start_can_be_called_off(far: Obedient, connection: Connection) 
     assert connection.state is ServerState.STOPPED
 
 
-async def test_after_the_end_nothing_starts(far: Obedient, connection: Connection) -> None:
+async def test_after_the_end_nothing_starts(far: Obedient, connection: McpConnection) -> None:
     await connection.ready()
     await connection.shut()
     with pytest.raises(ServerDown, match="stopping"):
@@ -201,8 +203,8 @@ async def test_after_the_end_nothing_starts(far: Obedient, connection: Connectio
 
 
 async def test_a_server_that_lacks_its_credential_is_never_started(far: Obedient) -> None:
-    server = Server(name="x", target=Endpoint(url="http://x"), unusable="X_TOKEN is not set")
-    connection = Connection(server, far.load)
+    server = McpServer(name="x", target=HttpServer(url="http://x"), unusable="X_TOKEN is not set")
+    connection = McpConnection(server, far.load)
     with pytest.raises(ServerDown, match="X_TOKEN is not set"):
         await connection.ready()
 
@@ -212,7 +214,7 @@ async def test_a_server_that_lacks_its_credential_is_never_started(far: Obedient
 
 async def test_secrets_are_taken_out_of_reasons(far: Obedient) -> None:
     secret = "tok-" + "123456"
-    connection = Connection(SERVER, far.load, scrub=lambda text: text.replace(secret, "***"))
+    connection = McpConnection(SERVER, far.load, scrub=lambda text: text.replace(secret, "***"))
     far.failing = NetworkBlocked(f"refused {secret}")
     with pytest.raises(ServerDown) as down:
         await connection.ready()

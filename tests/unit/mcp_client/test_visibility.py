@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from tests.support.factories import bound, make_persona, make_session
-from understudy.mcp_client.model import Endpoint, Server
+from understudy.mcp_client.model import HttpServer, McpServer
 from understudy.mcp_client.visibility import Sight
 
 CAPABILITY, CREDENTIAL = "capability_scope", "credential_scope"
 
 
-def server(name: str, *, credentialed: bool = False) -> Server:
-    return Server(name=name, target=Endpoint(url="http://x"), is_credentialed=credentialed)
+def server(name: str, *, credentialed: bool = False) -> McpServer:
+    return McpServer(name=name, target=HttpServer(url="http://x"), is_credentialed=credentialed)
 
 
 @pytest.mark.parametrize(

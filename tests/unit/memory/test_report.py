@@ -9,11 +9,11 @@ from understudy.memory.report import (
     COUNTED,
     FAILURES,
     REASONS,
-    Action,
-    Reason,
+    MaintenanceAction,
+    MaintenanceReason,
+    MaintenanceTrigger,
     Report,
-    Source,
-    Tally,
+    ReportTally,
     report_json,
 )
 
@@ -29,13 +29,18 @@ def test_actions_and_reasons_are_as_specified() -> None:
     assert {str(action): [str(it) for it in reasons] for action, reasons in REASONS.items()} == (
         SPECIFIED
     )
-    assert set(COUNTED) == set(Reason)
+    assert set(COUNTED) == set(MaintenanceReason)
 
 
 def test_only_so_much_is_told_but_everything_is_counted() -> None:
-    tally = Tally(NOW, Source.STARTUP)
+    tally = ReportTally(NOW, MaintenanceTrigger.STARTUP)
     for number in range(100):
-        tally.add(Action.DELETE_RECORD, Reason.TTL_EXPIRED, "old", run_id=f"run-{number}")
+        tally.add(
+            MaintenanceAction.DELETE_RECORD,
+            MaintenanceReason.TTL_EXPIRED,
+            "old",
+            run_id=f"run-{number}",
+        )
 
     shown = report_json(tally.report(index_rebuilt=True))
 
@@ -49,11 +54,11 @@ def test_only_so_much_is_told_but_everything_is_counted() -> None:
 
 
 @pytest.mark.parametrize("reason", sorted(FAILURES))
-def test_a_failure_is_told_however_much_else_there_is(reason: Reason) -> None:
-    tally = Tally(NOW, Source.RUNTIME_POLICY)
+def test_a_failure_is_told_however_much_else_there_is(reason: MaintenanceReason) -> None:
+    tally = ReportTally(NOW, MaintenanceTrigger.RUNTIME_POLICY)
     for _ in range(100):
-        tally.add(Action.DELETE_FILE, Reason.ORPHAN_FILE, "alone", path="x")
-    tally.add(Action.SCAN, reason, "broken")
+        tally.add(MaintenanceAction.DELETE_FILE, MaintenanceReason.ORPHAN_FILE, "alone", path="x")
+    tally.add(MaintenanceAction.SCAN, reason, "broken")
 
     report = tally.report(index_rebuilt=False)
 
@@ -67,9 +72,13 @@ def test_a_failure_is_told_however_much_else_there_is(reason: Reason) -> None:
 
 
 def test_names_that_are_no_text_and_long_words_can_be_shown() -> None:
-    tally = Tally(NOW, Source.STARTUP)
+    tally = ReportTally(NOW, MaintenanceTrigger.STARTUP)
     tally.add(
-        Action.DELETE_FILE, Reason.ORPHAN_FILE, "x" * 9000, path="bad-\udcff", run_id="\ud800"
+        MaintenanceAction.DELETE_FILE,
+        MaintenanceReason.ORPHAN_FILE,
+        "x" * 9000,
+        path="bad-\udcff",
+        run_id="\ud800",
     )
 
     [told] = tally.report(index_rebuilt=True).diagnostics

@@ -5,27 +5,37 @@ from typing import Any
 import pytest
 
 from understudy.permissions.decide import MAX_TEXT_CHARS, argument_values, decide, spellings
-from understudy.permissions.model import Decision, Level, PlacedRule, Rule, Verdict
+from understudy.permissions.model import (
+    CallRule,
+    CallVerdict,
+    Level,
+    PermissionDecision,
+    PlacedRule,
+)
 
-ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+ALLOW, ASK, DENY = PermissionDecision.ALLOW, PermissionDecision.ASK, PermissionDecision.DENY
 DAEMON, AGENT, SESSION = Level.DAEMON, Level.AGENT, Level.SESSION
 
 
 def placed(
-    decision: Decision, tool: str = "*", level: Level = SESSION, index: int = 0, **arguments: str
+    decision: PermissionDecision,
+    tool: str = "*",
+    level: Level = SESSION,
+    index: int = 0,
+    **arguments: str,
 ) -> PlacedRule:
-    rule = Rule(tool=tool, decision=decision, arguments=arguments)
+    rule = CallRule(tool=tool, decision=decision, arguments=arguments)
     return PlacedRule(rule=rule, level=level, index=index)
 
 
 def judged(
-    *rules: PlacedRule, tool: str = "note", default: Decision = ASK, **arguments: Any
-) -> Verdict:
+    *rules: PlacedRule, tool: str = "note", default: PermissionDecision = ASK, **arguments: Any
+) -> CallVerdict:
     return decide(tool, arguments, rules, default)
 
 
 @pytest.mark.parametrize("default", [ALLOW, ASK])
-def test_without_a_rule_the_tools_own_default_stands(default: Decision) -> None:
+def test_without_a_rule_the_tools_own_default_stands(default: PermissionDecision) -> None:
     verdict = judged(placed(DENY, "other"), default=default)
 
     assert (verdict.decision, verdict.level, verdict.rule) == (default, Level.TOOL, None)
@@ -80,7 +90,7 @@ def test_the_trace_tells_how_every_rule_fared() -> None:
 
 
 def test_the_reason_names_the_rule_and_repeats_what_it_says() -> None:
-    rule = Rule(tool="sh*", decision=DENY, arguments={"a": "b*"}, reason="not on Fridays")
+    rule = CallRule(tool="sh*", decision=DENY, arguments={"a": "b*"}, reason="not on Fridays")
 
     verdict = judged(PlacedRule(rule=rule, level=AGENT, index=2), tool="shell", a="b")
 
@@ -120,13 +130,13 @@ def test_an_argument_is_read_as_text(arguments: dict, name: str, texts: list[str
 def test_a_name_that_stands_for_two_values_is_allowed_by_both_and_denied_by_either() -> None:
     two = {"a.b": "x", "a": {"b": "y"}}
 
-    def decision(rule: Rule) -> Decision:
+    def decision(rule: CallRule) -> PermissionDecision:
         placed = PlacedRule(rule=rule, level=Level.SESSION, index=0)
         return decide("note", two, [placed], ASK).decision
 
-    assert decision(Rule(tool="note", decision=ALLOW, arguments={"a.b": "x"})) is ASK
-    assert decision(Rule(tool="note", decision=ALLOW, arguments={"a.b": "?"})) is ALLOW
-    assert decision(Rule(tool="note", decision=DENY, arguments={"a.b": "y"})) is DENY
+    assert decision(CallRule(tool="note", decision=ALLOW, arguments={"a.b": "x"})) is ASK
+    assert decision(CallRule(tool="note", decision=ALLOW, arguments={"a.b": "?"})) is ALLOW
+    assert decision(CallRule(tool="note", decision=DENY, arguments={"a.b": "y"})) is DENY
 
 
 def test_a_whole_number_is_found_however_it_is_written() -> None:

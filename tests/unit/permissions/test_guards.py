@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 
 from understudy.core.urls import UnclearUrl, read_url
 from understudy.permissions.decide import PATH, SHELL, URL, decide
-from understudy.permissions.model import Decision, Level, PlacedRule, Rule
+from understudy.permissions.model import CallRule, Level, PermissionDecision, PlacedRule
 
 EXAMPLE = "https://example.com/*"
 
 
-def applies(decision: Decision, tool: str, arguments: dict, patterns: dict[str, str]) -> bool:
+def applies(
+    decision: PermissionDecision, tool: str, arguments: dict, patterns: dict[str, str]
+) -> bool:
     """Whether a single rule with these patterns applies to a call."""
-    rule = Rule(tool=tool, decision=decision, arguments=patterns)
+    rule = CallRule(tool=tool, decision=decision, arguments=patterns)
     placed = PlacedRule(rule=rule, level=Level.SESSION, index=0)
-    return decide(tool, arguments, [placed], Decision.ASK).rule is rule
+    return decide(tool, arguments, [placed], PermissionDecision.ASK).rule is rule
 
 
 # Commands
@@ -51,15 +53,17 @@ SMUGGLED = [
 
 @pytest.mark.parametrize("command", SMUGGLED)
 def test_a_wildcard_of_an_allow_covers_no_second_command(command: str) -> None:
-    assert not applies(Decision.ALLOW, "shell", {"command": command}, {"command": "git *"})
-    assert not applies(Decision.ALLOW, "shell", {"command": command}, {"command": "*"})
+    assert not applies(
+        PermissionDecision.ALLOW, "shell", {"command": command}, {"command": "git *"}
+    )
+    assert not applies(PermissionDecision.ALLOW, "shell", {"command": command}, {"command": "*"})
     # Nor when the rule speaks of all tools.
     assert SHELL.objects("git *", command) is not None
 
 
 @pytest.mark.parametrize("command", ["git status", "git log --oneline -n 3", "git commit -m 'a b'"])
 def test_a_simple_command_is_allowed(command: str) -> None:
-    assert applies(Decision.ALLOW, "shell", {"command": command}, {"command": "git *"})
+    assert applies(PermissionDecision.ALLOW, "shell", {"command": command}, {"command": "git *"})
 
 
 @pytest.mark.parametrize(
@@ -83,12 +87,12 @@ def test_control_characters_must_be_spelled_by_the_pattern(
 
 
 def test_the_verdict_says_why_an_allow_did_not_match() -> None:
-    rule = Rule(tool="shell", decision=Decision.ALLOW, arguments={"command": "git *"})
+    rule = CallRule(tool="shell", decision=PermissionDecision.ALLOW, arguments={"command": "git *"})
     placed = PlacedRule(rule=rule, level=Level.AGENT, index=0)
 
-    verdict = decide("shell", {"command": "git a; b"}, [placed], Decision.ASK)
+    verdict = decide("shell", {"command": "git a; b"}, [placed], PermissionDecision.ASK)
 
-    assert (verdict.decision, verdict.level) == (Decision.ASK, Level.TOOL)
+    assert (verdict.decision, verdict.level) == (PermissionDecision.ASK, Level.TOOL)
     assert "control characters" in verdict.trace[0].why
 
 
@@ -121,13 +125,13 @@ def test_an_allow_covers_a_command_unless_a_wildcard_stands_for_control_characte
     ],
 )
 def test_a_denied_command_is_found_among_others(command: str) -> None:
-    assert applies(Decision.DENY, "shell", {"command": command}, {"command": "rm *"})
-    assert applies(Decision.ASK, "shell", {"command": command}, {"command": "rm *"})
+    assert applies(PermissionDecision.DENY, "shell", {"command": command}, {"command": "rm *"})
+    assert applies(PermissionDecision.ASK, "shell", {"command": command}, {"command": "rm *"})
 
 
 def test_what_no_shell_reads_is_not_guarded() -> None:
-    assert applies(Decision.ALLOW, "note", {"command": "a; b"}, {"command": "*"})
-    assert applies(Decision.ALLOW, "shell", {"why": "a; b"}, {"why": "*"})
+    assert applies(PermissionDecision.ALLOW, "note", {"command": "a; b"}, {"command": "*"})
+    assert applies(PermissionDecision.ALLOW, "shell", {"why": "a; b"}, {"why": "*"})
 
 
 # Addresses
@@ -175,7 +179,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("url", FOREIGN)
 def test_an_allowed_host_admits_no_other(url: str) -> None:
-    assert not applies(Decision.ALLOW, "fetch_url", {"url": url}, {"url": EXAMPLE})
+    assert not applies(PermissionDecision.ALLOW, "fetch_url", {"url": url}, {"url": EXAMPLE})
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ def test_an_allowed_host_admits_no_other(url: str) -> None:
     ],
 )
 def test_an_allowed_host_is_found_however_it_is_written(url: str) -> None:
-    assert applies(Decision.ALLOW, "fetch_url", {"url": url}, {"url": EXAMPLE})
+    assert applies(PermissionDecision.ALLOW, "fetch_url", {"url": url}, {"url": EXAMPLE})
 
 
 @pytest.mark.parametrize(
@@ -270,7 +274,7 @@ def test_whatever_an_allow_admits_other_readers_send_to_the_same_host(
 )
 def test_a_denied_address_is_found_however_it_is_written(url: str) -> None:
     for pattern in ("https://example.com/admin*", "https://EXAMPLE.com:443/admin*"):
-        assert applies(Decision.DENY, "fetch_url", {"url": url}, {"url": pattern})
+        assert applies(PermissionDecision.DENY, "fetch_url", {"url": url}, {"url": pattern})
 
 
 LONG = "http://[2001:0DB8:0:0:0:0:0:0001]/admin"
@@ -290,13 +294,13 @@ SHORT = "http://[2001:db8::1]/admin"
     ],
 )
 def test_an_address_has_many_spellings_and_a_deny_knows_them(pattern: str, url: str) -> None:
-    assert applies(Decision.DENY, "fetch_url", {"url": url}, {"url": pattern})
-    assert applies(Decision.ASK, "fetch_url", {"url": url}, {"url": pattern})
+    assert applies(PermissionDecision.DENY, "fetch_url", {"url": url}, {"url": pattern})
+    assert applies(PermissionDecision.ASK, "fetch_url", {"url": url}, {"url": pattern})
 
 
 def test_a_deny_of_one_address_is_none_of_another() -> None:
     for url in ("https://example.com:444/", "http://example.com/", "https://example.org/"):
-        assert not applies(Decision.DENY, "fetch_url", {"url": url}, {"url": EXAMPLE})
+        assert not applies(PermissionDecision.DENY, "fetch_url", {"url": url}, {"url": EXAMPLE})
 
 
 @given(st.lists(PIECES, max_size=4).map("".join), st.lists(PIECES, max_size=4).map("".join))
@@ -335,7 +339,7 @@ def test_an_allowed_path_does_not_climb(pattern: str, path: str, fits: bool) -> 
 
 @pytest.mark.parametrize("path", ["secret/a", "./secret/a", "x/../secret/a", "secret//a"])
 def test_a_denied_path_is_found_however_it_is_written(path: str) -> None:
-    assert applies(Decision.DENY, "write_file", {"path": path}, {"path": "secret/*"})
+    assert applies(PermissionDecision.DENY, "write_file", {"path": path}, {"path": "secret/*"})
 
 
 @pytest.mark.parametrize("tool", ["list_files", "search_files"])
@@ -343,9 +347,9 @@ def test_a_denied_path_is_found_however_it_is_written(path: str) -> None:
 def test_what_is_denied_below_a_directory_is_denied_with_the_directory(
     tool: str, path: str
 ) -> None:
-    for decision in (Decision.ASK, Decision.DENY):
+    for decision in (PermissionDecision.ASK, PermissionDecision.DENY):
         assert applies(decision, tool, {"path": path}, {"path": "secret/*"})
-    assert not applies(Decision.DENY, tool, {"path": "secrets"}, {"path": "secret/*"})
+    assert not applies(PermissionDecision.DENY, tool, {"path": "secrets"}, {"path": "secret/*"})
 
 
 def test_a_long_path_is_tidied_in_no_time() -> None:

@@ -1,15 +1,15 @@
 """Tools that are denied whatever they are called with."""
 
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import denied_outright, is_among
 
 RULES = (
-    Rule(tool="shell", decision=Decision.DENY),
-    Rule(tool="srv/*", decision=Decision.DENY),
-    Rule(tool="read_file", decision=Decision.DENY, arguments={"path": "secret/*"}),
-    Rule(tool="fetch_url", decision=Decision.ASK),
-    Rule(tool="shell", decision=Decision.ALLOW),
-    Rule(tool="shell", decision=Decision.DENY, reason="said twice"),
+    CallRule(tool="shell", decision=PermissionDecision.DENY),
+    CallRule(tool="srv/*", decision=PermissionDecision.DENY),
+    CallRule(tool="read_file", decision=PermissionDecision.DENY, arguments={"path": "secret/*"}),
+    CallRule(tool="fetch_url", decision=PermissionDecision.ASK),
+    CallRule(tool="shell", decision=PermissionDecision.ALLOW),
+    CallRule(tool="shell", decision=PermissionDecision.DENY, reason="said twice"),
 )
 
 

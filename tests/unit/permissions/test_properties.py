@@ -11,11 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.permissions.decide import decide
-from understudy.permissions.model import Decision, Level, PlacedRule, Rule, Verdict
+from understudy.permissions.model import (
+    CallRule,
+    CallVerdict,
+    Level,
+    PermissionDecision,
+    PlacedRule,
+)
 from understudy.permissions.readings import Standpoint, decide_in_all, readings
 from understudy.permissions.sidechains import SessionRules, read_session_rules, rules_for_sidechain
 
-ORDER = [Decision.ALLOW, Decision.ASK, Decision.DENY]
+ORDER = [PermissionDecision.ALLOW, PermissionDecision.ASK, PermissionDecision.DENY]
 NEARNESS = [Level.DAEMON, Level.AGENT, Level.SESSION]
 
 # Few letters, so that patterns often match and often tie.
@@ -34,13 +40,13 @@ calls = st.tuples(
         },
     ),
 )
-defaults = st.sampled_from([Decision.ALLOW, Decision.ASK])
-narrowing = st.sampled_from([Decision.ASK, Decision.DENY])
+defaults = st.sampled_from([PermissionDecision.ALLOW, PermissionDecision.ASK])
+narrowing = st.sampled_from([PermissionDecision.ASK, PermissionDecision.DENY])
 
 
-def rules(decisions: st.SearchStrategy[Decision]) -> st.SearchStrategy[list[Rule]]:
+def rules(decisions: st.SearchStrategy[PermissionDecision]) -> st.SearchStrategy[list[CallRule]]:
     rule = st.builds(
-        Rule,
+        CallRule,
         tool=patterns,
         decision=decisions,
         arguments=st.dictionaries(names, patterns, max_size=2),
@@ -48,17 +54,19 @@ def rules(decisions: st.SearchStrategy[Decision]) -> st.SearchStrategy[list[Rule
     return st.lists(rule, max_size=6)
 
 
-any_rules = rules(st.sampled_from(Decision))
-no_deny = rules(st.sampled_from([Decision.ALLOW, Decision.ALLOW, Decision.ASK]))
+any_rules = rules(st.sampled_from(PermissionDecision))
+no_deny = rules(
+    st.sampled_from([PermissionDecision.ALLOW, PermissionDecision.ALLOW, PermissionDecision.ASK])
+)
 
 
-def at(level: Level, given_rules: Sequence[Rule]) -> list[PlacedRule]:
+def at(level: Level, given_rules: Sequence[CallRule]) -> list[PlacedRule]:
     return [
         PlacedRule(rule=rule, level=level, index=index) for index, rule in enumerate(given_rules)
     ]
 
 
-def placing(some: st.SearchStrategy[list[Rule]]) -> st.SearchStrategy[list[PlacedRule]]:
+def placing(some: st.SearchStrategy[list[CallRule]]) -> st.SearchStrategy[list[PlacedRule]]:
     """Rules at all levels, each with its place."""
     return st.tuples(some, some, some).map(
         lambda sets: [
@@ -87,7 +95,7 @@ def value_of(arguments: dict, name: str) -> str | None:
     return f'{{"z":"{value["z"]}"}}' if isinstance(value, dict) else value
 
 
-def applies(rule: Rule, tool: str, arguments: dict) -> bool:
+def applies(rule: CallRule, tool: str, arguments: dict) -> bool:
     if not fits(rule.tool, tool):
         return False
     values = {name: value_of(arguments, name) for name in rule.arguments}
@@ -118,8 +126,8 @@ def goes_before(left: PlacedRule, right: PlacedRule) -> int:
 
 
 def oracle(
-    call: tuple[str, dict], placed: list[PlacedRule], default: Decision
-) -> tuple[Decision, PlacedRule | None]:
+    call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision
+) -> tuple[PermissionDecision, PlacedRule | None]:
     matching = [each for each in placed if applies(each.rule, *call)]
     denying = [each for each in matching if each.rule.decision == "deny"]
     if not matching:
@@ -130,7 +138,7 @@ def oracle(
 
 @given(calls, placed_rules, defaults)
 def test_the_decision_is_that_of_the_oracle(
-    call: tuple[str, dict], placed: list[PlacedRule], default: Decision
+    call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision
 ) -> None:
     verdict = decide(*call, placed, default)
 
@@ -139,16 +147,18 @@ def test_the_decision_is_that_of_the_oracle(
 
 @given(calls, placed_rules, defaults)
 def test_a_matching_deny_always_wins(
-    call: tuple[str, dict], placed: list[PlacedRule], default: Decision
+    call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision
 ) -> None:
     alone = [decide(*call, [each], default).decision for each in placed]
 
-    assert (decide(*call, placed, default).decision is Decision.DENY) is (Decision.DENY in alone)
+    assert (decide(*call, placed, default).decision is PermissionDecision.DENY) is (
+        PermissionDecision.DENY in alone
+    )
 
 
 @given(calls, placed_rules, defaults)
 def test_the_explained_rule_is_the_one_applied(
-    call: tuple[str, dict], placed: list[PlacedRule], default: Decision
+    call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision
 ) -> None:
     verdict = decide(*call, placed, default)
     if verdict.applied is None:
@@ -172,7 +182,7 @@ def test_the_explained_rule_is_the_one_applied(
 
 @given(calls, placed_rules, defaults, st.randoms(use_true_random=False))
 def test_the_order_in_which_levels_are_read_does_not_matter(
-    call: tuple[str, dict], placed: list[PlacedRule], default: Decision, random: Random
+    call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision, random: Random
 ) -> None:
     shuffled = random.sample(placed, len(placed))
 
@@ -182,12 +192,12 @@ def test_the_order_in_which_levels_are_read_does_not_matter(
     assert set(map(str, first.trace)) == set(map(str, second.trace))
 
 
-def is_no_wider(verdict: Verdict, than: Verdict) -> bool:
+def is_no_wider(verdict: CallVerdict, than: CallVerdict) -> bool:
     return ORDER.index(verdict.decision) >= ORDER.index(than.decision)
 
 
 @st.composite
-def families(draw: st.DrawFn) -> tuple[list[Rule], list[Standpoint]]:
+def families(draw: st.DrawFn) -> tuple[list[CallRule], list[Standpoint]]:
     """The rules of a daemon, and of a session with up to three others below it, the lowest first.
 
     Each is made with what it inherits then; afterwards every one of them may change.
@@ -212,7 +222,7 @@ def families(draw: st.DrawFn) -> tuple[list[Rule], list[Standpoint]]:
 
 
 def standpoint(
-    depth: int, agent_id: str, agents: dict[str, tuple[Rule, ...]], kept: SessionRules
+    depth: int, agent_id: str, agents: dict[str, tuple[CallRule, ...]], kept: SessionRules
 ) -> Standpoint:
     return Standpoint(
         session_id=f"s{depth}", agent_id=agent_id, agent_rules=agents[agent_id], session_rules=kept
@@ -221,7 +231,9 @@ def standpoint(
 
 @given(calls, families(), defaults)
 def test_a_sidechain_is_never_wider_than_its_parent(
-    call: tuple[str, dict], family: tuple[list[Rule], list[Standpoint]], default: Decision
+    call: tuple[str, dict],
+    family: tuple[list[CallRule], list[Standpoint]],
+    default: PermissionDecision,
 ) -> None:
     daemon, chain = family
     verdicts = [
@@ -241,7 +253,9 @@ def test_a_sidechain_is_never_wider_than_its_parent(
 
 @given(calls, families(), defaults)
 def test_the_verdict_on_a_sidechain_is_one_of_those_it_is_made_of(
-    call: tuple[str, dict], family: tuple[list[Rule], list[Standpoint]], default: Decision
+    call: tuple[str, dict],
+    family: tuple[list[CallRule], list[Standpoint]],
+    default: PermissionDecision,
 ) -> None:
     held = readings(*family)
     verdict = decide_in_all(*call, held, default)
@@ -259,7 +273,7 @@ def test_the_verdict_on_a_sidechain_is_one_of_those_it_is_made_of(
 
 @given(calls, placed_rules, defaults)
 def test_a_session_with_none_above_it_is_judged_by_its_own_rules_alone(
-    call: tuple[str, dict], placed: list[PlacedRule], default: Decision
+    call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision
 ) -> None:
     by_level = {level: [each.rule for each in placed if each.level is level] for level in NEARNESS}
     alone = Standpoint(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from understudy.core.errors import Invalid
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import (
     MAX_PATTERN_CHARS,
     MAX_RULES,
@@ -23,9 +23,9 @@ def test_a_document_is_written_as_it_was_read() -> None:
 
     rules = read_document(document)
 
-    assert rules[0] == Rule(
+    assert rules[0] == CallRule(
         tool="shell",
-        decision=Decision.ALLOW,
+        decision=PermissionDecision.ALLOW,
         arguments={"command": "git *"},
         reason="safe",
     )

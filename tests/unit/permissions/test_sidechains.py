@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from understudy.core.errors import DamagedRecord, Rejected
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.sidechains import (
     NOTHING_RUNS,
     SessionRules,
@@ -14,9 +14,9 @@ from understudy.permissions.sidechains import (
     rules_for_sidechain,
 )
 
-ALLOW = Rule(tool="shell", decision=Decision.ALLOW)
-ASK = Rule(tool="note", decision=Decision.ASK)
-DENY = Rule(tool="*", decision=Decision.DENY, reason="no")
+ALLOW = CallRule(tool="shell", decision=PermissionDecision.ALLOW)
+ASK = CallRule(tool="note", decision=PermissionDecision.ASK)
+DENY = CallRule(tool="*", decision=PermissionDecision.DENY, reason="no")
 DAMAGED = [
     {"rules": "all"},
     {"rules": [{}]},

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from tests.support.factories import NOW
 from tests.support.learned import PERSONA, PROJECT, SESSION, make_learning
-from understudy.learnings.model import Kind, Learning, Sensitivity, Source
+from understudy.learnings.model import Kind, Learning, LearningSource, Sensitivity
 from understudy.retrieval.choice import (
     MAX_ENTRIES,
     Judged,
     Learned,
-    Reason,
+    LearningReason,
     choose,
     passed_over,
 )
@@ -38,7 +38,7 @@ def reasons(found: Learned) -> dict[str, tuple[str, ...]]:
 def test_what_does_not_match_is_left_out() -> None:
     found = chosen(ATLAS, SNACK, query="What color is Atlas?")
 
-    assert reasons(found) == {"atlas": (), "snack": (Reason.NO_MATCH,)}
+    assert reasons(found) == {"atlas": (), "snack": (LearningReason.NO_MATCH,)}
     [match] = found.considered[0].scored.matches if found.considered[0].scored else []
     assert set(match.terms) == {"color", "atlas"}
     assert (found.is_ranked, found.is_browsed) == (True, False)
@@ -117,7 +117,10 @@ def test_a_blocked_one_keeps_every_reason() -> None:
         now_ms=NOW,
     )
 
-    assert reasons(found) == {"snack": (), "atlas": ("sensitive", "expired", Reason.NO_MATCH)}
+    assert reasons(found) == {
+        "snack": (),
+        "atlas": ("sensitive", "expired", LearningReason.NO_MATCH),
+    }
 
 
 def test_a_blocked_match_is_no_match() -> None:
@@ -145,8 +148,8 @@ def test_the_narrower_scope_wins_over_another_value_of_the_same_subject() -> Non
 
     assert reasons(found) == {
         "session-Helix": (),
-        "project-Nano": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,),
-        "workspace-Vim": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,),
+        "project-Nano": (LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE,),
+        "workspace-Vim": (LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE,),
     }
 
 
@@ -154,7 +157,7 @@ def test_the_narrower_scope_wins_also_where_only_the_wider_one_matches() -> None
     found = chosen(editor("Vim"), editor("Helix", SESSION), query="vim")
 
     assert found.kept == ()
-    assert reasons(found)["workspace-Vim"] == (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,)
+    assert reasons(found)["workspace-Vim"] == (LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE,)
 
 
 def test_what_does_not_contradict_stays() -> None:
@@ -182,7 +185,7 @@ def test_a_blocked_one_overrides_nothing() -> None:
 def test_a_rival_overrides_and_is_not_told_itself() -> None:
     found = chosen(editor("Vim"), query="vim", rivals=[Judged(learning=editor("Helix", SESSION))])
 
-    assert reasons(found) == {"workspace-Vim": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,)}
+    assert reasons(found) == {"workspace-Vim": (LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE,)}
 
 
 def test_no_more_than_so_many_are_told() -> None:
@@ -198,7 +201,7 @@ def test_no_more_than_so_many_are_told() -> None:
 def test_what_does_not_fit_the_prompt_is_over_budget() -> None:
     found = chosen(ATLAS, SNACK).within(1)
 
-    assert reasons(found) == {"snack": (), "atlas": (Reason.OVER_BUDGET,)}
+    assert reasons(found) == {"snack": (), "atlas": (LearningReason.OVER_BUDGET,)}
     assert found.omitted == 1
     assert chosen(ATLAS, SNACK).within(5) == chosen(ATLAS, SNACK)
 
@@ -214,15 +217,15 @@ def test_what_was_not_among_those_to_choose_from_has_reasons_as_well() -> None:
     passed = passed_over(others, "editor", found, now_ms=NOW)
 
     assert {it.learning.learning_id: it.reasons for it in passed} == {
-        "workspace-Vim": (Reason.OVERRIDDEN_BY_NARROWER_SCOPE,),
-        "snack": ("revoked", Reason.NO_MATCH),
-        "war": (Reason.OVER_ENTRY_LIMIT,),
+        "workspace-Vim": (LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE,),
+        "snack": ("revoked", LearningReason.NO_MATCH),
+        "war": (LearningReason.OVER_ENTRY_LIMIT,),
     }
 
 
 def said(content: str, talk: str, at_ms: int = 0, **fields: Any) -> Learning:
     values = {"learning_id": f"{talk}-{at_ms}", "created_at_ms": at_ms} | fields
-    return make_learning(content, source=Source(session_id=talk), **values)
+    return make_learning(content, source=LearningSource(session_id=talk), **values)
 
 
 def matched(found: Learned) -> dict[str, set[str]]:
@@ -248,7 +251,7 @@ def test_nothing_is_found_through_what_was_said_beside_it() -> None:
 
     found = chosen(crane, same_moment, query="crane")
 
-    assert reasons(found) == {"port-1": (), "red": (Reason.NO_MATCH,)}
+    assert reasons(found) == {"port-1": (), "red": (LearningReason.NO_MATCH,)}
     assert found.considered[1].score == 0
 
 
@@ -316,7 +319,7 @@ def test_what_is_told_depends_on_the_content_alone(
     given_: list[tuple[list[str], str]], asked: list[str]
 ) -> None:
     everything = [
-        make_learning(" ".join(words), learning_id=f"{at}", source=Source(session_id=talk))
+        make_learning(" ".join(words), learning_id=f"{at}", source=LearningSource(session_id=talk))
         for at, (words, talk) in enumerate(given_)
     ]
     query = " ".join(asked)

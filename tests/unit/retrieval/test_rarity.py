@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from understudy.retrieval.documents import TermStatistics
-from understudy.retrieval.rarity import POSTINGS_BUDGET, Plan, plan, weight
+from understudy.retrieval.rarity import POSTINGS_BUDGET, PostingsPlan, plan, weight
 
 
 def statistics(frequencies: Mapping[str, int], *, documents: int = 1_000_000) -> TermStatistics:
     return TermStatistics(documents=documents, average_length=60.0, frequencies=frequencies)
 
 
-def looked_up(made: Plan) -> list[str]:
+def looked_up(made: PostingsPlan) -> list[str]:
     return [lookup.term for lookup in made.whole]
 
 
@@ -23,8 +23,8 @@ def test_the_rarest_come_first_and_equally_rare_ones_by_name() -> None:
 
 
 def test_terms_that_nothing_holds_are_not_looked_up() -> None:
-    assert plan(["x", "y"], statistics({"y": 0}), in_scope=9) == Plan()
-    assert plan([], statistics({}), in_scope=9) == Plan()
+    assert plan(["x", "y"], statistics({"y": 0}), in_scope=9) == PostingsPlan()
+    assert plan([], statistics({}), in_scope=9) == PostingsPlan()
 
 
 def test_a_term_that_is_asked_twice_counts_once() -> None:
@@ -50,7 +50,7 @@ def test_a_term_costs_no_more_than_there_are_entries_in_scope() -> None:
 def test_where_even_the_rarest_is_too_common_it_is_the_only_one() -> None:
     frequencies = {"a": POSTINGS_BUDGET + 2, "b": POSTINGS_BUDGET + 1}
 
-    assert plan("ab", statistics(frequencies), in_scope=1_000_000) == Plan(too_common="b")
+    assert plan("ab", statistics(frequencies), in_scope=1_000_000) == PostingsPlan(too_common="b")
 
 
 def test_a_rarer_term_weighs_more_and_every_term_something() -> None:

@@ -3,18 +3,18 @@
 import pytest
 
 from understudy.learnings.visibility import Blocker
-from understudy.retrieval.choice import Reason as LearnedReason
+from understudy.retrieval.choice import LearningReason as LearnedReason
 from understudy.retrieval.reasons import explanation, learned_explanation
-from understudy.retrieval.recovered import Reason
+from understudy.retrieval.recovered import RunReason
 
 
 def said(reason: str, score: float | None = 1.0) -> str:
     return explanation(reason, score=score, coverage=0.25, limit=3, floor=0.5)
 
 
-@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("reason", RunReason)
 @pytest.mark.parametrize("score", [None, 0.0, 2.5])
-def test_every_reason_can_be_said(reason: Reason, score: float | None) -> None:
+def test_every_reason_can_be_said(reason: RunReason, score: float | None) -> None:
     words = said(reason, score)
 
     assert words
@@ -22,12 +22,12 @@ def test_every_reason_can_be_said(reason: Reason, score: float | None) -> None:
 
 
 def test_the_words_fit_the_case() -> None:
-    assert "matches the input" in said(Reason.INCLUDED)
-    assert "recent" in said(Reason.INCLUDED, 0.0)
-    assert "3 newest" in said(Reason.INCLUDED, None)
-    assert "3 are newer" in said(Reason.OVER_ENTRY_LIMIT, None)
-    assert "25%" in said(Reason.BELOW_RELEVANCE_FLOOR)
-    assert "50%" in said(Reason.BELOW_RELEVANCE_FLOOR)
+    assert "matches the input" in said(RunReason.INCLUDED)
+    assert "recent" in said(RunReason.INCLUDED, 0.0)
+    assert "3 newest" in said(RunReason.INCLUDED, None)
+    assert "3 are newer" in said(RunReason.OVER_ENTRY_LIMIT, None)
+    assert "25%" in said(RunReason.BELOW_RELEVANCE_FLOOR)
+    assert "50%" in said(RunReason.BELOW_RELEVANCE_FLOOR)
 
 
 @pytest.mark.parametrize("code", [*Blocker, *set(LearnedReason) - {LearnedReason.INCLUDED}])

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from tests.support.factories import NOW
 from tests.support.reviewed import RULES, found, policy, proposed, rule
 from understudy.learnings.model import (
-    Action,
     Candidate,
     CapturePath,
     EvidenceRef,
     Kind,
+    LearningSource,
     Origin,
+    ReviewAction,
     Sensitivity,
-    Source,
 )
 from understudy.review.evaluate import Evaluation, evaluate
-from understudy.review.policy import LearningPolicy, Rule
+from understudy.review.policy import LearningPolicy, PolicyRule
 from understudy.review.trace import Mismatch
 from understudy.sessions.learning_scopes import ScopeKind, session_scope
 
@@ -32,9 +32,11 @@ def judged(candidate: Candidate, by: LearningPolicy) -> Evaluation:
 def test_without_a_rule_the_default_counts() -> None:
     said = judged(proposed(), policy())
 
-    assert (said.action, said.matched_rule_name) == (Action.MANUAL_REVIEW, None)
+    assert (said.action, said.matched_rule_name) == (ReviewAction.MANUAL_REVIEW, None)
     assert said.reason == "no rule matched, and the default is manual_review"
-    assert judged(proposed(), policy(default_action=Action.REJECT)).action is Action.REJECT
+    assert (
+        judged(proposed(), policy(default_action=ReviewAction.REJECT)).action is ReviewAction.REJECT
+    )
 
 
 def test_the_first_rule_that_matches_wins() -> None:
@@ -46,7 +48,7 @@ def test_the_first_rule_that_matches_wins() -> None:
             rule("publish_provisional", name="second", kind=Kind.FACT),
         ),
     )
-    assert (said.action, said.matched_rule_name) == (Action.REJECT, "first")
+    assert (said.action, said.matched_rule_name) == (ReviewAction.REJECT, "first")
     assert said.reason == "rule 'first' says reject"
     assert [(it.matched, it.decided) for it in said.trace.rules] == [
         (False, False),
@@ -64,7 +66,7 @@ def test_a_rule_in_quarantine_has_no_say(name: str) -> None:
 
     said = judged(proposed(), policy(*rules, quarantined_rule_names=(name,)))
 
-    assert (said.action, said.matched_rule_name) == (Action.PUBLISH_PROVISIONAL, None)
+    assert (said.action, said.matched_rule_name) == (ReviewAction.PUBLISH_PROVISIONAL, None)
     assert said.reason == "rule 2 says publish_provisional"
     assert [(it.quarantined, it.matched) for it in said.trace.rules] == [
         (True, True),
@@ -106,12 +108,12 @@ FIELDS: dict[str, tuple[dict[str, Any], Candidate, Candidate]] = {
     "require_source_run": (
         {"require_source_run": True},
         found(),
-        found(source=Source(session_id="s1")),
+        found(source=LearningSource(session_id="s1")),
     ),
     "require_source_session": (
         {"require_source_session": True},
         found(),
-        found(source=Source(run_id="run_1")),
+        found(source=LearningSource(run_id="run_1")),
     ),
 }
 
@@ -123,9 +125,9 @@ def test_each_field_of_a_rule_narrows_it(
     narrow = policy(rule("reject", **fields))
     [name] = fields
 
-    assert judged(meets, narrow).action is Action.REJECT
+    assert judged(meets, narrow).action is ReviewAction.REJECT
     said = judged(misses, narrow)
-    assert said.action is Action.MANUAL_REVIEW
+    assert said.action is ReviewAction.MANUAL_REVIEW
     assert [it.field for it in said.trace.rules[0].mismatches] == [name]
 
 
@@ -138,9 +140,9 @@ def test_what_the_api_says_of_provenance_does_not_count() -> None:
     )
     claimed = replace(found(), origin=Origin.API)
 
-    assert judged(found(), policy(strict)).action is Action.PUBLISH_PROVISIONAL
+    assert judged(found(), policy(strict)).action is ReviewAction.PUBLISH_PROVISIONAL
     said = judged(claimed, policy(strict))
-    assert said.action is Action.MANUAL_REVIEW
+    assert said.action is ReviewAction.MANUAL_REVIEW
     assert {it.had for it in said.trace.rules[0].mismatches} == {
         "from the api, which anybody can write"
     }
@@ -151,12 +153,12 @@ def test_a_candidate_from_the_api_becomes_provisional_at_most() -> None:
 
     said = judged(proposed(), policy(active))
 
-    assert said.action is Action.PUBLISH_PROVISIONAL
+    assert said.action is ReviewAction.PUBLISH_PROVISIONAL
     assert "from the API is not published as active" in said.reason
     assert [it.code for it in said.trace.adjustments] == ["api_origin"]
     allowed = policy(active, allow_api_origin_active_publication=True)
-    assert judged(proposed(), allowed).action is Action.PUBLISH_ACTIVE
-    assert judged(found(), policy(active)).action is Action.PUBLISH_ACTIVE
+    assert judged(proposed(), allowed).action is ReviewAction.PUBLISH_ACTIVE
+    assert judged(found(), policy(active)).action is ReviewAction.PUBLISH_ACTIVE
 
 
 def test_what_comes_from_tools_or_strangers_becomes_provisional_at_most() -> None:
@@ -165,10 +167,10 @@ def test_what_comes_from_tools_or_strangers_becomes_provisional_at_most() -> Non
 
     said = judged(tainted, policy(active))
 
-    assert said.action is Action.PUBLISH_PROVISIONAL
+    assert said.action is ReviewAction.PUBLISH_PROVISIONAL
     assert [it.code for it in said.trace.adjustments] == ["derived_from_untrusted"]
     allowed = policy(active, allow_untrusted_active_publication=True)
-    assert judged(tainted, allowed).action is Action.PUBLISH_ACTIVE
+    assert judged(tainted, allowed).action is ReviewAction.PUBLISH_ACTIVE
 
 
 @pytest.mark.parametrize("action", ["publish_provisional", "publish_active"])
@@ -191,18 +193,20 @@ def test_what_a_person_declined_or_may_misread_no_rule_publishes(
 
     said = judged(candidate, allowed)
 
-    assert (said.action, said.matched_rule_name) == (Action.MANUAL_REVIEW, "all")
+    assert (said.action, said.matched_rule_name) == (ReviewAction.MANUAL_REVIEW, "all")
     assert [it.code for it in said.trace.adjustments] == [code]
-    assert judged(candidate, policy(rule("reject"))).action is Action.REJECT
+    assert judged(candidate, policy(rule("reject"))).action is ReviewAction.REJECT
 
 
 def test_a_procedure_that_would_be_active_is_left_to_a_person() -> None:
     # No policy can be configured so, but a stored one may be older than that rule.
     active = rule("publish_active", kind=Kind.PROCEDURE)
 
-    assert judged(found(kind=Kind.PROCEDURE), policy(active)).action is Action.MANUAL_REVIEW
+    assert judged(found(kind=Kind.PROCEDURE), policy(active)).action is ReviewAction.MANUAL_REVIEW
     provisional = policy(rule("publish_provisional", kind=Kind.PROCEDURE))
-    assert judged(found(kind=Kind.PROCEDURE), provisional).action is Action.PUBLISH_PROVISIONAL
+    assert (
+        judged(found(kind=Kind.PROCEDURE), provisional).action is ReviewAction.PUBLISH_PROVISIONAL
+    )
 
 
 @pytest.mark.parametrize("kind", [Kind.FACT, Kind.PREFERENCE, Kind.DECISION, Kind.PROCEDURE])
@@ -211,7 +215,7 @@ def test_a_secret_is_rejected_before_any_rule_is_asked(kind: Kind) -> None:
 
     said = judged(leak, policy(rule("publish_active", kind=Kind.FACT)))
 
-    assert (said.action, said.matched_rule_name) == (Action.REJECT, None)
+    assert (said.action, said.matched_rule_name) == (ReviewAction.REJECT, None)
     assert "secret classifier" in said.reason
     assert "sk-proj" not in said.reason
     assert said.trace.refused is not None
@@ -221,7 +225,7 @@ def test_a_secret_is_rejected_before_any_rule_is_asked(kind: Kind) -> None:
 def test_a_summary_with_markers_is_no_secret() -> None:
     summary = found("Request: mail <redacted:email>", kind=Kind.RUN_SUMMARY)
 
-    assert judged(summary, policy()).action is Action.MANUAL_REVIEW
+    assert judged(summary, policy()).action is ReviewAction.MANUAL_REVIEW
 
 
 @pytest.mark.parametrize(
@@ -254,7 +258,7 @@ CANDIDATES = st.builds(
     confidence=st.integers(0, 100),
     derived_from_untrusted=st.booleans(),
     evidence_refs=st.sampled_from([(), (EvidenceRef(run_id="run_1"),)]),
-    source=st.sampled_from([Source(), Source(run_id="run_1", session_id="s1")]),
+    source=st.sampled_from([LearningSource(), LearningSource(run_id="run_1", session_id="s1")]),
 )
 SOME_RULES = st.lists(
     RULES | st.just(rule("publish_active", kind=Kind.FACT)) | st.builds(rule, st.just("reject")),
@@ -262,7 +266,7 @@ SOME_RULES = st.lists(
 )
 
 
-def fits(given_rule: Rule, candidate: Candidate) -> bool:
+def fits(given_rule: PolicyRule, candidate: Candidate) -> bool:
     """The same question, asked plainly."""
     wanted = (
         given_rule.scope_kind in (None, candidate.scope.kind)
@@ -285,7 +289,7 @@ def fits(given_rule: Rule, candidate: Candidate) -> bool:
 
 @given(CANDIDATES, SOME_RULES)
 def test_the_trace_has_every_rule_once_and_the_first_that_fits_decides(
-    candidate: Candidate, rules: list[Rule]
+    candidate: Candidate, rules: list[PolicyRule]
 ) -> None:
     said = judged(candidate, policy(*rules))
 
@@ -299,7 +303,7 @@ def test_the_trace_has_every_rule_once_and_the_first_that_fits_decides(
 
 @given(CANDIDATES, SOME_RULES, st.data())
 def test_the_order_of_rules_that_do_not_match_changes_nothing(
-    candidate: Candidate, rules: list[Rule], data: st.DataObject
+    candidate: Candidate, rules: list[PolicyRule], data: st.DataObject
 ) -> None:
     others = [it for it in rules if not fits(it, candidate)]
     mixed = iter(data.draw(st.permutations(others)))
@@ -315,7 +319,9 @@ def test_the_order_of_rules_that_do_not_match_changes_nothing(
 
 
 @given(CANDIDATES, SOME_RULES)
-def test_nothing_doubtful_ever_becomes_active(candidate: Candidate, rules: list[Rule]) -> None:
+def test_nothing_doubtful_ever_becomes_active(
+    candidate: Candidate, rules: list[PolicyRule]
+) -> None:
     said = judged(candidate, policy(*rules))
 
     is_doubtful = (
@@ -323,7 +329,7 @@ def test_nothing_doubtful_ever_becomes_active(candidate: Candidate, rules: list[
         or candidate.origin is Origin.API
         or candidate.derived_from_untrusted
     )
-    assert not (is_doubtful and said.action is Action.PUBLISH_ACTIVE)
+    assert not (is_doubtful and said.action is ReviewAction.PUBLISH_ACTIVE)
 
 
 @pytest.mark.parametrize("path", [CapturePath.USAGE, CapturePath.ROLLOUT])
@@ -333,6 +339,6 @@ def test_no_rule_publishes_what_was_suggested_from_counting(action: str, path: C
 
     said = judged(counted, policy(rule(action)))
 
-    assert said.action is Action.MANUAL_REVIEW
+    assert said.action is ReviewAction.MANUAL_REVIEW
     assert [it.code for it in said.trace.adjustments] == [str(path)]
-    assert judged(counted, policy(rule("reject"))).action is Action.REJECT
+    assert judged(counted, policy(rule("reject"))).action is ReviewAction.REJECT

@@ -10,7 +10,7 @@ from tests.support.reviewed import RULES, found, policy, proposed, rule
 from understudy.learnings.model import Candidate, Kind
 from understudy.review.dry_run import Excerpts
 from understudy.review.evaluate import evaluate
-from understudy.review.policy import LearningPolicy, Rule
+from understudy.review.policy import LearningPolicy, PolicyRule
 from understudy.sessions.learning_scopes import session_scope
 
 CANDIDATES = st.sampled_from(
@@ -30,7 +30,9 @@ def said(candidate: Candidate, by: LearningPolicy) -> object:
 
 
 @given(st.lists(RULES, max_size=6), st.data())
-def test_an_excerpt_says_the_same_as_the_whole(rules: list[Rule], data: st.DataObject) -> None:
+def test_an_excerpt_says_the_same_as_the_whole(
+    rules: list[PolicyRule], data: st.DataObject
+) -> None:
     names = [it.name for it in rules if it.name]
     out = data.draw(st.sets(st.sampled_from(names))) if names else set()
     whole = policy(*rules, quarantined_rule_names=tuple(out))

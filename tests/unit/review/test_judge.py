@@ -9,7 +9,7 @@ from tests.support.factories import NOW
 from tests.support.reviewed import found, policy, rule
 from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice
-from understudy.learnings.model import Action, Candidate, EvidenceRef, Kind, Mode
+from understudy.learnings.model import Candidate, EvidenceRef, Kind, Mode, ReviewAction
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.decision import after_judge, by_policy_alone
@@ -94,9 +94,9 @@ async def test_an_answer_keeps_to_the_envelope(baseline: str, said: str, comes_t
 
 
 def test_no_answer_goes_beyond_what_the_policy_said() -> None:
-    for baseline in Action:
-        assert {clamp(baseline, said) for said in Action} <= set(ALLOWED[baseline])
-    assert set(ALLOWED) == set(BEYOND) == set(Action)
+    for baseline in ReviewAction:
+        assert {clamp(baseline, said) for said in ReviewAction} <= set(ALLOWED[baseline])
+    assert set(ALLOWED) == set(BEYOND) == set(ReviewAction)
 
 
 async def test_the_judge_is_shown_three_things_and_nothing_else() -> None:
@@ -180,15 +180,15 @@ async def test_without_a_usable_answer_a_person_decides(answer: Any) -> None:
     judgement, _ = await judged(answer)
 
     assert judgement.is_failed
-    assert judgement.verdict.action is Action.MANUAL_REVIEW
+    assert judgement.verdict.action is ReviewAction.MANUAL_REVIEW
     assert judgement.verdict.judged_at_ms == NOW
     assert 0 < len(judgement.verdict.reason) <= 400
 
     baseline = by_policy_alone(evaluate(found(), PROVISIONAL, now_ms=NOW))
     stopped = after_judge(baseline, judgement, Mode.ENABLED)
     shadowed = after_judge(baseline, judgement, Mode.SHADOW)
-    assert stopped.action is Action.MANUAL_REVIEW
-    assert shadowed.action is Action.PUBLISH_PROVISIONAL
+    assert stopped.action is ReviewAction.MANUAL_REVIEW
+    assert shadowed.action is ReviewAction.PUBLISH_PROVISIONAL
     assert stopped.judge == shadowed.judge == judgement.verdict
 
 
@@ -196,7 +196,7 @@ async def test_a_judge_that_says_no_is_heard_in_the_shadow_too() -> None:
     judgement, _ = await judged({"action": "reject", "reason": "vague"})
 
     baseline = by_policy_alone(evaluate(found(), PROVISIONAL, now_ms=NOW))
-    assert after_judge(baseline, judgement, Mode.SHADOW).action is Action.REJECT
+    assert after_judge(baseline, judgement, Mode.SHADOW).action is ReviewAction.REJECT
 
 
 async def test_a_failure_with_a_long_story_is_kept_short_and_clean() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.reviewed import OPTIONAL_NAMES, RULES
 from understudy.core.errors import Invalid
 from understudy.learnings.capture_settings import CaptureSettings, ModelChoice
-from understudy.learnings.model import Action, Mode
+from understudy.learnings.model import Mode, ReviewAction
 from understudy.review.policy import (
     CLOSED,
     DEFAULT,
@@ -18,8 +18,8 @@ from understudy.review.policy import (
     MAX_RULES,
     JudgeSettings,
     LearningPolicy,
+    PolicyRule,
     PublicationSettings,
-    Rule,
     policy_digest,
 )
 
@@ -194,7 +194,9 @@ def test_what_is_wrong_without_end_is_named_with_one() -> None:
 def test_what_is_left_out_takes_its_documented_default() -> None:
     read = LEARNING_POLICY.read({"publication": {"default_action": "reject"}})
 
-    assert read == LearningPolicy(publication=PublicationSettings(default_action=Action.REJECT))
+    assert read == LearningPolicy(
+        publication=PublicationSettings(default_action=ReviewAction.REJECT)
+    )
     assert read.mode is Mode.SHADOW
     assert LEARNING_POLICY.to_json(DEFAULT) == {
         "mode": "shadow",
@@ -270,7 +272,7 @@ def test_a_model_may_be_told_how_to_answer() -> None:
 def test_null_is_the_same_as_leaving_it_out_where_nothing_is_a_choice() -> None:
     read = LEARNING_POLICY.read(with_rule(name=None, kind=None, expires_after_ms=None))
 
-    assert read.publication.rules[3] == Rule(action=Action.REJECT)
+    assert read.publication.rules[3] == PolicyRule(action=ReviewAction.REJECT)
 
 
 POLICIES = st.builds(

@@ -8,7 +8,7 @@ from understudy.learnings.making import make_candidate
 from understudy.learnings.model import CapturePath, Kind, Origin
 from understudy.learnings.secrets import secret_reason
 from understudy.rollout.changes import ASKED, MOST_RUNS, asked_about
-from understudy.rollout.model import EventName
+from understudy.rollout.model import RolloutEventName
 from understudy.rollout.stages import Stage
 
 # No promotion takes such a name today; one from before the rules grew may be there.
@@ -17,7 +17,7 @@ ODD = "password:hunter2-" + "x9q"
 
 @pytest.mark.parametrize(("event", "stage"), ASKED)
 def test_each_is_a_candidate_that_says_what_happened_and_which_runs(
-    event: EventName, stage: Stage
+    event: RolloutEventName, stage: Stage
 ) -> None:
     rollout = make_rollout(status=stage)
 
@@ -38,7 +38,7 @@ def test_no_more_runs_are_named_than_a_candidate_may_have() -> None:
     failed = [f"run_{number}" for number in range(100)]
     rollout = make_rollout(status=Stage.REVOKED)
 
-    wanted = asked_about(rollout, EventName.DEMOTE, "why", failed)
+    wanted = asked_about(rollout, RolloutEventName.DEMOTE, "why", failed)
 
     assert len(make_candidate(wanted, origin=Origin.DAEMON, now_ms=NOW).evidence_refs) == 32
     assert [it.run_id for it in wanted.evidence_refs[1:]] == failed[:MOST_RUNS]
@@ -48,10 +48,10 @@ def test_a_name_that_passes_for_a_secret_keeps_nobody_from_being_asked() -> None
     rollout = make_rollout(
         ODD, definition=make_definition(ODD), status=Stage.CANARY, source_learning_id="lrn_1"
     )
-    words = ASKED[EventName.HOLD, Stage.CANARY]
+    words = ASKED[RolloutEventName.HOLD, Stage.CANARY]
     assert secret_reason(words.format(skill=ODD)) is not None
 
-    wanted = asked_about(rollout, EventName.HOLD, "why", ["run_1"])
+    wanted = asked_about(rollout, RolloutEventName.HOLD, "why", ["run_1"])
 
     content = make_candidate(wanted, origin=Origin.DAEMON, now_ms=NOW).content
     assert ODD not in content

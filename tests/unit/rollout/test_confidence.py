@@ -3,16 +3,16 @@
 import pytest
 
 from understudy.rollout.confidence import (
-    Interval,
-    Tally,
+    ConfidenceInterval,
+    SuccessTally,
     is_worse,
     wilson_interval,
     wilson_lower_bound,
 )
 
 
-def tally(successes: int, tries: int) -> Tally:
-    return Tally(successes=successes, tries=tries)
+def tally(successes: int, tries: int) -> SuccessTally:
+    return SuccessTally(successes=successes, tries=tries)
 
 
 # Worked out by hand from Wilson's formula, with z = 1.96.
@@ -36,7 +36,7 @@ def test_the_interval_is_wilsons(successes: int, tries: int, low: float, high: f
 
 
 def test_nothing_is_known_where_nothing_was_tried() -> None:
-    assert wilson_interval(tally(0, 0)) == Interval(low=0.0, high=1.0)
+    assert wilson_interval(tally(0, 0)) == ConfidenceInterval(low=0.0, high=1.0)
     assert tally(0, 0).rate is None
     assert tally(1, 4).rate == 0.25
 

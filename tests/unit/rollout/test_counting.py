@@ -1,6 +1,6 @@
 """What the runs of an attempt amount to."""
 
-from understudy.rollout.evidence import NOTHING, Counts, Sums
+from understudy.rollout.evidence import NOTHING, Counts, EvidenceSums
 
 
 def test_nothing_amounts_to_nothing() -> None:
@@ -16,7 +16,9 @@ def test_one_success_verifies() -> None:
 
 def test_only_what_was_executed_counts_where_that_is_asked_but_every_failure_does() -> None:
     every = Counts(successful_run_count=3, canary_success_count=2, canary_failure_count=4)
-    sums = Sums(every=every, executed=Counts(successful_run_count=1, canary_failure_count=1))
+    sums = EvidenceSums(
+        every=every, executed=Counts(successful_run_count=1, canary_failure_count=1)
+    )
 
     assert sums.under(executed_only=False) == every
     assert sums.under(executed_only=True) == Counts(successful_run_count=1, canary_failure_count=4)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.rolled_out import ASKED
 from understudy.core.errors import Invalid
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout.definition import DEFAULT_DESCRIPTION, Promotion, check_definition
 from understudy.rollout.model import FORKED
 
@@ -69,7 +69,7 @@ SECRETS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def refused(wanted: Promotion, guard: Guard = NO_LITERALS) -> Invalid:
+def refused(wanted: Promotion, guard: SecretGuard = NO_LITERALS) -> Invalid:
     with pytest.raises(Invalid) as told:
         check_definition(wanted, guard)
     return told.value
@@ -108,7 +108,7 @@ def test_a_secret_is_told_before_all_else_and_never_repeated(fields: dict[str, A
 def test_what_the_operator_named_is_a_secret_whatever_it_looks_like() -> None:
     wanted = replace(ASKED, description="ask for plain-words")
     check_definition(wanted, NO_LITERALS)
-    assert refused(wanted, Guard(("plain-words",))).code == "secret_definition"
+    assert refused(wanted, SecretGuard(("plain-words",))).code == "secret_definition"
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.support.rollout_records import make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts
-from understudy.rollout.guards import GUARDS, Case, missing
+from understudy.rollout.guards import GUARDS, RolloutCase, missing
 from understudy.rollout.replay.report import ReplayStanding
 from understudy.rollout.stages import Stage
 
@@ -17,7 +17,7 @@ PROVEN = Counts(
     distinct_session_count=1,
     canary_success_count=1,
 )
-READY = Case(rollout=ROLLOUT, counts=PROVEN, rules=PromotionSettings())
+READY = RolloutCase(rollout=ROLLOUT, counts=PROVEN, rules=PromotionSettings())
 TO_ACTIVE = ("needs_verification", "needs_canary", "canary_failed", "needs_replay", "rollout_held")
 NOTHING = replace(
     READY,
@@ -51,7 +51,7 @@ def test_what_is_proven_takes_every_step(step: tuple[Stage, Stage]) -> None:
     assert missing(*step, READY) == ()
 
 
-def words(case: Case) -> list[str]:
+def words(case: RolloutCase) -> list[str]:
     return [it.words for it in missing(Stage.CANARY, Stage.ACTIVE, case)]
 
 

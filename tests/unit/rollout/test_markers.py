@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from understudy.core.errors import Invalid
-from understudy.learnings.guard import Guard
+from understudy.learnings.guard import SecretGuard
 from understudy.rollout.markers import MAX_MARKER_CHARS, Markers, require_not_given
 from understudy.skills.instructions import Params
 
@@ -30,7 +30,7 @@ def test_a_marker_is_trimmed_and_says_something() -> None:
 def test_a_marker_tells_no_secret_by_its_looks_or_by_name() -> None:
     assert told(Markers().check, SECRET) == ("secret_marker", "/expected_output_contains")
     assert told(Markers().check, EXAMPLE) == ("secret_marker", "/expected_output_contains")
-    named = Markers(Guard(("the operators own word",)))
+    named = Markers(SecretGuard(("the operators own word",)))
     assert told(named.check, "say the operators own word") == (
         "secret_marker",
         "/expected_output_contains",

@@ -9,7 +9,7 @@ import pytest
 from tests.support.factories import make_session
 from tests.support.rollout_records import make_definition, make_rollout
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.evidence import Counts, Sums
+from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.sharing import CanaryShare, is_in_share, share_of
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Unit
@@ -66,14 +66,14 @@ def test_only_canaries_and_active_skills_are_offered(stage: Stage) -> None:
 
 def test_a_canary_that_is_held_is_offered_to_nobody() -> None:
     canary = make_rollout(status=Stage.CANARY)
-    sums = {canary.skill_name: Sums()}
+    sums = {canary.skill_name: EvidenceSums()}
     share = CanaryShare(policy_of=lambda _unit: PromotionSettings(canary_share_percent=100))
     session = make_session()
     unit = cast("Unit", SimpleNamespace(rollouts=SimpleNamespace(sums_of=lambda _rollouts: sums)))
 
     assert share(unit, canary, session)
     assert not share(unit, canary, None)
-    sums[canary.skill_name] = Sums(every=Counts(canary_failure_count=1))
+    sums[canary.skill_name] = EvidenceSums(every=Counts(canary_failure_count=1))
     assert not share(unit, canary, session)
-    sums[canary.skill_name] = Sums()
+    sums[canary.skill_name] = EvidenceSums()
     assert not share(unit, replace(canary, held_reason="canary run run_1 failed"), session)

@@ -6,8 +6,8 @@ from itertools import count, cycle
 
 import pytest
 
-from understudy.rollout.confidence import Tally
-from understudy.rollout.outcome import Outcome, UseOutcome, tally_of
+from understudy.rollout.confidence import SuccessTally
+from understudy.rollout.outcome import SkillOutcome, UseOutcome, tally_of
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import (
     FIRST_USES,
@@ -19,11 +19,11 @@ from understudy.rollout.watching import (
     worse,
 )
 
-GOOD, BAD, STOPPED = Outcome.SUCCEEDED, Outcome.FAILED, Outcome.ABANDONED
-ONE = Tally(successes=1, tries=1)
+GOOD, BAD, STOPPED = SkillOutcome.SUCCEEDED, SkillOutcome.FAILED, SkillOutcome.ABANDONED
+ONE = SuccessTally(successes=1, tries=1)
 
 
-def used(outcomes: Sequence[Outcome], sessions: Sequence[str] = ("s1",)) -> list[UseOutcome]:
+def used(outcomes: Sequence[SkillOutcome], sessions: Sequence[str] = ("s1",)) -> list[UseOutcome]:
     """Uses one after the other, in these sessions by turns."""
     return [
         UseOutcome(
@@ -41,7 +41,7 @@ def used(outcomes: Sequence[Outcome], sessions: Sequence[str] = ("s1",)) -> list
     ]
 
 
-def watching(uses: Sequence[UseOutcome], *, since: int = 0, **shown: Tally) -> Watch:
+def watching(uses: Sequence[UseOutcome], *, since: int = 0, **shown: SuccessTally) -> Watch:
     """What a store would tell after these uses, oldest first."""
     speaking = [it for it in uses if it.outcome is not STOPPED]
     recent = [it for it in speaking if it.used_at_ms >= since]
@@ -52,7 +52,7 @@ def watching(uses: Sequence[UseOutcome], *, since: int = 0, **shown: Tally) -> W
     )
 
 
-def watch(*outcomes: Outcome, since: int = 0, **shown: Tally) -> Watch:
+def watch(*outcomes: SkillOutcome, since: int = 0, **shown: SuccessTally) -> Watch:
     """The same of one session."""
     return watching(used(outcomes), since=since, **shown)
 
@@ -79,7 +79,7 @@ def test_a_rate_that_is_lower_by_chance_is_not_worse() -> None:
 
 
 def test_what_fails_from_its_first_day_is_measured_by_the_canary() -> None:
-    shown = Tally(successes=5, tries=5)
+    shown = SuccessTally(successes=5, tries=5)
 
     found = worse(watch(*[BAD] * LEAST_USES, tried=shown))
 
@@ -88,13 +88,13 @@ def test_what_fails_from_its_first_day_is_measured_by_the_canary() -> None:
 
 
 def test_a_replay_counts_as_the_canary_does() -> None:
-    found = worse(watch(*[BAD] * LEAST_USES, replayed=Tally(successes=8, tries=8)))
+    found = worse(watch(*[BAD] * LEAST_USES, replayed=SuccessTally(successes=8, tries=8)))
     assert found is not None
-    assert found.baseline == Tally(successes=8, tries=8)
+    assert found.baseline == SuccessTally(successes=8, tries=8)
 
 
 def test_what_somebody_says_counts_only_where_nothing_was_executed() -> None:
-    said = Tally(successes=9, tries=9)
+    said = SuccessTally(successes=9, tries=9)
     assert watch(attested=said).shown == said
     assert watch(attested=said, tried=ONE).shown == ONE
     assert watch(attested=said, replayed=ONE).shown == ONE
@@ -102,13 +102,13 @@ def test_what_somebody_says_counts_only_where_nothing_was_executed() -> None:
 
 
 def test_the_first_runs_raise_what_it_is_measured_by_and_never_lower_it() -> None:
-    assert watch(*[GOOD] * 30, attested=ONE).baseline == Tally(successes=11, tries=11)
+    assert watch(*[GOOD] * 30, attested=ONE).baseline == SuccessTally(successes=11, tries=11)
     assert watch(*[BAD] * 30, attested=ONE).baseline == ONE
-    shown = Tally(successes=20, tries=20)
+    shown = SuccessTally(successes=20, tries=20)
     assert watch(*[GOOD] * 5, *[BAD] * 5, tried=shown).baseline == shown
 
 
-@pytest.mark.parametrize("shown", [NOTHING, ONE, Tally(successes=0, tries=9)])
+@pytest.mark.parametrize("shown", [NOTHING, ONE, SuccessTally(successes=0, tries=9)])
 @pytest.mark.parametrize(
     ("outcomes", "words"),
     [
@@ -123,7 +123,7 @@ def test_the_first_runs_raise_what_it_is_measured_by_and_never_lower_it() -> Non
     ],
 )
 def test_what_fails_more_often_than_not_at_first_is_worse_whatever_it_had_shown(
-    outcomes: list[Outcome], words: str | None, shown: Tally
+    outcomes: list[SkillOutcome], words: str | None, shown: SuccessTally
 ) -> None:
     found = worse(watch(*outcomes, attested=shown))
     assert (None if found is None else found.words) == words
@@ -137,7 +137,7 @@ def test_who_let_it_go_on_has_seen_its_first_runs() -> None:
 
 def test_what_somebody_stopped_counts_for_nothing() -> None:
     assert worse(watch(*[GOOD] * FIRST_USES, *[STOPPED] * 40)) is None
-    assert tally_of(used([GOOD, STOPPED, BAD])) == Tally(successes=1, tries=2)
+    assert tally_of(used([GOOD, STOPPED, BAD])) == SuccessTally(successes=1, tries=2)
 
 
 def test_only_the_newest_runs_are_measured() -> None:
@@ -176,7 +176,7 @@ def test_a_few_sessions_have_their_share_each() -> None:
 
 
 def test_two_sessions_that_see_it_fail_do_not_speak_for_a_third() -> None:
-    def found(*seen: Outcome) -> bool:
+    def found(*seen: SkillOutcome) -> bool:
         start = used([GOOD] * FIRST_USES)
         later = used([STOPPED] * 12 + [*seen] * 10, ["s1", "s2", "s3"])
         return worse(watching([*start, *later], tried=ONE)) is not None
@@ -189,4 +189,4 @@ def test_two_sessions_that_see_it_fail_do_not_speak_for_a_third() -> None:
 def test_the_newest_of_a_session_counts() -> None:
     sessions = [f"s{number}" for number in range(12)]
     mended = used([*[GOOD] * 12, *[BAD] * 24, *[GOOD] * 12], sessions)
-    assert tally_of(watching(mended).lately) == Tally(successes=12, tries=12)
+    assert tally_of(watching(mended).lately) == SuccessTally(successes=12, tries=12)

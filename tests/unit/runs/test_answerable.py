@@ -6,14 +6,14 @@ import pytest
 
 from understudy.core.principal import Principal, Role
 from understudy.runs.answerable import ACTIONS, BLOCKERS, actions_of, blocked_by
-from understudy.runs.requests import Request, RequestKind, RequestState
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 
 ANN = Principal(user_id="ann", role=Role.OPERATOR)
 ROOT = Principal(user_id="root", role=Role.ADMIN)
 
 
-def asked(kind: RequestKind, state: RequestState = RequestState.PENDING) -> Request:
-    return Request(
+def asked(kind: RequestKind, state: RequestState = RequestState.PENDING) -> PersonRequest:
+    return PersonRequest(
         request_id="r1",
         kind=kind,
         run_id="run_1",

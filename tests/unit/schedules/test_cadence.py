@@ -18,7 +18,7 @@ from understudy.schedules.cadence import (
     sooner_fire,
 )
 from understudy.schedules.cron import next_cron
-from understudy.schedules.model import Cadence, Cron, Interval, Once
+from understudy.schedules.model import Cadence, Cron, IntervalSchedule, Once
 
 NOW = 1_700_000_000_000  # 2023-11-14 22:13:20 UTC
 
@@ -212,7 +212,9 @@ def test_an_interval_keeps_its_beat_and_only_ever_goes_up(
     every: int, scheduled_ms: int, late_ms: int
 ) -> None:
     now = scheduled_ms + late_ms
-    upcoming = next_fire(Interval(every_seconds=every), scheduled_ms=scheduled_ms, now_ms=now)
+    upcoming = next_fire(
+        IntervalSchedule(every_seconds=every), scheduled_ms=scheduled_ms, now_ms=now
+    )
 
     assert upcoming is not None
     assert upcoming > now
@@ -228,7 +230,7 @@ def test_an_interval_keeps_its_beat_and_only_ever_goes_up(
 def test_an_interval_is_never_further_ahead_than_one_step(
     every: int, planned_ms: int, back_ms: int
 ) -> None:
-    interval, now = Interval(every_seconds=every), planned_ms - back_ms
+    interval, now = IntervalSchedule(every_seconds=every), planned_ms - back_ms
     step = every * 1000
 
     assert next_fire(interval, scheduled_ms=planned_ms, now_ms=now) == now + step
@@ -253,7 +255,7 @@ def test_one_moment_stays_where_it_is_when_the_clock_is_set_back() -> None:
 
 def test_the_first_time_is_the_moment_one_interval_from_now_or_the_next_of_the_expression() -> None:
     assert first_fire(Once(fire_at_ms=NOW + 7), now_ms=NOW) == NOW + 7
-    assert first_fire(Interval(every_seconds=5), now_ms=NOW) == NOW + 5000
+    assert first_fire(IntervalSchedule(every_seconds=5), now_ms=NOW) == NOW + 5000
     assert shown(first_fire(Cron(expression="0 0 0 * * *"), now_ms=NOW)) == "2023-11-15 00:00:00"
 
 
@@ -292,9 +294,9 @@ def test_one_moment_has_no_next_time() -> None:
         (Cron(expression="0 0 0 * * *", timezone="posixrules"), "/cadence/timezone"),
         (Cron(expression="0 0 0 * * *", timezone="Factory"), "/cadence/timezone"),
         (Cron(expression="0 0 0 * * *", timezone="../../etc/passwd"), "/cadence/timezone"),
-        (Interval(every_seconds=4), "/cadence/every_seconds"),
-        (Interval(every_seconds=-5), "/cadence/every_seconds"),
-        (Interval(every_seconds=MAX_INTERVAL_S + 1), "/cadence/every_seconds"),
+        (IntervalSchedule(every_seconds=4), "/cadence/every_seconds"),
+        (IntervalSchedule(every_seconds=-5), "/cadence/every_seconds"),
+        (IntervalSchedule(every_seconds=MAX_INTERVAL_S + 1), "/cadence/every_seconds"),
         (Once(fire_at_ms=NOW - 60_001), "/cadence/fire_at_ms"),
         (Once(fire_at_ms=NOW // 1000), "/cadence/fire_at_ms"),
         (Once(fire_at_ms=LAST_MS + 1), "/cadence/fire_at_ms"),
@@ -320,7 +322,7 @@ def test_a_cadence_that_cannot_be_kept_is_refused_by_its_field(
         Cron(expression="0,58 */10 * * * *"),
         Cron(expression="  0   0 0 *\t* sun  ", timezone="Asia/Kathmandu"),
         Cron(expression="0 0 0 29 2 *"),
-        Interval(every_seconds=5),
+        IntervalSchedule(every_seconds=5),
         Once(fire_at_ms=NOW - 60_000),
         Once(fire_at_ms=NOW + 1),
     ],

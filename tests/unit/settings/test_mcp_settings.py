@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from understudy.mcp_client.configured import configured_servers
-from understudy.mcp_client.model import Endpoint, Program
+from understudy.mcp_client.model import HttpServer, Program
 from understudy.settings import Flags, Settings, SettingsError, load_settings
 
 KEY = "key-" + "abcdef"
@@ -63,7 +63,7 @@ def test_an_address_gets_its_headers(tmp_path: Path) -> None:
     settings = load(tmp_path, config, FAR_AUTH=f"Bearer {KEY}")
     (server,) = configured_servers(settings.mcp_servers, settings.environment)
 
-    assert server.target == Endpoint(
+    assert server.target == HttpServer(
         url="https://tools.example/mcp",
         headers={"X-Team": "blue", "Authorization": f"Bearer {KEY}"},
     )

@@ -6,16 +6,21 @@ from typing import Any
 import pytest
 
 from tests.support.skill_store import make_skill
-from understudy.skills.access import Access, Reason, access
+from understudy.skills.access import Access, AccessReason, access
 from understudy.skills.lifecycle import STATUS, VISIBILITY, after_grants
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 
 # The skill, and for its owner, a granted agent, a granted user and a stranger: why it is open.
-MATRIX: dict[str, tuple[Reason, Reason, Reason, Reason]] = {
-    "private": (Reason.OWNER, Reason.NONE, Reason.NONE, Reason.NONE),
-    "internal": (Reason.OWNER, Reason.AGENT_GRANT, Reason.USER_GRANT, Reason.NONE),
-    "public": (Reason.PUBLIC, Reason.PUBLIC, Reason.PUBLIC, Reason.PUBLIC),
-    "system": (Reason.SYSTEM, Reason.SYSTEM, Reason.SYSTEM, Reason.SYSTEM),
+MATRIX: dict[str, tuple[AccessReason, AccessReason, AccessReason, AccessReason]] = {
+    "private": (AccessReason.OWNER, AccessReason.NONE, AccessReason.NONE, AccessReason.NONE),
+    "internal": (
+        AccessReason.OWNER,
+        AccessReason.AGENT_GRANT,
+        AccessReason.USER_GRANT,
+        AccessReason.NONE,
+    ),
+    "public": (AccessReason.PUBLIC, AccessReason.PUBLIC, AccessReason.PUBLIC, AccessReason.PUBLIC),
+    "system": (AccessReason.SYSTEM, AccessReason.SYSTEM, AccessReason.SYSTEM, AccessReason.SYSTEM),
 }
 # Who asks: user, whether their agent was granted it, whether they were.
 ASKING = (("ann", False, False), ("bob", True, False), ("bob", False, True), ("eve", False, False))
@@ -36,7 +41,7 @@ def test_the_matrix_of_access(kind: str, who: int) -> None:
     )
 
     reason = MATRIX[kind][who]
-    assert decision == Access(allowed=reason is not Reason.NONE, reason=reason)
+    assert decision == Access(allowed=reason is not AccessReason.NONE, reason=reason)
 
 
 @pytest.mark.parametrize(("agent_granted", "user_granted"), [*product((False, True), repeat=2)])
@@ -46,9 +51,9 @@ def test_what_is_inactive_or_switched_off_is_open_to_nobody(
     visibility: Visibility, origin: SkillOrigin, agent_granted: bool, user_granted: bool
 ) -> None:
     granted = {"agent_granted": agent_granted, "user_granted": user_granted}
-    skills: dict[Reason, list[dict[str, Any]]] = {
-        Reason.INACTIVE: [{"status": SkillStatus.ARCHIVED}, {"status": SkillStatus.DELETED}],
-        Reason.DISABLED: [{"enabled": False}],
+    skills: dict[AccessReason, list[dict[str, Any]]] = {
+        AccessReason.INACTIVE: [{"status": SkillStatus.ARCHIVED}, {"status": SkillStatus.DELETED}],
+        AccessReason.DISABLED: [{"enabled": False}],
     }
     for reason, states in skills.items():
         for state in states:
@@ -62,7 +67,7 @@ def test_an_owner_keeps_an_internal_skill_that_nobody_was_granted() -> None:
 
     decision = access(skill, agent_granted=False, user_granted=False, user_id="ann")
 
-    assert decision == Access(allowed=True, reason=Reason.OWNER)
+    assert decision == Access(allowed=True, reason=AccessReason.OWNER)
 
 
 def test_who_is_unknown_owns_nothing() -> None:
@@ -70,7 +75,7 @@ def test_who_is_unknown_owns_nothing() -> None:
 
     decision = access(skill, agent_granted=False, user_granted=False, user_id="")
 
-    assert decision == Access(allowed=False, reason=Reason.NONE)
+    assert decision == Access(allowed=False, reason=AccessReason.NONE)
 
 
 @pytest.mark.parametrize(

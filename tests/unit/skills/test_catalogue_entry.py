@@ -8,7 +8,7 @@ import pytest
 from tests.support.factories import make_session
 from understudy.core.scope import Gate
 from understudy.sessions.model import PersonaSnapshot
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.catalogue_entry import CatalogueEntry, by_name, named, permits, skill_gate
 from understudy.skills.model import SkillOrigin
 
@@ -20,7 +20,7 @@ def offered(slug: str, name: str | None = None, **fields: Any) -> CatalogueEntry
         "version": 1,
         "digest": "0" * 64,
         "skill_id": f"skl_{slug}",
-        "reason": Reason.OWNER,
+        "reason": AccessReason.OWNER,
     }
     return CatalogueEntry(slug=slug, name=name or slug, **(values | fields))
 

@@ -3,7 +3,7 @@
 import threading
 
 from tests.support.skill_store import make_skill
-from understudy.skills.events import EventName, SkillEvent, SkillEvents
+from understudy.skills.events import SkillEvent, SkillEventName, SkillEvents
 
 
 def test_everybody_who_listens_hears_what_is_told() -> None:
@@ -13,7 +13,7 @@ def test_everybody_who_listens_hears_what_is_told() -> None:
     events.subscribe(first.append)
     events.subscribe(second.append)
 
-    events.tell(EventName.DEPS_CHECKED, {"slug": "a-skill", "status": "ok", "missing": []})
+    events.tell(SkillEventName.DEPS_CHECKED, {"slug": "a-skill", "status": "ok", "missing": []})
 
     (event,) = first
     assert second == [event]
@@ -29,7 +29,7 @@ def test_who_leaves_hears_no_more_and_may_leave_twice() -> None:
 
     leave()
     leave()
-    events.tell(EventName.DEPS_COMPLETE, {})
+    events.tell(SkillEventName.DEPS_COMPLETE, {})
 
     assert heard == []
     assert [event.slug for event in stays] == [None]
@@ -45,7 +45,7 @@ def test_one_who_fails_keeps_it_from_nobody() -> None:
     events.subscribe(fail)
     events.subscribe(heard.append)
 
-    events.tell(EventName.DEPS_INSTALLING, {"count": 2})
+    events.tell(SkillEventName.DEPS_INSTALLING, {"count": 2})
 
     assert [event.payload for event in heard] == [{"count": 2}]
 
@@ -70,7 +70,7 @@ def test_threads_may_tell_and_come_and_go_at_once() -> None:
     def work() -> None:
         for _ in range(200):
             leave = events.subscribe(lambda _: None)
-            events.tell(EventName.DEPS_COMPLETE, {})
+            events.tell(SkillEventName.DEPS_COMPLETE, {})
             leave()
 
     threads = [threading.Thread(target=work) for _ in range(4)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
 from understudy.skills.catalogue import Loaded
@@ -38,7 +38,7 @@ def loaded(
         version=1,
         digest=bundle.digest,
         skill_id="skl_1",
-        reason=Reason.OWNER,
+        reason=AccessReason.OWNER,
     )
     reading = read(bundle.manifest_text)
     return Loaded(

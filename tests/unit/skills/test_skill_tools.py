@@ -9,7 +9,7 @@ from tests.support.factories import make_agent
 from understudy.agents.model import AgentType
 from understudy.agents.switches import hidden_tools
 from understudy.core.tokens import estimate_tokens
-from understudy.permissions.model import Decision
+from understudy.permissions.model import PermissionDecision
 from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.skills.tools.fork import ForkTools, tools_for, tools_for_promoted
 from understudy.skills.tools.manage import (
@@ -117,7 +117,7 @@ def test_a_skill_is_kept_to_the_tools_that_it_names() -> None:
     tools = tools_for(settings, "aa", ["shell", "tasks", "fetch_url", "use_skill"])
 
     assert [rule.tool for rule in tools.denied] == ["tasks", "fetch_url", "*/*"]
-    assert {rule.decision for rule in tools.denied} == {Decision.DENY}
+    assert {rule.decision for rule in tools.denied} == {PermissionDecision.DENY}
     assert (tools.capabilities, tools.credentials) == ({}, None)
 
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.unit.skills.test_catalogue_entry import offered
-from understudy.skills.access import Reason
+from understudy.skills.access import AccessReason
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import SkillOrigin
 from understudy.skills.prompt import MAX_INLINE, skills_section
@@ -94,11 +94,16 @@ def test_the_estimate_decides_as_well() -> None:
 
 
 def test_what_others_grant_by_the_dozen_costs_nobody_their_own() -> None:
-    junk = [offered(f"a-{at}", reason=Reason.AGENT_GRANT) for at in range(MAX_INLINE + 1)]
-    local = offered("b-local", skill_id=None, origin=SkillOrigin.LOCAL, reason=Reason.PUBLIC)
+    junk = [offered(f"a-{at}", reason=AccessReason.AGENT_GRANT) for at in range(MAX_INLINE + 1)]
+    local = offered("b-local", skill_id=None, origin=SkillOrigin.LOCAL, reason=AccessReason.PUBLIC)
     kept = [
         offered(f"c-{reason}", reason=reason)
-        for reason in (Reason.PUBLIC, Reason.SYSTEM, Reason.USER_GRANT, Reason.OWNER)
+        for reason in (
+            AccessReason.PUBLIC,
+            AccessReason.SYSTEM,
+            AccessReason.USER_GRANT,
+            AccessReason.OWNER,
+        )
     ]
 
     text = told(*junk, local, *kept, can_search=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from understudy.core.clock import DAY_MS
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
-from understudy.skills.usage import OUTCOMES, Usage, UsedBy, day_begin, day_of, totals
+from understudy.skills.usage import OUTCOMES, SkillVersionUsage, UsedBy, day_begin, day_of, totals
 
 
 def used(status: RunStatus, runs: int, *, version: int = 1, at: int = 5) -> UsedBy:
@@ -28,7 +28,7 @@ def test_figures_are_put_together_by_version_newest_first() -> None:
             used(RunStatus.FAILED, 3, version=2),
         ),
     )
-    first = Usage(
+    first = SkillVersionUsage(
         ref="skl_1",
         version=1,
         offered=9,
@@ -37,7 +37,9 @@ def test_figures_are_put_together_by_version_newest_first() -> None:
         abandoned=3,
         last_used_at_ms=9,
     )
-    second = Usage(ref="skl_1", version=2, offered=4, used=3, failed=3, last_used_at_ms=5)
+    second = SkillVersionUsage(
+        ref="skl_1", version=2, offered=4, used=3, failed=3, last_used_at_ms=5
+    )
     assert found == (second, first)
     assert (first.ended, second.ended) == (5, 3)
 

@@ -9,7 +9,7 @@ import pytest
 
 from understudy.agents.model import CONTEXT_FILES
 from understudy.evolution.names import locked_name
-from understudy.tools.base import WORKTREES, Place, Tool, ToolContext, ToolError
+from understudy.tools.base import WORKTREES, FolderPlace, Tool, ToolContext, ToolError
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.search import SearchFiles
@@ -51,7 +51,7 @@ def call(
 def test_the_place_is_where_the_daemon_begins_and_what_it_chose(workspace: Path) -> None:
     apart = context_in(workspace.joinpath(*BELOW), 3)
 
-    assert apart.place == Place(workspace, BELOW)
+    assert apart.place == FolderPlace(workspace, BELOW)
     assert apart.place.path == apart.workspace
 
 

@@ -19,13 +19,13 @@ from understudy.evolution.text_diff import text_diff
 from understudy.wire.agents import (
     AgentView,
     CreateAgent,
+    FileContent,
     FileSummary,
     FileVersionDetail,
     FileVersionView,
     FileView,
     RestoreFile,
     UpdateAgent,
-    WriteFile,
 )
 from understudy.wire.base import Deleted, Items, VersionNumber
 
@@ -92,7 +92,7 @@ def get_file(agent_id: AgentId, name: FileName, services: Services) -> FileView:
 @router.put(FILE, operation_id="agents.write_file")
 @operator()
 def write_file(
-    agent_id: AgentId, name: FileName, body: WriteFile, services: Services, caller: Caller
+    agent_id: AgentId, name: FileName, body: FileContent, services: Services, caller: Caller
 ) -> FileView:
     """Keep new content as the next version."""
     return FileView.of(services.agents.service.write_file(caller, agent_id, name, body.content))

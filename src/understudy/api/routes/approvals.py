@@ -16,7 +16,7 @@ from understudy.core.principal import Principal
 from understudy.runs.answers import read_resolution
 from understudy.runs.approvals import Resolution
 from understudy.runs.detail import RunDetail
-from understudy.runs.reading import Place
+from understudy.runs.reading import RunPlace
 from understudy.runs.requests import RequestState
 from understudy.wire.approvals import (
     ApprovalView,
@@ -110,7 +110,7 @@ def resolve_approvals(
     run_id: RunId, body: ResolveApprovals, services: Services, caller: Caller, key: Key = None
 ) -> RunView:
     """Allow or deny tool calls of a run, and answer its offers: all or none; with the last call it goes on."""
-    return run_view(_resolve(services, caller, Place(run_id=run_id), body, key), caller)
+    return run_view(_resolve(services, caller, RunPlace(run_id=run_id), body, key), caller)
 
 
 @router.post(
@@ -125,7 +125,7 @@ def resolve_session_approvals(
     key: Key = None,
 ) -> RunView:
     """The same for the run that a session is at."""
-    return run_view(_resolve(services, caller, Place(session_id=session_id), body, key), caller)
+    return run_view(_resolve(services, caller, RunPlace(session_id=session_id), body, key), caller)
 
 
 @router.post(ONE_SESSION + "/approvals", operation_id="approvals.resolve_inline")
@@ -141,7 +141,7 @@ async def resolve_inline(
     """The same, answered when the run has ended or waits again."""
 
     def act() -> RunDetail:
-        return _resolve(services, caller, Place(session_id=session_id), body, key)
+        return _resolve(services, caller, RunPlace(session_id=session_id), body, key)
 
     return await answer_inline(services, request, act)
 
@@ -152,7 +152,7 @@ def resolve_question(
     run_id: RunId, body: ResolveQuestion, services: Services, caller: Caller, key: Key = None
 ) -> RunView:
     """Answer or decline a question of a run; with the last one the run goes on."""
-    return run_view(_answer(services, caller, Place(run_id=run_id), body, key), caller)
+    return run_view(_answer(services, caller, RunPlace(run_id=run_id), body, key), caller)
 
 
 @router.post(ONE_SESSION + "/questions", operation_id="questions.resolve_inline")
@@ -168,7 +168,7 @@ async def resolve_question_inline(
     """The same for the run that a session is at, answered when it has ended or waits again."""
 
     def act() -> RunDetail:
-        return _answer(services, caller, Place(session_id=session_id), body, key)
+        return _answer(services, caller, RunPlace(session_id=session_id), body, key)
 
     return await answer_inline(services, request, act)
 
@@ -190,7 +190,7 @@ def cancel_question(
 
 
 def _resolve(
-    services: Services, caller: Principal, place: Place, body: ResolveApprovals, key: str | None
+    services: Services, caller: Principal, place: RunPlace, body: ResolveApprovals, key: str | None
 ) -> RunDetail:
     given = key_for_receipt(services, caller, key, body.idempotency_key)
     resolutions = [Resolution(**each.model_dump()) for each in body.resolutions]
@@ -198,7 +198,7 @@ def _resolve(
 
 
 def _answer(
-    services: Services, caller: Principal, place: Place, body: ResolveQuestion, key: str | None
+    services: Services, caller: Principal, place: RunPlace, body: ResolveQuestion, key: str | None
 ) -> RunDetail:
     given = key_for_receipt(services, caller, key, body.idempotency_key)
     resolution = read_resolution(body.resolution.model_dump())

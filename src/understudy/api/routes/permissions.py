@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.services import Caller, Services
-from understudy.permissions.model import Rule
+from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_rules
 from understudy.permissions.sidechains import read_session_rules
 from understudy.runtime.model import Revision
@@ -70,12 +70,12 @@ def clear_session_permissions(
     return _session_view(services.sessions.set_permissions(caller, session_id, ()))
 
 
-def _rules(given: Iterable[PermissionRule]) -> tuple[Rule, ...]:
+def _rules(given: Iterable[PermissionRule]) -> tuple[CallRule, ...]:
     """The rules a caller sent, checked."""
     return read_rules([rule.model_dump(exclude_none=True) for rule in given])
 
 
-def _view(revision: Revision, rules: Iterable[Rule]) -> PermissionsView:
+def _view(revision: Revision, rules: Iterable[CallRule]) -> PermissionsView:
     return PermissionsView.of(revision, rules=list(rules))
 
 

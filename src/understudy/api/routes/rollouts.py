@@ -27,7 +27,7 @@ from understudy.api.views.rollouts import (
     summary_view,
 )
 from understudy.core.principal import Principal, Role
-from understudy.rollout.service import Detail, compared
+from understudy.rollout.service import RolloutDetail, compared
 from understudy.wire import rollouts as wire
 from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollout_requests import PromoteSkill, RolloutReason, RolloutResult
@@ -150,7 +150,7 @@ def rollback(
     return _shown(services, caller, restored)
 
 
-def _shown(services: Services, caller: Principal, detail: Detail) -> wire.RolloutView:
+def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> wire.RolloutView:
     """A rollout as this caller may see it."""
     return rollout_view(detail, home=_home(services, caller))
 

@@ -84,7 +84,9 @@ def get(schedule_id: ScheduleId, services: Services) -> ScheduleView:
 
 @router.get(ONE + "/executions", operation_id="schedules.executions")
 @viewer()
-def executions(schedule_id: ScheduleId, services: Services, page: Paging) -> Page[model.Execution]:
+def executions(
+    schedule_id: ScheduleId, services: Services, page: Paging
+) -> Page[model.ScheduleExecution]:
     """The last fires of a schedule, newest first."""
     return services.schedules.executions(schedule_id, page)
 
@@ -122,7 +124,7 @@ def _cadence(body: Cadence) -> model.Cadence:
         case OnceCadence():
             return model.Once(fire_at_ms=body.fire_at_ms)
         case IntervalCadence():
-            return model.Interval(every_seconds=body.every_seconds)
+            return model.IntervalSchedule(every_seconds=body.every_seconds)
         case CronCadence():
             return model.Cron(expression=body.expression, timezone=body.timezone)
         case _:
@@ -152,7 +154,9 @@ def schedule_view(schedule: model.Schedule) -> ScheduleView:
     )
 
 
-def _answer(schedule: model.Schedule, execution: model.Execution | None = None) -> ScheduleAnswer:
+def _answer(
+    schedule: model.Schedule, execution: model.ScheduleExecution | None = None
+) -> ScheduleAnswer:
     return ScheduleAnswer(schedule=schedule_view(schedule), execution=execution)
 
 
@@ -160,7 +164,7 @@ def _cadence_view(cadence: model.Cadence) -> CadenceView:
     match cadence:
         case model.Once():
             return CadenceView(type="once", fire_at_ms=cadence.fire_at_ms)
-        case model.Interval():
+        case model.IntervalSchedule():
             return CadenceView(type="interval", every_seconds=cadence.every_seconds)
         case model.Cron():
             return CadenceView(

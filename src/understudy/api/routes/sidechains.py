@@ -8,7 +8,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Services
-from understudy.runs.sidechains import Standing
+from understudy.runs.sidechains import SidechainStanding
 from understudy.wire.base import Items
 from understudy.wire.sessions import LastRun
 from understudy.wire.sidechains import SidechainView
@@ -24,7 +24,7 @@ def sidechains(session_id: SessionId, services: Services, page: Paging) -> Items
     return items(services.runs.sidechains.page(session_id, page), _view)
 
 
-def _view(standing: Standing) -> SidechainView:
+def _view(standing: SidechainStanding) -> SidechainView:
     spawn, run = standing.sidechain.spawn, standing.run
     return SidechainView.of(
         standing.sidechain.session,

@@ -145,7 +145,7 @@ def of_agent(
     services: Services,
     caller: Caller,
     page: Paging,
-) -> Items[wire.AgentSkill]:
+) -> Items[wire.AgentSkillView]:
     """The kept skills that an agent may use when it works for the caller, by name.
 
     Of those that it was granted and may not use now, the caller sees their own; an admin all.

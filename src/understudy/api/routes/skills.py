@@ -22,7 +22,7 @@ from understudy.api.views.skills import (
 from understudy.skills.authority import Author
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 from understudy.skills.model import SkillFilter, SkillOrigin, SkillStatus, Visibility
-from understudy.skills.updating import Changes
+from understudy.skills.updating import SkillFieldChanges
 from understudy.wire import skills as wire
 from understudy.wire.base import Items
 from understudy.wire.skill_requests import (
@@ -142,7 +142,7 @@ def update(
     skill_id: SkillRef, body: UpdateSkill, services: Services, caller: Caller
 ) -> wire.SkillChanged:
     """Change name, description, tags or visibility; only an admin makes a skill public."""
-    changes = Changes.given(
+    changes = SkillFieldChanges.given(
         name=body.name,
         description=body.description,
         tags=body.tags,

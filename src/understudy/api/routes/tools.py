@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from understudy.agent.offers import Standing
+from understudy.agent.offers import ToolStanding
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.core.page import Page
-from understudy.permissions.model import Verdict
+from understudy.permissions.model import CallVerdict
 from understudy.tools.base import schema_of
 from understudy.wire.base import Items
 from understudy.wire.permissions import CheckTool, SessionToolView, TraceView, VerdictView
@@ -60,7 +60,7 @@ def list_session_tools(
     return items(Page.cut(services.offers.in_session(session_id), page), _in_session)
 
 
-def _verdict(verdict: Verdict) -> VerdictView:
+def _verdict(verdict: CallVerdict) -> VerdictView:
     lines = [
         TraceView.of(line.placed, matched=line.matched, why=line.why, rule=line.placed.rule)
         for line in verdict.trace
@@ -68,7 +68,7 @@ def _verdict(verdict: Verdict) -> VerdictView:
     return VerdictView.of(verdict, rule=verdict.rule, trace=lines)
 
 
-def _in_session(standing: Standing) -> SessionToolView:
+def _in_session(standing: ToolStanding) -> SessionToolView:
     verdict = standing.verdict
     return SessionToolView.of(
         standing.tool,

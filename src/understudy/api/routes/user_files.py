@@ -12,12 +12,12 @@ from understudy.api.routes.agents import AgentId, FileName, FileVersion, file_ve
 from understudy.api.services import Caller, Services
 from understudy.core.page import Page
 from understudy.wire.agents import (
+    FileContent,
     FileSummary,
     FileVersionDetail,
     FileVersionView,
     FileView,
     RestoreFile,
-    WriteFile,
 )
 from understudy.wire.base import Deleted, Items
 
@@ -54,7 +54,7 @@ def write_file(
     agent_id: AgentId,
     user_id: UserId,
     name: FileName,
-    body: WriteFile,
+    body: FileContent,
     services: Services,
     caller: Caller,
 ) -> FileView:

@@ -13,7 +13,7 @@ from understudy.learnings.model import (
     LearningStatus,
 )
 from understudy.learnings.publishing import Published
-from understudy.learnings.superseding import Superseded
+from understudy.learnings.superseding import SupersedingLearning
 from understudy.wire.learnings import (
     AutomationReviewView,
     CandidateView,
@@ -104,7 +104,7 @@ def learning_fields(learning: Learning) -> dict[str, Any]:
     }
 
 
-def published_view(published: Published | Superseded) -> PublishedView:
+def published_view(published: Published | SupersedingLearning) -> PublishedView:
     """A learning as publishing left it, with what says otherwise."""
     return PublishedView(
         **learning_fields(published.learning),

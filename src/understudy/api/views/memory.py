@@ -6,7 +6,7 @@ from typing import Final
 from understudy.api.views.skills import offered_view
 from understudy.core.scope import Scope
 from understudy.learnings.model import Learning
-from understudy.memory.record import Evidence, RunMemory, RunMemoryRecord, record_json
+from understudy.memory.record import RunEvidence, RunMemory, RunMemoryRecord, record_json
 from understudy.retrieval.context import MemoryContext
 from understudy.retrieval.hits import SearchResult
 from understudy.retrieval.inspection import Listed
@@ -69,7 +69,7 @@ def search_view(answer: SearchAnswer) -> MemorySearchView:
     )
 
 
-def record_view(record: RunMemoryRecord, evidence: Evidence | None) -> RunMemoryView:
+def record_view(record: RunMemoryRecord, evidence: RunEvidence | None) -> RunMemoryView:
     """The record that a run left behind."""
     shown = RunMemoryView.model_validate(record_json(record))
     if evidence is None:

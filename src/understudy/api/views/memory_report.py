@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from understudy.core.errors import DamagedRecord
 from understudy.retrieval.choice import OMITTED
-from understudy.retrieval.choice import Reason as LearnedReason
+from understudy.retrieval.choice import LearningReason as LearnedReason
 from understudy.retrieval.inspection import RunReport
 from understudy.retrieval.reasons import explanation, learned_explanation
-from understudy.retrieval.recovered import Reason
+from understudy.retrieval.recovered import RunReason
 from understudy.wire.memory import MemoryReportView
 
 NOT_STARTED: Final = "the run has not begun, so nothing was given to it"
@@ -51,8 +51,8 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "reason": "failed" if problem else "reported",
         "explanation": problem["detail"] if problem else REPORTED,
-        "injected_count": counts[Reason.INCLUDED],
-        "omitted_count": counts[Reason.OVER_ENTRY_LIMIT] + counts[Reason.OVER_BUDGET],
+        "injected_count": counts[RunReason.INCLUDED],
+        "omitted_count": counts[RunReason.OVER_ENTRY_LIMIT] + counts[RunReason.OVER_BUDGET],
         "unlisted_count": report["unlisted"],
         "budget": report["budget"],
         "entries": [_entry(entry, report) for entry in report["entries"]],
@@ -93,7 +93,7 @@ def _entry(entry: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any
         "score": entry.get("score", 0.0),
         "coverage": coverage,
         "matched": entry.get("matched", {}),
-        "injected": entry["reason"] == Reason.INCLUDED,
+        "injected": entry["reason"] == RunReason.INCLUDED,
         "reason": entry["reason"],
         "explanation": explanation(
             entry["reason"],

@@ -3,14 +3,14 @@
 from typing import Any, Final
 
 from understudy.evolution.proposal_service import ShownProposal
-from understudy.evolution.proposals import PROPOSAL, Proposal, ProposalState
+from understudy.evolution.proposals import PROPOSAL, FileProposal, ProposalState
 from understudy.wire.proposals import ProposalDetail, ProposalView
 
 # What a person does to bring it about; the daemon does the rest by itself.
 ACTIONS: Final = {ProposalState.APPROVED: "approve", ProposalState.REJECTED: "reject"}
 
 
-def proposal_view(proposal: Proposal) -> ProposalView:
+def proposal_view(proposal: FileProposal) -> ProposalView:
     """A proposal without its text."""
     return ProposalView(**_fields(proposal))
 
@@ -28,7 +28,7 @@ def proposal_detail(shown: ShownProposal) -> ProposalDetail:
     )
 
 
-def _fields(proposal: Proposal) -> dict[str, Any]:
+def _fields(proposal: FileProposal) -> dict[str, Any]:
     return {
         "proposal_id": proposal.proposal_id,
         "agent_id": proposal.agent_id,

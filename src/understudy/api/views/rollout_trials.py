@@ -59,9 +59,9 @@ def _case_view(case: ReplayCase) -> wire.TrialCaseView:
     )
 
 
-def _report_view(trial: Trial, report: Mapping[str, Any]) -> wire.ReplayReport:
+def _report_view(trial: Trial, report: Mapping[str, Any]) -> wire.ReplayReportView:
     try:
-        return wire.ReplayReport.model_validate(dict(report))
+        return wire.ReplayReportView.model_validate(dict(report))
     except ValidationError as problem:
         raise DamagedRecord(
             "record_damaged",

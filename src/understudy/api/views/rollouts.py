@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.api.views.memory import scope_view
-from understudy.rollout.confidence import Tally
-from understudy.rollout.guards import Reason, actions_of
-from understudy.rollout.model import Definition, Evidence, LifecycleEvent, Rollout, Snapshot
+from understudy.rollout.confidence import SuccessTally
+from understudy.rollout.guards import GuardReason, actions_of
+from understudy.rollout.model import Definition, EvidenceRecord, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.mount_keeper import PLACE
-from understudy.rollout.service import Counted, Detail
+from understudy.rollout.service import Counted, RolloutDetail
 from understudy.rollout.stages import Stage
 from understudy.rollout.watching import Uses
 from understudy.skills.bundles.limits import MANIFEST
@@ -25,7 +25,7 @@ def summary_view(counted: Counted, *, home: Path | None = None) -> wire.RolloutS
     return wire.RolloutSummary(**_fields(counted, home))
 
 
-def rollout_view(detail: Detail, *, home: Path | None = None) -> wire.RolloutView:
+def rollout_view(detail: RolloutDetail, *, home: Path | None = None) -> wire.RolloutView:
     """A rollout with all that is told of it; with the home, also where its files lie."""
     return wire.RolloutView(
         **_fields(detail, home),
@@ -129,7 +129,7 @@ def _ended(record: Rollout) -> dict[str, Any]:
     }
 
 
-def _evidence_view(evidence: Evidence) -> wire.RolloutEvidence:
+def _evidence_view(evidence: EvidenceRecord) -> wire.RolloutEvidence:
     return wire.RolloutEvidence(
         **_plain(asdict(evidence)), definition_fingerprint=evidence.fingerprint
     )
@@ -145,11 +145,11 @@ def _uses_view(uses: Uses) -> wire.UsesView:
     )
 
 
-def _tally_view(tally: Tally) -> wire.TallyView:
+def _tally_view(tally: SuccessTally) -> wire.TallyView:
     return wire.TallyView(successes=tally.successes, tries=tally.tries, rate=tally.rate)
 
 
-def _next_view(target: Stage | None, missing: tuple[Reason, ...]) -> wire.NextStageView | None:
+def _next_view(target: Stage | None, missing: tuple[GuardReason, ...]) -> wire.NextStageView | None:
     if target is None:
         return None
     said = [wire.MissingView(code=each.code, detail=each.words) for each in missing]

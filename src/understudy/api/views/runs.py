@@ -10,7 +10,7 @@ from understudy.runs.deliveries import shown_deliveries
 from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
-from understudy.runs.requests import Request, RequestKind, shown
+from understudy.runs.requests import PersonRequest, RequestKind, shown
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.events import RunEventView
@@ -102,12 +102,12 @@ def event_body(event: JournalEvent) -> dict[str, Any]:
     return {name: value for name, value in event.data.items() if name not in LOCATED}
 
 
-def approval_view(request: Request, reader: Principal) -> ApprovalView:
+def approval_view(request: PersonRequest, reader: Principal) -> ApprovalView:
     """A tool call that waits, or waited, for a person to agree; or an offer."""
     return ApprovalView(**_shown(request), actions=[*actions_of(request, reader)])
 
 
-def approval_preview(request: Request, reader: Principal) -> ApprovalView:
+def approval_preview(request: PersonRequest, reader: Principal) -> ApprovalView:
     """The same with long texts in its input cut, for where many are shown."""
     view = _shown(request)
     shortened = _shortened(view["input"])
@@ -119,7 +119,7 @@ def approval_preview(request: Request, reader: Principal) -> ApprovalView:
     )
 
 
-def _shown(request: Request) -> dict[str, Any]:
+def _shown(request: PersonRequest) -> dict[str, Any]:
     return {**shown(request), "kind": str(request.kind)}
 
 
@@ -135,7 +135,7 @@ def _shortened(value: Any) -> Any:
             return value
 
 
-def question_view(request: Request, reader: Principal) -> QuestionView:
+def question_view(request: PersonRequest, reader: Principal) -> QuestionView:
     """Questions that wait, or waited, for answers."""
     return QuestionView(
         **shown(request),

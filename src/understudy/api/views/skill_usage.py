@@ -5,14 +5,18 @@ from typing import Any
 
 from understudy.core.page import Page
 from understudy.skills.model import Skill
-from understudy.skills.usage import Usage
+from understudy.skills.usage import SkillVersionUsage
 from understudy.wire.skill_usage import SkillUsage, UsageFigures, VersionUsage
 
 COUNTED = ("offered", "used", "succeeded", "failed", "abandoned")
 
 
 def usage_view(
-    skill: Skill, usage: tuple[Usage, ...], page: Page[Usage], *, since_ms: int
+    skill: Skill,
+    usage: tuple[SkillVersionUsage, ...],
+    page: Page[SkillVersionUsage],
+    *,
+    since_ms: int,
 ) -> SkillUsage:
     """A page of versions with the sums over all."""
     return SkillUsage(
@@ -25,7 +29,7 @@ def usage_view(
     )
 
 
-def _summed(usage: Iterable[Usage]) -> dict[str, Any]:
+def _summed(usage: Iterable[SkillVersionUsage]) -> dict[str, Any]:
     counted = tuple(usage)
     last = [it.last_used_at_ms for it in counted if it.last_used_at_ms is not None]
     figures = {name: sum(getattr(it, name) for it in counted) for name in COUNTED}

@@ -14,11 +14,11 @@ from understudy.skills.authority import actions_of
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.catalogue_entry import (
     AgentSkill,
-    Answer,
     CatalogueEntry,
-    Detail,
     Exported,
     Grants,
+    SkillAccessAnswer,
+    SkillWithManifest,
 )
 from understudy.skills.dependencies.availability import next_steps
 from understudy.skills.diff import BundleDiff
@@ -32,7 +32,7 @@ from understudy.skills.model import (
     UserGrant,
 )
 from understudy.skills.ports import BundleFile
-from understudy.skills.writing import Kept
+from understudy.skills.writing import StoredSkill
 from understudy.wire import skills as wire
 
 
@@ -51,19 +51,19 @@ def toggled_view(skill: Skill, caller: Principal) -> wire.SkillToggled:
     return wire.SkillToggled(**_fields(skill, caller))
 
 
-def kept_view(kept: Kept, caller: Principal) -> wire.SkillKept:
+def kept_view(kept: StoredSkill, caller: Principal) -> wire.SkillKept:
     """A skill with a version that was kept."""
     return wire.SkillKept(**_kept_fields(kept, caller))
 
 
-def patched_view(kept: Kept, caller: Principal) -> wire.SkillPatched:
+def patched_view(kept: StoredSkill, caller: Principal) -> wire.SkillPatched:
     """A skill whose SKILL.md was patched."""
     return wire.SkillPatched(
         **_kept_fields(kept, caller), matches=kept.matches, replaced=kept.replaced
     )
 
 
-def detail_view(detail: Detail, caller: Principal) -> wire.SkillDetail:
+def detail_view(detail: SkillWithManifest, caller: Principal) -> wire.SkillDetail:
     """A skill with what it says; what it does not say is left out."""
     said = detail.manifest
     return wire.SkillDetail(
@@ -81,7 +81,7 @@ def detail_view(detail: Detail, caller: Principal) -> wire.SkillDetail:
     )
 
 
-def _places(detail: Detail) -> dict[str, Any]:
+def _places(detail: SkillWithManifest) -> dict[str, Any]:
     if detail.path is None:
         return {}
     folder = Path(detail.path)
@@ -107,10 +107,10 @@ def offered_view(offered: CatalogueEntry) -> wire.OfferedSkill:
     )
 
 
-def agent_skill_view(held: AgentSkill) -> wire.AgentSkill:
+def agent_skill_view(held: AgentSkill) -> wire.AgentSkillView:
     """What an agent has of a skill."""
     skill = held.skill
-    return wire.AgentSkill(
+    return wire.AgentSkillView(
         id=skill.skill_id,
         slug=skill.slug,
         name=skill.name,
@@ -163,7 +163,9 @@ def diff_view(diff: BundleDiff, old: int, new: int) -> wire.SkillDiff:
     )
 
 
-def access_view(answer: Answer, *, agent_id: str | None, user_id: str | None) -> wire.SkillAccess:
+def access_view(
+    answer: SkillAccessAnswer, *, agent_id: str | None, user_id: str | None
+) -> wire.SkillAccess:
     """Who was asked about, yes or no, and why."""
     return wire.SkillAccess(
         skill_id=answer.skill.skill_id,
@@ -220,7 +222,7 @@ def archive_response(exported: Exported) -> Response:
     )
 
 
-def _kept_fields(kept: Kept, caller: Principal) -> dict[str, Any]:
+def _kept_fields(kept: StoredSkill, caller: Principal) -> dict[str, Any]:
     return {
         **_fields(kept.skill, caller),
         "unchanged": kept.is_unchanged,

@@ -11,7 +11,7 @@ from understudy.learnings.capture_settings import ModelChoice
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.redaction.marker import cut
-from understudy.rollout.replay.report import Verdict
+from understudy.rollout.replay.report import ReplayVerdict
 
 if TYPE_CHECKING:
     from understudy.review.policy import JudgeSettings
@@ -40,7 +40,7 @@ sentence>"}."""
 class Opinion:
     """What the judge says of a run."""
 
-    verdict: Verdict
+    verdict: ReplayVerdict
     reason: str
 
 
@@ -73,7 +73,7 @@ class ReplayJudge:
         except Exception as problem:
             log.exception("replay_judge.crashed")
             why = f"{NO_ANSWER}: unexpected {type(problem).__name__}"
-        return Opinion(verdict=Verdict.UNDECIDED, reason=why)
+        return Opinion(verdict=ReplayVerdict.UNDECIDED, reason=why)
 
     def _opinion(self, answer: Mapping[str, Any]) -> Opinion:
         success, reason = answer.get("success"), answer.get("reason", "")
@@ -81,7 +81,7 @@ class ReplayJudge:
             raise Unavailable(
                 "judge_answer_unusable", domain="rollout", detail="it says neither yes nor no"
             )
-        verdict = Verdict.SUCCEEDED if success else Verdict.FAILED
+        verdict = ReplayVerdict.SUCCEEDED if success else ReplayVerdict.FAILED
         return Opinion(verdict=verdict, reason=self._one_line(reason))
 
     def _clean(self, text: str) -> str:

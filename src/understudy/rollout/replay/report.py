@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.rollout.confidence import Interval, Tally, wilson_interval
+from understudy.rollout.confidence import ConfidenceInterval, SuccessTally, wilson_interval
 from understudy.rollout.model import Rollout
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-class Verdict(StrEnum):
+class ReplayVerdict(StrEnum):
     """Whether a run did what it was to do."""
 
     SUCCEEDED = "succeeded"
@@ -33,7 +33,7 @@ class Fared:
     """How one run of a case went."""
 
     run_id: str
-    verdict: Verdict
+    verdict: ReplayVerdict
     judged_by: JudgedBy
     # Why it is no success, in one line.
     reason: str = ""
@@ -62,16 +62,16 @@ class CaseReport:
     def is_regression(self) -> bool:
         """Whether what worked before, or may have, is not known to work with the skill."""
         worked = (self.recorded.verdict, self.without_skill.verdict)
-        if self.with_skill.verdict is Verdict.SUCCEEDED:
+        if self.with_skill.verdict is ReplayVerdict.SUCCEEDED:
             return False
-        return any(verdict is not Verdict.FAILED for verdict in worked)
+        return any(verdict is not ReplayVerdict.FAILED for verdict in worked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """All runs of one side together."""
 
-    tally: Tally
+    tally: SuccessTally
     tool_calls: int
     unrecorded_calls: int
     input_tokens: int
@@ -93,7 +93,7 @@ class ReplayReport:
     cases: tuple[CaseReport, ...]
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> ConfidenceInterval:
         """Where the rate of success with the skill probably is."""
         return wilson_interval(self.totals("with_skill").tally)
 
@@ -120,9 +120,9 @@ class ReplayReport:
     def totals(self, side: str) -> Totals:
         """The sum of what the runs of a side did."""
         runs = [SIDES[side](case) for case in self.cases]
-        successes = sum(run.verdict is Verdict.SUCCEEDED for run in runs)
+        successes = sum(run.verdict is ReplayVerdict.SUCCEEDED for run in runs)
         return Totals(
-            tally=Tally(successes=successes, tries=len(runs)),
+            tally=SuccessTally(successes=successes, tries=len(runs)),
             tool_calls=sum(run.tool_calls for run in runs),
             unrecorded_calls=sum(run.unrecorded_calls for run in runs),
             input_tokens=sum(run.input_tokens for run in runs),
@@ -153,14 +153,14 @@ def _totals_json(totals: Totals) -> dict[str, Any]:
     return {**tally, **said}
 
 
-def tally_in(report: Mapping[str, Any]) -> Tally:
+def tally_in(report: Mapping[str, Any]) -> SuccessTally:
     """The successes with the skill in a report that was kept; none where it does not tell."""
     totals = report.get("with_skill")
     said = totals if isinstance(totals, Mapping) else {}
     successes, tries = said.get("successes"), said.get("tries")
     if type(successes) is int and type(tries) is int and 0 <= successes <= tries:
-        return Tally(successes=successes, tries=tries)
-    return Tally(successes=0, tries=0)
+        return SuccessTally(successes=successes, tries=tries)
+    return SuccessTally(successes=0, tries=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ def replay_standing(unit: "Unit", rollout: Rollout) -> ReplayStanding:
     )
 
 
-def replayed(unit: "Unit", rollout: Rollout) -> Tally:
+def replayed(unit: "Unit", rollout: Rollout) -> SuccessTally:
     """How many cases of the newest replay succeeded with the skill; none of none without one."""
     trials = unit.rollout_trials.with_report(rollout.skill_name, rollout.attempt)
     replays = (it for it in trials if it.cases and it.fingerprint == rollout.fingerprint)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from understudy.core.errors import DamagedRecord
 from understudy.rollout.trials.runs import is_of_trial
-from understudy.runs.execute import MAX_RUN_EVENTS, Execution
+from understudy.runs.execute import MAX_RUN_EVENTS, RunExecution
 from understudy.runs.model import Run
 from understudy.runs.steps import Steps
 from understudy.sessions.journal import EventKind, JournalEvent
@@ -27,7 +27,7 @@ RESULTED: Final = ":result:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RecordedCall:
     """A call as it is recognised: the tool by its own name, the arguments in one form."""
 
     tool: str
@@ -35,11 +35,11 @@ class Call:
 
 
 # A call as a model made it, by the name it used and raw JSON; None: not one that is recorded.
-Recognise = Callable[[str, str], Call | None]
+Recognise = Callable[[str, str], RecordedCall | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RecordedAnswer:
     """What came of a call."""
 
     is_ok: bool
@@ -53,22 +53,22 @@ class Recording:
     """The answers of one run: those of equal calls in the order in which they were made."""
 
     run_id: str
-    answers: Mapping[Call, tuple[Answer, ...]] = field(default_factory=dict)
+    answers: Mapping[RecordedCall, tuple[RecordedAnswer, ...]] = field(default_factory=dict)
 
-    def answer(self, call: Call, number: int) -> Answer | None:
+    def answer(self, call: RecordedCall, number: int) -> RecordedAnswer | None:
         """What came of the call when it was made for the nth time, from 1."""
         known = self.answers.get(call, ())
         return known[number - 1] if 1 <= number <= len(known) else None
 
-    def count(self, call: Call) -> int:
+    def count(self, call: RecordedCall) -> int:
         """How often the call was made."""
         return len(self.answers.get(call, ()))
 
 
 def read_recording(run_id: str, events: Iterable[JournalEvent], recognise: Recognise) -> Recording:
     """The answers that the journal of a run holds; calls that did not run have none."""
-    calls: dict[str | None, tuple[tuple[int, int], Call]] = {}
-    found: dict[Call, list[tuple[tuple[int, int], Answer]]] = {}
+    calls: dict[str | None, tuple[tuple[int, int], RecordedCall]] = {}
+    found: dict[RecordedCall, list[tuple[tuple[int, int], RecordedAnswer]]] = {}
     for event in events:
         if event.kind is EventKind.TOOL_CALL and event.key is not None:
             call = recognise(_text(event.data, "name"), _text(event.data, "arguments"))
@@ -92,7 +92,7 @@ class CallNumbers:
     """Counts equal calls by their place in a run, so that a repeat after a crash counts the same."""
 
     recognise: Recognise
-    _counts: Counter[Call] = field(default_factory=Counter)
+    _counts: Counter[RecordedCall] = field(default_factory=Counter)
     _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     _last_step: int = 0
 
@@ -130,9 +130,9 @@ def _place(data: Mapping[str, Any]) -> tuple[int, int]:
     return (step if isinstance(step, int) else 0, index if isinstance(index, int) else 0)
 
 
-def _answer(data: Mapping[str, Any]) -> Answer:
+def _answer(data: Mapping[str, Any]) -> RecordedAnswer:
     artifact_id = data.get("artifact_id")
-    return Answer(
+    return RecordedAnswer(
         is_ok=data.get("status") == "ok",
         content=_text(data, "content"),
         artifact_id=artifact_id if isinstance(artifact_id, str) else None,
@@ -160,7 +160,7 @@ class Replayed:
     numbers: CallNumbers
     steps: Steps
 
-    async def answer(self, call: Call, call_key: str) -> str:
+    async def answer(self, call: RecordedCall, call_key: str) -> str:
         """What the recorded run was told; a `ToolError` where it was told of one, or nothing."""
         recording = self.recording
         if recording is None:
@@ -174,7 +174,7 @@ class Replayed:
             raise ToolError(content)
         return content
 
-    def _whole(self, run_id: str, answer: Answer) -> str:
+    def _whole(self, run_id: str, answer: RecordedAnswer) -> str:
         if answer.artifact_id is None:
             return answer.content
         with self.units.read() as unit:
@@ -182,7 +182,7 @@ class Replayed:
         return answer.content if artifact is None else artifact.content
 
 
-def _why_not(recording: Recording, call: Call) -> str:
+def _why_not(recording: Recording, call: RecordedCall) -> str:
     count = recording.count(call)
     if not count:
         return f"{UNRECORDED}it holds no call of {call.tool} with these arguments"
@@ -217,7 +217,7 @@ class RecordedTools:
         """Whether a run belongs to a trial, which may be a replay."""
         return is_of_trial(run)
 
-    def registry(self, execution: Execution, registry: ToolRegistry) -> ToolRegistry:
+    def registry(self, execution: RunExecution, registry: ToolRegistry) -> ToolRegistry:
         """The same tools, with a stand-in for each of effect `once` if it is a replay. Blocks."""
         once = [tool for tool in registry.all() if tool.effect is Effect.ONCE]
         recognise = recogniser(registry, [tool.name for tool in once])
@@ -257,7 +257,7 @@ def _recording(unit: "Unit", run: Run, recognise: Recognise) -> Recording | None
 def recogniser(registry: ToolRegistry, names: Sequence[str]) -> Recognise:
     """Reads calls of some tools as the tools would; what they would not take is none."""
 
-    def recognise(name: str, raw_arguments: str) -> Call | None:
+    def recognise(name: str, raw_arguments: str) -> RecordedCall | None:
         own = registry.canonical(name)
         if own not in names:
             return None
@@ -269,10 +269,10 @@ def recogniser(registry: ToolRegistry, names: Sequence[str]) -> Recognise:
     return recognise
 
 
-def call_of(tool: str, arguments: BaseModel) -> Call:
+def call_of(tool: str, arguments: BaseModel) -> RecordedCall:
     """A call with its arguments in the one form that equal ones have."""
     plain = arguments.model_dump(mode="json")
-    return Call(tool=tool, arguments=json.dumps(plain, sort_keys=True, ensure_ascii=False))
+    return RecordedCall(tool=tool, arguments=json.dumps(plain, sort_keys=True, ensure_ascii=False))
 
 
 def recorded_for(unit: "Unit", run: Run) -> str | None:

@@ -22,7 +22,7 @@ from understudy.rollout.replay.report import (
     JudgedBy,
     ReplayCase,
     ReplayReport,
-    Verdict,
+    ReplayVerdict,
     report_json,
 )
 from understudy.rollout.replay.service import Replaying
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 
-SUCCESS = Opinion(verdict=Verdict.SUCCEEDED, reason="")
+SUCCESS = Opinion(verdict=ReplayVerdict.SUCCEEDED, reason="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Measuring:
             run_id=run.run_id,
             verdict=opinion.verdict,
             judged_by=judged_by,
-            reason="" if opinion.verdict is Verdict.SUCCEEDED else opinion.reason,
+            reason="" if opinion.verdict is ReplayVerdict.SUCCEEDED else opinion.reason,
             tool_calls=run.usage.tool_calls,
             unrecorded_calls=ended.unrecorded_calls,
             input_tokens=run.usage.input_tokens,
@@ -107,14 +107,14 @@ class Measuring:
 
 def _unfinished(run: Run) -> Opinion:
     # A run that somebody stopped says nothing.
-    verdict = Verdict.FAILED if run.status is RunStatus.FAILED else Verdict.UNDECIDED
+    verdict = ReplayVerdict.FAILED if run.status is RunStatus.FAILED else ReplayVerdict.UNDECIDED
     return Opinion(verdict=verdict, reason=f"the run is {run.status}, not completed")
 
 
 def _by_marker(ended: EndedRun, marker: str) -> Opinion:
     if marker in ended.output:
         return SUCCESS
-    return Opinion(verdict=Verdict.FAILED, reason="the last output lacks the marker")
+    return Opinion(verdict=ReplayVerdict.FAILED, reason="the last output lacks the marker")
 
 
 def _took_ms(run: Run) -> int:

@@ -10,7 +10,7 @@ from understudy.agents.built_in import NOT_OF_VERIFICATION
 from understudy.core.clock import Clock
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.core.principal import DAEMON, Principal
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.rollout import refusals
 from understudy.rollout.model import Rollout
 from understudy.rollout.worktrees import Worktrees
@@ -147,5 +147,6 @@ NOT_IN_TRIALS: Final[Mapping[str, str]] = {
     **NOT_OF_VERIFICATION,
 }
 TRIAL_RULES: Final = tuple(
-    Rule(tool=tool, decision=Decision.DENY, reason=reason) for tool, reason in NOT_IN_TRIALS.items()
+    CallRule(tool=tool, decision=PermissionDecision.DENY, reason=reason)
+    for tool, reason in NOT_IN_TRIALS.items()
 )

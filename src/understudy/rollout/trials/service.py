@@ -12,17 +12,17 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.learnings.guard import NO_LITERALS, Guard
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout import refusals
 from understudy.rollout.carrying_out import task_for
-from understudy.rollout.changes import ChangeMaker
+from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.evidence import SPEAKING, Shown, shown_by
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
 from understudy.rollout.model import Rollout
 from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.replay.service import Replaying
-from understudy.rollout.results import Execution, record_executed
+from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns
 from understudy.rollout.trials.trial import (
     BATCH,
@@ -52,9 +52,9 @@ class TrialService:
     """Starts trials, and settles them when their runs have ended."""
 
     units: "Units"
-    maker: ChangeMaker
+    maker: RolloutTransactions
     runs: TrialRuns
-    guard: Guard = NO_LITERALS
+    guard: SecretGuard = NO_LITERALS
 
     def begin(self, principal: Principal, skill_name: str, wish: TrialWish) -> Trial:
         """Execute the current definition, once or on each case; answers at once."""
@@ -192,7 +192,9 @@ class TrialService:
                 ended_at_ms=changes.now_ms,
             )
             if unit.rollout_trials.update(settled) and uncounted is None and rollout and run:
-                execution = Execution(kind=trial.kind, run=run, success=shown.success, trial=trial)
+                execution = SkillExecution(
+                    kind=trial.kind, run=run, success=shown.success, trial=trial
+                )
                 record_executed(changes, rollout, execution)
             log.info("trial.settled", trial_id=trial.trial_id, state=str(settled.state))
 

@@ -22,7 +22,7 @@ MAX_NODES: Final = 4_000
 Value: TypeAlias = "str | tuple[Value, ...] | Mapping[str, Value]"
 
 
-class Unreadable(Exception):
+class UnreadableDocument(Exception):
     """The text is no document that we read; `line` counts from 1 within it."""
 
     def __init__(self, cause: str, *, line: int, syntax: bool = False) -> None:
@@ -34,7 +34,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class YamlDocument:
     """The top mapping of a document, and the line on which each of its keys stands."""
 
     values: Mapping[str, Value]
@@ -54,28 +54,28 @@ class _Open:
         return self.pairs if self.is_mapping else tuple(self.items)
 
 
-def read_document(text: str) -> Document:
+def read_document(text: str) -> YamlDocument:
     """The document in a text: JSON when it is that, else YAML; `Unreadable` when neither."""
     if len(text) > MAX_CHARS:
-        raise Unreadable(f"longer than {MAX_CHARS} characters", line=1)
+        raise UnreadableDocument(f"longer than {MAX_CHARS} characters", line=1)
     found = _json(text) if text.lstrip().startswith("{") else None
     return found if found is not None else _yaml(text)
 
 
-def _json(text: str) -> Document | None:
+def _json(text: str) -> YamlDocument | None:
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return None
     values = {key: _plain(inner, level=2) for key, inner in value.items()}
     _check_characters(values, line=1)
-    return Document(values=values, lines=dict.fromkeys(values, 1))
+    return YamlDocument(values=values, lines=dict.fromkeys(values, 1))
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise Unreadable("a key is there twice", line=1)
+        raise UnreadableDocument("a key is there twice", line=1)
     return found
 
 
@@ -84,7 +84,7 @@ _WORDS: Final = {None: "", True: "true", False: "false"}
 
 def _plain(value: object, *, level: int) -> Value:
     if level > MAX_LEVELS:
-        raise Unreadable(f"nested deeper than {MAX_LEVELS} levels", line=1)
+        raise UnreadableDocument(f"nested deeper than {MAX_LEVELS} levels", line=1)
     if isinstance(value, dict):
         return {str(key): _plain(inner, level=level + 1) for key, inner in value.items()}
     if isinstance(value, list):
@@ -94,7 +94,7 @@ def _plain(value: object, *, level: int) -> Value:
     return str(value)
 
 
-def _yaml(text: str) -> Document:
+def _yaml(text: str) -> YamlDocument:
     reader = _Reader()
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -102,12 +102,12 @@ def _yaml(text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise Unreadable(error.problem or "not YAML", line=line, syntax=True) from None
+        raise UnreadableDocument(error.problem or "not YAML", line=line, syntax=True) from None
     except yaml.YAMLError:
-        raise Unreadable("holds a character that YAML does not allow", line=1) from None
+        raise UnreadableDocument("holds a character that YAML does not allow", line=1) from None
     except (ValueError, OverflowError):
         # An escape of a character that there is not.
-        raise Unreadable("not YAML", line=1, syntax=True) from None
+        raise UnreadableDocument("not YAML", line=1, syntax=True) from None
     return reader.document()
 
 
@@ -121,13 +121,13 @@ class _Reader:
         self._nodes = 0
         self._documents = 0
 
-    def document(self) -> Document:
+    def document(self) -> YamlDocument:
         """What was put together."""
         if self._top is None or self._top == "":
-            return Document(values={}, lines={})
+            return YamlDocument(values={}, lines={})
         if not isinstance(self._top, Mapping):
-            raise Unreadable("has to be a list of `key: value` lines", line=1)
-        return Document(values=self._top, lines=self._lines)
+            raise UnreadableDocument("has to be a list of `key: value` lines", line=1)
+        return YamlDocument(values=self._top, lines=self._lines)
 
     def take(self, event: yaml.Event) -> None:
         """Go on by one event."""
@@ -135,7 +135,7 @@ class _Reader:
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1 or event.tags or event.version:
-                raise Unreadable("holds more than one plain document", line=line)
+                raise UnreadableDocument("holds more than one plain document", line=line)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._put(self._open.pop().closed(), line)
         elif isinstance(event, yaml.NodeEvent):
@@ -144,17 +144,17 @@ class _Reader:
     def _node(self, event: yaml.NodeEvent, line: int) -> None:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise Unreadable(f"has more than {MAX_NODES} values", line=line)
+            raise UnreadableDocument(f"has more than {MAX_NODES} values", line=line)
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise Unreadable("anchors and aliases are not allowed", line=line)
+            raise UnreadableDocument("anchors and aliases are not allowed", line=line)
         if getattr(event, "tag", None) is not None:
-            raise Unreadable("tags are not allowed", line=line)
+            raise UnreadableDocument("tags are not allowed", line=line)
         if isinstance(event, yaml.ScalarEvent):
             _check_text(event.value, line)
             self._put(event.value, line)
             return
         if len(self._open) >= MAX_LEVELS:
-            raise Unreadable(f"nested deeper than {MAX_LEVELS} levels", line=line)
+            raise UnreadableDocument(f"nested deeper than {MAX_LEVELS} levels", line=line)
         self._open.append(_Open(is_mapping=isinstance(event, yaml.MappingStartEvent)))
 
     def _put(self, value: Value, line: int) -> None:
@@ -172,9 +172,9 @@ class _Reader:
 
     def _key(self, parent: _Open, key: Value, line: int) -> None:
         if not isinstance(key, str):
-            raise Unreadable("a key has to be a word", line=line)
+            raise UnreadableDocument("a key has to be a word", line=line)
         if key in parent.pairs:
-            raise Unreadable(f"the key {key[:60]!r} is there twice", line=line)
+            raise UnreadableDocument(f"the key {key[:60]!r} is there twice", line=line)
         parent.key = key
         if len(self._open) == 1:
             self._lines[key] = line
@@ -195,11 +195,11 @@ def _check_characters(value: Value, *, line: int) -> None:
 def _check_text(text: str, line: int) -> None:
     """An escape can write what no file can hold: half a character, or a NUL."""
     if not text.isprintable() and any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
-        raise Unreadable("holds a character that no text can hold", line=line)
+        raise UnreadableDocument("holds a character that no text can hold", line=line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class DocumentProblem:
     """One thing that is wrong, on a line that counts from 1; one that is not fatal is a warning."""
 
     code: str
@@ -226,9 +226,9 @@ _NOTHING: Final[Mapping[str, int]] = {}
 class FrontMatter:
     """The fields above the body, the body, and what was wrong with the fields."""
 
-    document: Document
+    document: YamlDocument
     body: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...] = ()
 
     def line(self, key: str) -> int:
         """On which line of the file a field stands."""
@@ -242,19 +242,21 @@ def read_front_matter(text: str) -> FrontMatter:
         return _only_body("\n".join(lines))
     end = next((at for at, line in enumerate(lines[1:], 1) if line == FENCE), None)
     if end is None:
-        problem = Problem(code="invalid_front_matter", line=1, detail='no line "---" closes it')
+        problem = DocumentProblem(
+            code="invalid_front_matter", line=1, detail='no line "---" closes it'
+        )
         return _only_body("\n".join(lines[1:]), problem)
     body = "\n".join(lines[end + 1 :])
     try:
         document, problems = _fields(lines[1:end])
-    except Unreadable as error:
-        problem = Problem(
+    except UnreadableDocument as error:
+        problem = DocumentProblem(
             code="invalid_front_matter", line=min(error.line, end) + 1, detail=error.cause
         )
         return _only_body(body, problem)
     shifted = {key: line + 1 for key, line in document.lines.items()}
     return FrontMatter(
-        document=Document(values=document.values, lines=shifted), body=body, problems=problems
+        document=YamlDocument(values=document.values, lines=shifted), body=body, problems=problems
     )
 
 
@@ -262,14 +264,16 @@ def _lines(text: str) -> list[str]:
     return text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
 
 
-def _only_body(body: str, *problems: Problem) -> FrontMatter:
-    return FrontMatter(document=Document(values={}, lines=_NOTHING), body=body, problems=problems)
+def _only_body(body: str, *problems: DocumentProblem) -> FrontMatter:
+    return FrontMatter(
+        document=YamlDocument(values={}, lines=_NOTHING), body=body, problems=problems
+    )
 
 
-def _fields(lines: list[str]) -> tuple[Document, tuple[Problem, ...]]:
+def _fields(lines: list[str]) -> tuple[YamlDocument, tuple[DocumentProblem, ...]]:
     try:
         return read_document("\n".join([*lines, ""])), ()
-    except Unreadable as error:
+    except UnreadableDocument as error:
         if not error.syntax:
             raise
         mended, problems = _mend(lines)
@@ -278,7 +282,7 @@ def _fields(lines: list[str]) -> tuple[Document, tuple[Problem, ...]]:
         return read_document("\n".join([*mended, ""])), problems
 
 
-def _mend(lines: list[str]) -> tuple[list[str], tuple[Problem, ...]]:
+def _mend(lines: list[str]) -> tuple[list[str], tuple[DocumentProblem, ...]]:
     """Put quotes round values that are plainly meant as text, such as `hint: [a] [b]`.
 
     Many skills are written for readers that take everything behind the first colon as it stands.
@@ -297,7 +301,7 @@ def _mend(lines: list[str]) -> tuple[list[str], tuple[Problem, ...]]:
         mended[at:end] = [f"{found['key']}: '{quoted}'", *[""] * (end - at - 1)]
         detail = f"{found['key']}: no valid YAML; taken as text, put quotes round it"
         problems.append(
-            Problem(code="value_taken_as_text", line=at + 2, detail=detail, fatal=False)
+            DocumentProblem(code="value_taken_as_text", line=at + 2, detail=detail, fatal=False)
         )
     return mended, tuple(problems)
 
@@ -313,6 +317,6 @@ def _end_of_value(lines: list[str], at: int) -> int:
 def _reads(line: str) -> bool:
     try:
         read_document(line)
-    except Unreadable:
+    except UnreadableDocument:
         return False
     return True

@@ -8,7 +8,12 @@ from typing import Any, Final
 from understudy.core.errors import UnderstudyError
 from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
 from understudy.skills import caller_errors
-from understudy.skills.bundles.document import FrontMatter, Problem, Value, read_front_matter
+from understudy.skills.bundles.document import (
+    DocumentProblem,
+    FrontMatter,
+    Value,
+    read_front_matter,
+)
 from understudy.skills.fields import (
     FieldKind,
     WrongValue,
@@ -69,15 +74,15 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ManifestReading:
     """A SKILL.md as far as it could be read."""
 
     manifest: Manifest
     body: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...] = ()
 
 
-def read(content: str) -> Reading:
+def read(content: str) -> ManifestReading:
     """Read a SKILL.md whatever it is; what is wrong is in `problems`."""
     front = read_front_matter(content)
     given = front.document.values
@@ -89,12 +94,12 @@ def read(content: str) -> Reading:
     )
     unread = any(problem.fatal for problem in front.problems)
     missing = () if manifest.description or unread else (_undescribed(front),)
-    return Reading(
+    return ManifestReading(
         manifest=manifest, body=front.body, problems=(*front.problems, *problems, *missing)
     )
 
 
-def parse(content: str, *, pointer: str = "/content") -> Reading:
+def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
     """Read a SKILL.md that can be kept; any other is `Invalid`, with every problem."""
     check_not_blank(content, pointer=pointer)
     reading = read(content)
@@ -112,12 +117,12 @@ def check_not_blank(content: str, *, pointer: str) -> None:
         raise caller_errors.blank_manifest(pointer)
 
 
-def described(reading: Reading) -> str:
+def described(reading: ManifestReading) -> str:
     """The description, or else the first paragraph of prose in the body."""
     return reading.manifest.description or first_paragraph(reading.body)
 
 
-def _refusal(fatal: tuple[Problem, ...], pointer: str) -> UnderstudyError:
+def _refusal(fatal: tuple[DocumentProblem, ...], pointer: str) -> UnderstudyError:
     errors = tuple(problem.at(pointer) for problem in fatal)
     unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
     return (
@@ -125,9 +130,11 @@ def _refusal(fatal: tuple[Problem, ...], pointer: str) -> UnderstudyError:
     )
 
 
-def _values(given: Mapping[str, Value], front: FrontMatter) -> tuple[dict[str, Any], list[Problem]]:
+def _values(
+    given: Mapping[str, Value], front: FrontMatter
+) -> tuple[dict[str, Any], list[DocumentProblem]]:
     values: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[DocumentProblem] = []
     for key, value in given.items():
         kind = FIELDS.get(key)
         if kind is None:
@@ -136,15 +143,17 @@ def _values(given: Mapping[str, Value], front: FrontMatter) -> tuple[dict[str, A
             found = kind.read(value)
         except WrongValue as error:
             detail = f"{key}: {error}"
-            problems.append(Problem(code="invalid_field", line=front.line(key), detail=detail))
+            problems.append(
+                DocumentProblem(code="invalid_field", line=front.line(key), detail=detail)
+            )
             continue
         if found or key == "deps":
             values[kind.attribute] = found
     return values, problems
 
 
-def _undescribed(front: FrontMatter) -> Problem:
-    return Problem(
+def _undescribed(front: FrontMatter) -> DocumentProblem:
+    return DocumentProblem(
         code="description_missing",
         line=front.line("description"),
         detail="no description: an agent cannot tell when to use this skill",

@@ -8,7 +8,7 @@ from typing import Final
 from understudy.core.text import ELLIPSIS
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import PREFIX, Manifest, Reading, described, read
+from understudy.skills.bundles.manifest import PREFIX, Manifest, ManifestReading, described, read
 from understudy.skills.fields import as_text
 from understudy.skills.slug import check_slug
 
@@ -75,7 +75,7 @@ def export_text(
     return "\n".join(["---", *lines, "---", reading.body])
 
 
-def _in_words(reading: Reading, words: Words | None) -> Manifest:
+def _in_words(reading: ManifestReading, words: Words | None) -> Manifest:
     manifest = reading.manifest
     if words is None:
         return manifest

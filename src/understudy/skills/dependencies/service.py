@@ -14,12 +14,12 @@ from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
 from understudy.core.principal import Role
 from understudy.skills.authority import Author, is_live
 from understudy.skills.bundles import manifest
-from understudy.skills.change import Change, ChangeMaker
+from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.dependencies.availability import missing, next_step
 from understudy.skills.dependencies.environments import Environments, FindRuntimes, Runtimes
 from understudy.skills.dependencies.names import Dependency, Manager, check_dependency
 from understudy.skills.dependencies.requirements import Requirements, find_requirements
-from understudy.skills.events import EventName, SkillEvents
+from understudy.skills.events import SkillEventName, SkillEvents
 from understudy.skills.lifecycle import STATUS
 from understudy.skills.model import Skill, SkillFilter, SkillStatus
 from understudy.skills.ports import require_bundle
@@ -95,7 +95,7 @@ def requirements_of(unit: "Unit", skill: Skill) -> Requirements | None:
     return find_requirements(bundle, manifest.read(bundle.manifest_text).manifest)
 
 
-def keep(change: Change, needs: Needs) -> bool:
+def keep(change: SkillChange, needs: Needs) -> bool:
     """Write down what was found out; False when the skill has changed since, and it is moot."""
     change.unit.skills.hold(needs.skill.slug)
     skill = change.unit.skills.get(needs.skill.skill_id)
@@ -114,7 +114,7 @@ _SEPARATORS: Final = re.compile(r"[-_.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class InstallPlan:
     """The packages that the environment of a skill is to hold, of one package manager."""
 
     slug: str
@@ -122,15 +122,15 @@ class Plan:
     names: tuple[str, ...]
 
 
-def plans_for_missing(needs: Needs) -> Iterator[Plan]:
+def plans_for_missing(needs: Needs) -> Iterator[InstallPlan]:
     """For each manager that has something to bring, all of it: an environment sees no other."""
     lacking = {check_dependency(label).manager for label in needs.missing}
     for manager, names in _packages(needs):
         if manager in lacking:
-            yield Plan(slug=needs.skill.slug, manager=manager, names=names)
+            yield InstallPlan(slug=needs.skill.slug, manager=manager, names=names)
 
 
-def plans_for_one(needs: Needs, dependency: Dependency) -> Iterator[Plan]:
+def plans_for_one(needs: Needs, dependency: Dependency) -> Iterator[InstallPlan]:
     """One package for a skill that needs it or could use it, beside those that it does not lack."""
     wanted = {_key(label) for label in (*needs.requirements.listed, *needs.requirements.optional)}
     if _key(dependency.label) not in wanted:
@@ -141,7 +141,7 @@ def plans_for_one(needs: Needs, dependency: Dependency) -> Iterator[Plan]:
             kept = {_key(f"{manager}:{name}"): name for name in names}
             kept.setdefault(_key(dependency.label), dependency.name)
             held = tuple(name for key, name in kept.items() if key not in lacking)
-            yield Plan(slug=needs.skill.slug, manager=manager, names=held)
+            yield InstallPlan(slug=needs.skill.slug, manager=manager, names=held)
 
 
 def _packages(needs: Needs) -> tuple[tuple[Manager, tuple[str, ...]], ...]:
@@ -211,7 +211,7 @@ class DependencyService:
     ) -> None:
         self._units = units
         self._clock = clock
-        self._maker = ChangeMaker(units=units, clock=clock, listener=events)
+        self._maker = SkillTransactions(units=units, clock=clock, listener=events)
         self._environments = environments
         self._installer = installer
         self._events = events
@@ -226,7 +226,7 @@ class DependencyService:
         author.principal.require(Role.ADMIN)
         rescan = self._check(author)
         self._record(author, "skills.rescan", ALL, f"{rescan.updated} skills changed")
-        self._events.tell(EventName.DEPS_COMPLETE, {})
+        self._events.tell(SkillEventName.DEPS_COMPLETE, {})
         return rescan
 
     def install_missing(self, author: Author) -> Installed:
@@ -237,16 +237,16 @@ class DependencyService:
             if not lacking:
                 return Installed(message=NOTHING_MISSING)
             labels = {label for one in lacking for label in one.missing}
-            self._events.tell(EventName.DEPS_INSTALLING, {"count": len(labels)})
+            self._events.tell(SkillEventName.DEPS_INSTALLING, {"count": len(labels)})
             by_hand = [label for label in sorted(labels) if _is_by_hand(check_dependency(label))]
             installed = self._install(
                 chain.from_iterable(map(plans_for_missing, lacking)),
                 errors=[f"{label}: {next_step(label)}" for label in by_hand],
             )
-        self._events.tell(EventName.DEPS_INSTALLED, {"result": _result(installed)})
+        self._events.tell(SkillEventName.DEPS_INSTALLED, {"result": _result(installed)})
         self._record(author, "skills.install", ALL, _summary(installed))
         self._check(author)
-        self._events.tell(EventName.DEPS_COMPLETE, {})
+        self._events.tell(SkillEventName.DEPS_COMPLETE, {})
         return installed
 
     def install_one(self, author: Author, label: str) -> InstalledOne:
@@ -259,11 +259,11 @@ class DependencyService:
             plans = [plan for one in self._needs() for plan in plans_for_one(one, dependency)]
             if not plans:
                 return InstalledOne(ok=False, error=f"no skill in use needs {dependency.label}")
-            self._events.tell(EventName.DEP_INSTALLING, {"dep": dependency.label})
+            self._events.tell(SkillEventName.DEP_INSTALLING, {"dep": dependency.label})
             installed = self._install(plans)
         one = InstalledOne(ok=not installed.errors, error="; ".join(installed.errors))
         self._events.tell(
-            EventName.DEP_INSTALLED,
+            SkillEventName.DEP_INSTALLED,
             {"dep": dependency.label, "ok": one.ok} | ({} if one.ok else {"error": one.error}),
         )
         self._record(author, "skills.install", dependency.label, _summary(installed))
@@ -282,14 +282,14 @@ class DependencyService:
             one = Checked(slug=needs.skill.slug, status=needs.said, missing=needs.missing)
             results.append(one)
             payload = {"slug": one.slug, "status": one.status, "missing": list(one.missing)}
-            self._events.tell(EventName.DEPS_CHECKED, payload)
+            self._events.tell(SkillEventName.DEPS_CHECKED, payload)
         return Rescan(updated=updated, results=tuple(results))
 
     def _keep(self, author: Author, needs: Needs) -> bool:
         with self._maker.by(author) as change:
             return keep(change, needs)
 
-    def _install(self, plans: Iterable[Plan], errors: Iterable[str] = ()) -> Installed:
+    def _install(self, plans: Iterable[InstallPlan], errors: Iterable[str] = ()) -> Installed:
         until = time.monotonic() + INSTALL_WITHIN_S
         there: dict[Manager, set[str]] = {manager: set() for manager in Manager}
         failed = list(errors)
@@ -303,7 +303,7 @@ class DependencyService:
             errors=tuple(failed),
         )
 
-    def _held(self, plan: Plan) -> frozenset[str]:
+    def _held(self, plan: InstallPlan) -> frozenset[str]:
         """What the environment of a skill has of a plan already; the machine around it is no matter."""
         if not self._environments.folder(plan.slug).is_dir():
             return frozenset()
@@ -340,7 +340,7 @@ class Brought:
 
 
 def bring(
-    installer: "PackageInstaller", plan: Plan, *, held: frozenset[str], until: float
+    installer: "PackageInstaller", plan: InstallPlan, *, held: frozenset[str], until: float
 ) -> Brought:
     """Have an environment hold what a plan says. Where that fails, each package is tried alone, and
     those that can be had come without the others; never in the place of more that it `held`."""

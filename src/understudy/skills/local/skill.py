@@ -13,7 +13,7 @@ from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor
 from understudy.core.unseen import hidden_in
 from understudy.skills.bundles.folder import read_file
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
-from understudy.skills.bundles.manifest import Manifest, Reading, described, read
+from understudy.skills.bundles.manifest import Manifest, ManifestReading, described, read
 from understudy.skills.model import (
     KEPT,
     LOCAL,
@@ -94,7 +94,7 @@ def load_skill(path: Path, *, root: Path, scope: str) -> LocalLoad:
 
 
 def _loaded(
-    reading: Reading, runtime: RuntimeSettings, *, path: Path, root: Path, scope: str
+    reading: ManifestReading, runtime: RuntimeSettings, *, path: Path, root: Path, scope: str
 ) -> LocalLoad:
     warnings = tuple(
         Warned(path=path, code=problem.code, detail=str(problem)) for problem in reading.problems

@@ -40,7 +40,7 @@ def text_bytes(bundle: Bundle) -> int:
 
 
 @dataclass(slots=True)
-class Budget:
+class RootBudget:
     """What is left for one root."""
 
     now: Callable[[], float] = time.monotonic
@@ -292,10 +292,10 @@ class LocalSkills:
 
     def _read(self) -> None:
         seen: dict[Path, _Seen] = {}
-        budgets: dict[Path, Budget] = {}
+        budgets: dict[Path, RootBudget] = {}
 
         def load(path: Path, root: Path, scope: str) -> LocalLoad:
-            budget = budgets.setdefault(root, Budget())
+            budget = budgets.setdefault(root, RootBudget())
             return self._bounded(seen, budget, path, root=root, scope=scope)
 
         found = find_local(self._roots, load=load, stores=self._stores, mounts=self._mounts)
@@ -312,7 +312,7 @@ class LocalSkills:
         self._by_slug = by_slug
 
     def _bounded(
-        self, seen: dict[Path, _Seen], budget: Budget, path: Path, *, root: Path, scope: str
+        self, seen: dict[Path, _Seen], budget: RootBudget, path: Path, *, root: Path, scope: str
     ) -> LocalLoad:
         """A skill, as far as there is time and room for it in this look."""
         if self._stopped.is_set():
@@ -328,7 +328,7 @@ class LocalSkills:
         return known.loaded
 
     def _current(
-        self, budget: Budget, known: _Seen | None, path: Path, *, root: Path, scope: str
+        self, budget: RootBudget, known: _Seen | None, path: Path, *, root: Path, scope: str
     ) -> _Seen | None:
         """What a folder holds now, read again only if it was touched; what was known for too much."""
         try:

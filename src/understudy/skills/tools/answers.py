@@ -6,25 +6,25 @@ from typing import Final
 from understudy.core.text import and_more, quoted
 from understudy.skills.dependencies.availability import next_steps
 from understudy.skills.model import TrashedSkill
-from understudy.skills.writing import Kept
+from understudy.skills.writing import StoredSkill
 
 # How many names are told where there may be many.
 TOLD: Final = 10
 
 
-def created(kept: Kept) -> str:
+def created(kept: StoredSkill) -> str:
     """A skill that was made from one text, or has a new version."""
     return _sentences(_kept(kept), _granted(kept), _missing(kept.missing))
 
 
-def published(kept: Kept, *, files: int, left_out: Sequence[str]) -> str:
+def published(kept: StoredSkill, *, files: int, left_out: Sequence[str]) -> str:
     """A skill that was made from a folder."""
     counted = "" if kept.is_unchanged else f"It has {files} file{'' if files == 1 else 's'}."
     without = f"Left out as links or devices: {listed(left_out)}." if left_out else ""
     return _sentences(_kept(kept), counted, without, _granted(kept), _missing(kept.missing))
 
 
-def patched(kept: Kept) -> str:
+def patched(kept: StoredSkill) -> str:
     """A skill in which some text was replaced."""
     slug, number = kept.skill.slug, kept.version.number
     if kept.is_unchanged:
@@ -57,7 +57,7 @@ def missing_deps(missing: Sequence[str]) -> str:
     return f"Missing on this machine: {'; '.join(steps)}."
 
 
-def _kept(kept: Kept) -> str:
+def _kept(kept: StoredSkill) -> str:
     skill, number = kept.skill, kept.version.number
     if kept.is_unchanged:
         # It may well be granted only now, so this does not say that nothing changed.
@@ -66,7 +66,7 @@ def _kept(kept: Kept) -> str:
     return f"{verb} skill {skill.slug} ({quoted(skill.name)}), version {number}."
 
 
-def _granted(kept: Kept) -> str:
+def _granted(kept: StoredSkill) -> str:
     if not kept.granted:
         return "It is not granted to you: ask a person to grant it."
     return f"It is granted to you; from your next turn on, call use_skill with {kept.skill.slug}."
@@ -76,11 +76,11 @@ def _missing(missing: Sequence[str]) -> str:
     return missing_deps(missing) if missing else ""
 
 
-def _places(kept: Kept) -> str:
+def _places(kept: StoredSkill) -> str:
     return "1 place" if kept.replaced == 1 else f"{kept.replaced} places"
 
 
-def _others(kept: Kept) -> str:
+def _others(kept: StoredSkill) -> str:
     if kept.replaced >= kept.matches:
         return ""
     return (

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from understudy.core.principal import Principal, Role
 from understudy.core.scope import Gate, Scope
 from understudy.permissions.globs import WILDCARDS, matches
-from understudy.permissions.model import Decision, Rule
+from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import MAX_TOOL_CHARS
 from understudy.runs.family import question_data
 from understudy.runs.sidechain_tools import REPORT_NOTE
-from understudy.runs.sidechains import SidechainService, Standing, Wish, child_id
+from understudy.runs.sidechains import SidechainService, SidechainStanding, SidechainWish, child_id
 from understudy.sessions.creation import SIDECHAIN_CREDENTIALS
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Loaded
@@ -36,7 +36,7 @@ OUTSIDE: Final = "*/*"
 class ForkTools:
     """What a sidechain is denied, and which servers outside it may use."""
 
-    denied: tuple[Rule, ...] = ()
+    denied: tuple[CallRule, ...] = ()
     # By the keys of a capability scope: the tools of servers that are named; all others are hidden.
     capabilities: Mapping[str, list[str]] = field(default_factory=dict)
     # What it has of its parent's credentials; None for no more than any sidechain.
@@ -101,9 +101,9 @@ def _fits(allowed: Iterable[str], name: str) -> bool:
     return any(matches(each, name) for each in allowed)
 
 
-def _rules(names: Iterable[str], reason: str) -> tuple[Rule, ...]:
+def _rules(names: Iterable[str], reason: str) -> tuple[CallRule, ...]:
     return tuple(
-        Rule(tool=name, decision=Decision.DENY, reason=reason)
+        CallRule(tool=name, decision=PermissionDecision.DENY, reason=reason)
         for name in dict.fromkeys(names)
         if name.strip() and len(name) <= MAX_TOOL_CHARS
     )
@@ -137,7 +137,7 @@ class Forks:
     def begin(self, context: ToolContext, loaded: Loaded, instructions: str) -> Spawn:
         """A sidechain that carries out a skill; the same call again finds the one it began."""
         settings, slug = loaded.settings, loaded.offered.slug
-        wish = Wish(
+        wish = SidechainWish(
             task=task_of(instructions),
             agent_id=settings.agent_profile,
             label=f"skill {slug}",
@@ -153,12 +153,12 @@ class Forks:
             return self._spawn(context, wish)
         return self._spawn_apart(context, slug, wish, self.worktrees)
 
-    def _spawn(self, context: ToolContext, wish: Wish) -> Spawn:
+    def _spawn(self, context: ToolContext, wish: SidechainWish) -> Spawn:
         caller = Principal(user_id=context.user_id, role=Role.OPERATOR)
         return self.sidechains.spawn(caller, context.run_id, context.call_key, wish)
 
     def _spawn_apart(
-        self, context: ToolContext, slug: str, wish: Wish, worktrees: "Worktrees"
+        self, context: ToolContext, slug: str, wish: SidechainWish, worktrees: "Worktrees"
     ) -> Spawn:
         """A sidechain in a folder of its own, which goes again if there is none."""
         workdir = worktrees.claim(slug, context.call_id)
@@ -200,7 +200,7 @@ def task_of(instructions: str) -> str:
     return f"{TASK}\n\n{instructions}"
 
 
-def _with(wish: Wish, tools: ForkTools) -> Wish:
+def _with(wish: SidechainWish, tools: ForkTools) -> SidechainWish:
     return replace(
         wish,
         denied=tools.denied,
@@ -221,7 +221,7 @@ def _used(use: Use | None) -> dict[str, Any]:
     return {"name": use.slug, "version": use.told_version, "digest": use.digest}
 
 
-def _shown(standing: Standing, spawn: Spawn) -> dict[str, Any]:
+def _shown(standing: SidechainStanding, spawn: Spawn) -> dict[str, Any]:
     run = standing.run
     return _said(
         agent_id=standing.sidechain.session.agent_id,
@@ -234,7 +234,7 @@ def _shown(standing: Standing, spawn: Spawn) -> dict[str, Any]:
     )
 
 
-def _snapshot(standing: Standing) -> dict[str, Any]:
+def _snapshot(standing: SidechainStanding) -> dict[str, Any]:
     """How the sidechain is now, beside what it said."""
     session, run = standing.sidechain.session, standing.run
     return _said(

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from understudy.core.audit import Outcome
+from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
 from understudy.storage.columns import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
@@ -32,7 +32,7 @@ audit = sa.Table(
     sa.Column("version", sa.Integer),
     sa.Column("reason", sa.Text),
     sa.Column("request_id", sa.Text, nullable=False),
-    one_of("outcome", Outcome),
+    one_of("outcome", AuditOutcome),
     sqlite_autoincrement=True,
 )
 

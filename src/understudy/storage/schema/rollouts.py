@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
-from understudy.rollout.model import EventName, EvidenceKind, Proof
-from understudy.rollout.outcome import Outcome
+from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName
+from understudy.rollout.outcome import SkillOutcome
 from understudy.rollout.replay.report import JudgedBy
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
@@ -58,7 +58,7 @@ rollout_events = sa.Table(
     sa.Column("event", sa.Text, nullable=False),
     sa.Column("recorded_at_ms", Ms, nullable=False),
     sa.Column("body", Json, nullable=False),
-    one_of("event", EventName),
+    one_of("event", RolloutEventName),
     sa.Index("ix_rollout_events_skill", "skill_name", "number"),
     some_of("ix_rollout_events_watched", "skill_name", "number", where=WATCHED),
     sqlite_autoincrement=True,
@@ -126,7 +126,7 @@ rollout_outcomes = sa.Table(
     # The run of the sidechain that the outcome rests on.
     sa.Column("carrying_run_id", sa.Text),
     one_of("stage", Stage),
-    one_of("outcome", Outcome),
+    one_of("outcome", SkillOutcome),
     sa.Index(
         "ix_rollout_outcomes_used", "skill_name", "fingerprint", "stage", "used_at_ms", "run_id"
     ),

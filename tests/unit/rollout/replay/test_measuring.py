@@ -16,10 +16,10 @@ from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
 from understudy.rollout.replay.judge import ReplayJudge
-from understudy.rollout.replay.report import Fared, JudgedBy, Verdict
+from understudy.rollout.replay.report import Fared, JudgedBy, ReplayVerdict
 from understudy.rollout.replay.work import EndedRun, Measuring
-from understudy.runs.model import RunStatus, Usage
-from understudy.testing.answers import Answer
+from understudy.runs.model import RunStatus, RunUsage
+from understudy.testing.answers import ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 # Assembled, so that no scanner takes it for a real one.
@@ -63,30 +63,30 @@ async def test_the_marker_decides_where_there_is_one(judge: ReplayJudge, fake: F
     bad = await fared(judge, marker="NOTES_OK", rules=ON)
 
     assert (good.verdict, good.judged_by, good.reason) == (
-        Verdict.SUCCEEDED,
+        ReplayVerdict.SUCCEEDED,
         JudgedBy.MARKER,
         "",
     )
-    assert (bad.verdict, bad.reason) == (Verdict.FAILED, "the last output lacks the marker")
+    assert (bad.verdict, bad.reason) == (ReplayVerdict.FAILED, "the last output lacks the marker")
     assert fake.requests == []
 
 
 async def test_without_a_marker_and_a_judge_the_end_of_the_run_decides(judge: ReplayJudge) -> None:
     done = await fared(judge)
 
-    assert (done.verdict, done.judged_by) == (Verdict.SUCCEEDED, JudgedBy.STATUS)
+    assert (done.verdict, done.judged_by) == (ReplayVerdict.SUCCEEDED, JudgedBy.STATUS)
 
 
 @pytest.mark.parametrize(
     ("status", "verdict"),
     [
-        (RunStatus.FAILED, Verdict.FAILED),
-        (RunStatus.CANCELLED, Verdict.UNDECIDED),
-        (RunStatus.INTERRUPTED, Verdict.UNDECIDED),
+        (RunStatus.FAILED, ReplayVerdict.FAILED),
+        (RunStatus.CANCELLED, ReplayVerdict.UNDECIDED),
+        (RunStatus.INTERRUPTED, ReplayVerdict.UNDECIDED),
     ],
 )
 async def test_a_run_that_did_not_complete_is_no_success_whatever_it_said(
-    judge: ReplayJudge, status: RunStatus, verdict: Verdict
+    judge: ReplayJudge, status: RunStatus, verdict: ReplayVerdict
 ) -> None:
     found = await fared(judge, "NOTES_OK", marker="NOTES_OK", rules=ON, status=status)
 
@@ -103,8 +103,12 @@ async def test_a_judge_reads_what_was_asked_and_said_and_no_secret(
     good = await fared(judge, f"the notes with {KEY}", rules=rules)
     bad = await fared(judge, rules=ON)
 
-    assert (good.verdict, good.judged_by, good.reason) == (Verdict.SUCCEEDED, JudgedBy.JUDGE, "")
-    assert (bad.verdict, bad.reason) == (Verdict.FAILED, "it stops")
+    assert (good.verdict, good.judged_by, good.reason) == (
+        ReplayVerdict.SUCCEEDED,
+        JudgedBy.JUDGE,
+        "",
+    )
+    assert (bad.verdict, bad.reason) == (ReplayVerdict.FAILED, "it stops")
     asked = fake.requests[0]
     assert asked.model == "model-b"
     shown = json.loads(asked.last_user)
@@ -122,28 +126,28 @@ async def test_a_judge_reads_what_was_asked_and_said_and_no_secret(
         '{"success": "yes"}',
         '{"success": 1}',
         '{"success": true, "reason": 7}',
-        Answer(status=400),
+        ModelAnswer(status=400),
     ],
 )
 async def test_without_a_clear_answer_nobody_knows(
-    judge: ReplayJudge, fake: FakeModel, answer: Answer | str
+    judge: ReplayJudge, fake: FakeModel, answer: ModelAnswer | str
 ) -> None:
     fake.queue(answer)
 
     found = await fared(judge, rules=ON)
 
-    assert (found.verdict, found.judged_by) == (Verdict.UNDECIDED, JudgedBy.JUDGE)
+    assert (found.verdict, found.judged_by) == (ReplayVerdict.UNDECIDED, JudgedBy.JUDGE)
     assert found.reason.startswith("the judge gave no usable answer: ")
 
 
 async def test_a_judge_that_takes_too_long_leaves_it_undecided(
     judge: ReplayJudge, fake: FakeModel
 ) -> None:
-    fake.queue(Answer(text='{"success": true}', delay_s=0.5))
+    fake.queue(ModelAnswer(text='{"success": true}', delay_s=0.5))
 
     found = await fared(judge, rules=JudgeSettings(enabled=True, timeout_ms=50))
 
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is ReplayVerdict.UNDECIDED
 
 
 class Broken(StructuredModel):
@@ -161,7 +165,7 @@ async def test_a_judge_that_breaks_leaves_it_undecided() -> None:
 
     found = await fared(judge, rules=ON)
 
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is ReplayVerdict.UNDECIDED
     assert found.reason == "the judge gave no usable answer: unexpected RuntimeError"
 
 
@@ -174,7 +178,7 @@ async def test_a_database_that_is_away_is_no_opinion() -> None:
 
 
 async def test_what_the_run_took_is_told(judge: ReplayJudge) -> None:
-    usage = Usage(input_tokens=30, output_tokens=4, tool_calls=3)
+    usage = RunUsage(input_tokens=30, output_tokens=4, tool_calls=3)
 
     found = await fared(judge, usage=usage, started_at_ms=1_000, finished_at_ms=3_500)
     unbegun = await fared(judge, started_at_ms=None, status=RunStatus.CANCELLED)

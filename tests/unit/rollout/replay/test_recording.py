@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from understudy.rollout.replay.stand_ins import (
-    Answer,
-    Call,
     CallNumbers,
+    RecordedAnswer,
+    RecordedCall,
     Recording,
     place_in,
     read_recording,
@@ -63,7 +63,7 @@ def recording(*events: JournalEvent) -> Recording:
     return read_recording(RUN, events, RECOGNISE)
 
 
-def the_call(arguments: str = edits("x", "y")) -> Call:
+def the_call(arguments: str = edits("x", "y")) -> RecordedCall:
     call = RECOGNISE("edit_file", arguments)
     assert call is not None
     return call
@@ -93,8 +93,8 @@ def test_equal_calls_are_answered_in_the_order_in_which_they_were_made() -> None
 
     assert [found.answer(the_call(), n) for n in (0, 1, 2, 3)] == [
         None,
-        Answer(is_ok=True, content="first"),
-        Answer(is_ok=True, content="2nd"),
+        RecordedAnswer(is_ok=True, content="first"),
+        RecordedAnswer(is_ok=True, content="2nd"),
         None,
     ]
     assert found.count(the_call()) == 2
@@ -127,8 +127,8 @@ def test_failures_and_long_answers_are_recorded_as_such() -> None:
     )
 
     assert found.answers[the_call()] == (
-        Answer(is_ok=False, content="no such text"),
-        Answer(is_ok=True, content="cut", artifact_id="art_1"),
+        RecordedAnswer(is_ok=False, content="no such text"),
+        RecordedAnswer(is_ok=True, content="cut", artifact_id="art_1"),
     )
 
 

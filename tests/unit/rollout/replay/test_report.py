@@ -6,39 +6,43 @@ from typing import Any
 
 import pytest
 
-from understudy.rollout.confidence import Tally, wilson_lower_bound
+from understudy.rollout.confidence import SuccessTally, wilson_lower_bound
 from understudy.rollout.replay.report import (
     CaseReport,
     Fared,
     JudgedBy,
     ReplayReport,
-    Verdict,
+    ReplayVerdict,
     report_json,
     tally_in,
 )
 
-OK, FAILED, UNKNOWN = Verdict.SUCCEEDED, Verdict.FAILED, Verdict.UNDECIDED
+OK, FAILED, UNKNOWN = ReplayVerdict.SUCCEEDED, ReplayVerdict.FAILED, ReplayVerdict.UNDECIDED
 
 
-def fared(verdict: Verdict, run_id: str = "run_1", **fields: Any) -> Fared:
+def fared(verdict: ReplayVerdict, run_id: str = "run_1", **fields: Any) -> Fared:
     return Fared(run_id=run_id, verdict=verdict, judged_by=JudgedBy.MARKER, **fields)
 
 
-def case(recorded: Verdict, without: Verdict, with_: Verdict, run_id: str = "run_1") -> CaseReport:
+def case(
+    recorded: ReplayVerdict, without: ReplayVerdict, with_: ReplayVerdict, run_id: str = "run_1"
+) -> CaseReport:
     return CaseReport(
         recorded=fared(recorded, run_id), without_skill=fared(without), with_skill=fared(with_)
     )
 
 
-@pytest.mark.parametrize(("recorded", "without"), [*product(Verdict, Verdict)])
-def test_what_succeeds_with_the_skill_is_no_regression(recorded: Verdict, without: Verdict) -> None:
+@pytest.mark.parametrize(("recorded", "without"), [*product(ReplayVerdict, ReplayVerdict)])
+def test_what_succeeds_with_the_skill_is_no_regression(
+    recorded: ReplayVerdict, without: ReplayVerdict
+) -> None:
     assert not case(recorded, without, OK).is_regression
 
 
 @pytest.mark.parametrize("with_", [FAILED, UNKNOWN])
-def test_what_worked_or_may_have_and_is_not_known_to_work_now_is_one(with_: Verdict) -> None:
+def test_what_worked_or_may_have_and_is_not_known_to_work_now_is_one(with_: ReplayVerdict) -> None:
     assert not case(FAILED, FAILED, with_).is_regression
-    for before in product(Verdict, Verdict):
+    for before in product(ReplayVerdict, ReplayVerdict):
         if before != (FAILED, FAILED):
             assert case(*before, with_).is_regression, before
 
@@ -91,12 +95,12 @@ def test_the_report_adds_up_each_side() -> None:
     }
     assert (kept["with_skill"]["successes"], kept["with_skill"]["took_ms"]) == (2, 300)
     assert kept["recorded"]["successes"] == 3
-    assert kept["wilson_lower_bound"] == wilson_lower_bound(Tally(successes=2, tries=3))
+    assert kept["wilson_lower_bound"] == wilson_lower_bound(SuccessTally(successes=2, tries=3))
     assert kept["wilson_lower_bound"] < 2 / 3 < kept["wilson_upper_bound"]
     assert (kept["regressions"], kept["is_clean"]) == (["run_0"], False)
     assert [each["is_regression"] for each in kept["cases"]] == [True, False, False]
     assert kept["cases"][0]["with_skill"]["verdict"] == "undecided"
-    assert tally_in(kept) == Tally(successes=2, tries=3)
+    assert tally_in(kept) == SuccessTally(successes=2, tries=3)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +115,4 @@ def test_the_report_adds_up_each_side() -> None:
     ],
 )
 def test_a_report_that_does_not_tell_counts_for_nothing(torn: dict[str, Any]) -> None:
-    assert tally_in(torn) == Tally(successes=0, tries=0)
+    assert tally_in(torn) == SuccessTally(successes=0, tries=0)

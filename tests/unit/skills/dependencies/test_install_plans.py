@@ -3,7 +3,12 @@
 from tests.support.skill_store import make_skill
 from understudy.skills.dependencies.names import Manager, check_dependency
 from understudy.skills.dependencies.requirements import Requirements
-from understudy.skills.dependencies.service import Needs, Plan, plans_for_missing, plans_for_one
+from understudy.skills.dependencies.service import (
+    InstallPlan,
+    Needs,
+    plans_for_missing,
+    plans_for_one,
+)
 
 ALL = Requirements(
     system=("ffmpeg",), pip=("Pillow", "python_docx"), npm=("marked",), optional=("pip:rich",)
@@ -14,8 +19,8 @@ def needs(*missing: str, requirements: Requirements = ALL) -> Needs:
     return Needs(skill=make_skill("a-skill"), requirements=requirements, missing=missing)
 
 
-def pip(*names: str) -> Plan:
-    return Plan(slug="a-skill", manager=Manager.PIP, names=names)
+def pip(*names: str) -> InstallPlan:
+    return InstallPlan(slug="a-skill", manager=Manager.PIP, names=names)
 
 
 def test_a_manager_that_has_something_to_bring_brings_all_of_it() -> None:
