@@ -16,6 +16,9 @@ def showable(value: Any, depth: int = 0) -> Any:
     match value:
         case str():
             return whole(value)
+        # Before the mappings: asking whether a number is one takes longest of all.
+        case int() | None:
+            return value
         case float() if not math.isfinite(value):
             return None
         case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
