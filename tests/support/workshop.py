@@ -24,6 +24,7 @@ from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.capture import Capture
 from understudy.memory.counters import Counters
@@ -53,7 +54,6 @@ from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval, Effect, Tool, ToolContext
-from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
 
@@ -114,7 +114,7 @@ class Workshop:
     coach: EvolutionCoach = field(default_factory=NoCoach)
     consent: ConsentRecords = field(default_factory=NoConsent)
     skills: CatalogueSkills = field(default_factory=NoSkills)
-    context_files: ContextFiles = NO_CONTEXT_FILES
+    context_files: AgentContextFiles | None = None
     clock: FrozenClock = field(default_factory=FrozenClock)
     signals: StopSignals = field(default_factory=StopSignals)
     # What else hears of the end of a run.

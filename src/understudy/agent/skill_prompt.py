@@ -41,7 +41,6 @@ class CatalogueSkills:
         if USE_SKILL not in tools:
             return SkillText()
         try:
-            # Whoever starts a run has all stores of the daemon.
             offered = self._offered(unit, run, session)
         except UnderstudyError as problem:
             log.warning("skills.not_offered", run_id=run.run_id, code=problem.code)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from understudy.core.clock import Clock
+from understudy.evolution.context_files import AgentContextFiles
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.tool import SendMail
 from understudy.rollout.worktrees import Worktrees
@@ -25,7 +26,6 @@ from understudy.skills.tools.manage import PublishSkill, RoleOf, SkillManage, To
 from understudy.skills.tools.use import UseSkill
 from understudy.storage.unit import Units
 from understudy.tools.base import Tool
-from understudy.tools.context_files import ContextFiles
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.processes import Children
@@ -49,7 +49,7 @@ def toolkit(
     skills: SkillService,
     skill_catalogue: Catalogue,
     role_of: RoleOf,
-    context_files: ContextFiles,
+    context_files: AgentContextFiles,
     worktrees: Worktrees,
     tool_names: Callable[[], Sequence[str]],
 ) -> list[Tool]:

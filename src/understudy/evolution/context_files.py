@@ -28,7 +28,6 @@ from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul_start import soul_at_start
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.tools.base import ToolContext, ToolError
-from understudy.tools.context_files import Change
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -76,7 +75,9 @@ class _Task:
         )
 
 
-# The new text from the old one; there may be none.
+# The new text of a file, made from the old one; a `ToolError` when it cannot be.
+Change: TypeAlias = Callable[[str], str]
+# The same; there may be no old one.
 _Make: TypeAlias = Callable[[str | None], str]
 
 

@@ -147,7 +147,6 @@ class Suggester:
 
     def ended(self, unit: "Unit", _: Run) -> None:
         """Have somebody look, once this unit has ended a run."""
-        # Whoever ends a run has all stores of the daemon.
         unit.afterwards(self.wake)
 
     def look(self) -> int:

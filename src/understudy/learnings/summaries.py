@@ -43,7 +43,6 @@ class RunSummaries:
 
     def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
         """Propose one summary for a run whose record is kept in this transaction."""
-        # Whoever keeps a record has all stores of the daemon.
         if not self.settings(unit).run_summary_candidates:
             return
         now = self.clock.now_ms()

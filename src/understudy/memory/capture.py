@@ -146,7 +146,6 @@ class Capture:
 
     def ended(self, unit: "Unit", run: Run) -> None:
         """Keep the memory of a run that ends in this transaction."""
-        # Whoever ends a run has all stores of the daemon.
         try:
             self._remember(unit, run)
         except UnderstudyError as problem:

@@ -78,7 +78,6 @@ class Recollector:
 
     def recollect(self, unit: "Unit", run: Run, budget: PromptBudget) -> Recollection:
         """What the run is told; what goes wrong in a section costs that section and nothing more."""
-        # Whoever starts a run has all stores of the daemon.
         learned = _careful(LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens))
         # One budget for both: what the first takes the second does not have.
         left = max(0, budget.tokens - learned.tokens)

@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
@@ -17,7 +18,6 @@ from understudy.tools.base import (
     ToolError,
     in_thread,
 )
-from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
 from understudy.tools.paths import (
     WorkspacePath,
     check_replaceable,
@@ -34,6 +34,9 @@ from understudy.tools.text_files import (
     replace,
     size_of,
 )
+
+if TYPE_CHECKING:
+    from understudy.evolution.context_files import AgentContextFiles
 
 
 class EditFileParameters(Parameters):
@@ -63,7 +66,7 @@ class EditFile:
     approval = Approval.NEVER
     parameters: type[BaseModel] = EditFileParameters
 
-    def __init__(self, context_files: ContextFiles = NO_CONTEXT_FILES) -> None:
+    def __init__(self, context_files: "AgentContextFiles | None" = None) -> None:
         self._context_files = context_files
         # The calls of one reply run side by side; two edits of one file must not lose one.
         self._one_at_a_time = threading.Lock()
@@ -73,14 +76,13 @@ class EditFile:
         return await in_thread(self._edit, arguments, context)
 
     def _edit(self, wanted: EditFileParameters, context: ToolContext) -> str:
-        name = self._context_files.named(wanted.path, context.workspace)
-        if name is None:
-            path = parse_path(wanted.path)
-            return self._edit_on_disk(context.place, path, _Edit.wanted(wanted))
-        edit = _Edit.wanted(wanted)
-        return self._context_files.edit(
-            name, lambda text: decode(edit.made_in(text.encode())[0]), context
-        )
+        files = self._context_files
+        name = files.named(wanted.path, context.workspace) if files else None
+        if files and name:
+            edit = _Edit.wanted(wanted)
+            return files.edit(name, lambda text: decode(edit.made_in(text.encode())[0]), context)
+        path = parse_path(wanted.path)
+        return self._edit_on_disk(context.place, path, _Edit.wanted(wanted))
 
     def _edit_on_disk(self, place: FolderPlace, path: WorkspacePath, edit: "_Edit") -> str:
         name = path.name

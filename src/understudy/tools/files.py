@@ -5,7 +5,7 @@ import itertools
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from pydantic import BaseModel, Field
 
@@ -19,7 +19,6 @@ from understudy.tools.base import (
     ToolError,
     in_thread,
 )
-from understudy.tools.context_files import NO_CONTEXT_FILES, ContextFiles
 from understudy.tools.paths import (
     WorkspacePath,
     check_replaceable,
@@ -30,6 +29,10 @@ from understudy.tools.paths import (
     readable_errors,
 )
 from understudy.tools.text_files import decode, encode, replace, size_of
+
+if TYPE_CHECKING:
+    from understudy.evolution.context_files import AgentContextFiles
+
 
 MAX_READ_BYTES: Final = 256 * 1024
 MAX_SKIPPED_BYTES: Final = 64 * 1024 * 1024
@@ -72,7 +75,7 @@ class ReadFile:
     approval = Approval.NEVER
     parameters: type[BaseModel] = ReadFileParameters
 
-    def __init__(self, context_files: ContextFiles = NO_CONTEXT_FILES) -> None:
+    def __init__(self, context_files: "AgentContextFiles | None" = None) -> None:
         self._context_files = context_files
 
     async def call(self, arguments: ReadFileParameters, context: ToolContext) -> str:
@@ -80,8 +83,9 @@ class ReadFile:
         return await in_thread(self._read, arguments, context)
 
     def _read(self, wanted: ReadFileParameters, context: ToolContext) -> str:
-        name = self._context_files.named(wanted.path, context.workspace)
-        kept = None if name is None else self._context_files.read(name, context)
+        files = self._context_files
+        name = files.named(wanted.path, context.workspace) if files else None
+        kept = files.read(name, context) if files and name else None
         if kept is None:
             # Nobody's instructions: whatever lies there under such a name is a file like others.
             return _read(context.place, parse_path(wanted.path), wanted)
@@ -101,7 +105,7 @@ class WriteFile:
     approval = Approval.NEVER
     parameters: type[BaseModel] = WriteFileParameters
 
-    def __init__(self, context_files: ContextFiles = NO_CONTEXT_FILES) -> None:
+    def __init__(self, context_files: "AgentContextFiles | None" = None) -> None:
         self._context_files = context_files
 
     async def call(self, arguments: WriteFileParameters, context: ToolContext) -> str:
@@ -109,10 +113,11 @@ class WriteFile:
         return await in_thread(self._write, arguments, context)
 
     def _write(self, wanted: WriteFileParameters, context: ToolContext) -> str:
-        name = self._context_files.named(wanted.path, context.workspace)
-        if name is not None:
+        files = self._context_files
+        name = files.named(wanted.path, context.workspace) if files else None
+        if files and name:
             encode(wanted.content)
-            return self._context_files.write(name, wanted.content, context)
+            return files.write(name, wanted.content, context)
         path = parse_path(wanted.path)
         return _write(context.place, path, encode(wanted.content))
 
