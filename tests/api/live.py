@@ -83,7 +83,7 @@ class Live:
             view: dict[str, Any] = self.ok("GET", f"/v1/runs/{run_id}")
             return view if view["status"] in TERMINAL else None
 
-        return wait_for(ended, 20, what=f"{run_id} to end")
+        return wait_for(ended, what=f"{run_id} to end")
 
     def run(self, session_id: str, text: str, **body: Any) -> dict[str, Any]:
         return self.finished(self.submit(session_id, text, **body))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.daemon import wait_for
+from tests.support.daemon import PATIENCE_S, wait_for
 from tests.support.pupil import (
     CANDIDATES,
     EXTRACTION,
@@ -33,7 +33,7 @@ def receipt(pupil: Pupil, run_id: str) -> str:
     return str(pupil.get(f"/v1/run-memories/{run_id}")["semantic_capture"])
 
 
-def settled(pupil: Pupil, run_id: str, timeout: float = 20) -> None:
+def settled(pupil: Pupil, run_id: str, timeout: float = PATIENCE_S) -> None:
     """Wait until nothing more is learned from a run."""
     wait_for(lambda: receipt(pupil, run_id) == "completed", timeout, what=f"{run_id} to be read")
 

@@ -27,7 +27,7 @@ def refusal(daemon: DaemonProcess, *more: str, env: dict[str, str] | None = None
         env={**daemon.environment(), **(env or {})},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
         check=False,
     )
     assert done.returncode != 0

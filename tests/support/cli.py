@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from tests.support import program
-from tests.support.daemon import DaemonProcess
+from tests.support.daemon import PATIENCE_S, DaemonProcess
 from tests.support.environment import without_settings
 
 
@@ -53,13 +53,13 @@ class Terminal:
         self.screen = ""
         os.write(self._ours, f"{line}\n".encode())
 
-    def wait_for(self, words: str, timeout: float = 20) -> None:
+    def wait_for(self, words: str, timeout: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + timeout
         while words not in self.screen:
             assert time.monotonic() < deadline, f"no {words!r} in {self.screen!r}"
             self._read()
 
-    def wait_for_prompt(self, timeout: float = 20) -> None:
+    def wait_for_prompt(self, timeout: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + timeout
         while not self.screen.endswith("> "):
             assert time.monotonic() < deadline, f"no prompt in {self.screen!r}"

@@ -17,6 +17,8 @@ from tests.support.environment import without_settings
 from tests.support.postgres_server import free_port
 
 T = TypeVar("T")
+# How long is waited for what must happen: long enough for a machine that others keep busy.
+PATIENCE_S = 90
 TERMINAL = frozenset({"completed", "failed", "interrupted", "cancelled"})
 
 
@@ -76,7 +78,7 @@ class DaemonProcess:
         """Whether the process is alive."""
         return self._process is not None and self._process.poll() is None
 
-    def start(self, timeout: float = 30, *, wait: bool = True) -> Self:
+    def start(self, timeout: float = PATIENCE_S, *, wait: bool = True) -> Self:
         """Start it and wait until it answers that it is ready."""
         if self.is_running():
             raise DaemonFailed("the daemon is already running")
@@ -109,7 +111,7 @@ class DaemonProcess:
         own = {"HOME": str(self.home), "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
         return {**clean, **own, **self._env}
 
-    def wait_until_ready(self, timeout: float = 30) -> None:
+    def wait_until_ready(self, timeout: float = PATIENCE_S) -> None:
         """Wait for a 200 from `/readyz`; fails at once when the process ends."""
         deadline = time.monotonic() + timeout
         while self.is_running():
@@ -123,7 +125,7 @@ class DaemonProcess:
         code = self.wait_for_exit(timeout=1)
         raise DaemonFailed(f"the daemon ended with code {code}\n{self.log()[-4000:]}")
 
-    def wait_for_exit(self, timeout: float = 30) -> int:
+    def wait_for_exit(self, timeout: float = PATIENCE_S) -> int:
         """Wait until the process has ended by itself, and answer its exit code."""
         if self._process is None:
             raise DaemonFailed("the daemon was never started")
@@ -133,7 +135,7 @@ class DaemonProcess:
             self.kill()
             raise DaemonFailed(f"still running after {timeout} s\n{self.log()[-4000:]}") from None
 
-    def stop(self, timeout: float = 30) -> int:
+    def stop(self, timeout: float = PATIENCE_S) -> int:
         """Ask it to drain and end, and answer its exit code."""
         if self.is_running():
             self.signal(signal.SIGTERM)
@@ -157,7 +159,7 @@ class DaemonProcess:
             return self._log_file.read_text(encoding="utf-8", errors="replace")
         return ""
 
-    def client(self, token: str | None = None, *, timeout: float = 30) -> httpx2.Client:
+    def client(self, token: str | None = None, *, timeout: float = PATIENCE_S) -> httpx2.Client:
         """An HTTP client for it; close it when done."""
         bearer = token or self.token
         return httpx2.Client(
@@ -178,7 +180,7 @@ class DaemonProcess:
         params: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         token: str | None = None,
-        timeout: float = 30,
+        timeout: float = PATIENCE_S,
     ) -> httpx2.Response:
         """One call, whatever its outcome."""
         with self.client(token, timeout=timeout) as client:
@@ -198,7 +200,7 @@ class DaemonProcess:
         run_id: str = self.post(f"/v1/sessions/{session}/runs", body)["run_id"]
         return run_id
 
-    def wait_for_run(self, run_id: str, timeout: float = 30) -> dict[str, Any]:
+    def wait_for_run(self, run_id: str, timeout: float = PATIENCE_S) -> dict[str, Any]:
         """The run, once nothing can happen to it any more."""
 
         def finished() -> dict[str, Any] | None:
@@ -207,7 +209,9 @@ class DaemonProcess:
 
         return wait_for(finished, timeout, what=f"{run_id} to end")
 
-    def run(self, session: str, text: str, timeout: float = 30, **payload: Any) -> dict[str, Any]:
+    def run(
+        self, session: str, text: str, timeout: float = PATIENCE_S, **payload: Any
+    ) -> dict[str, Any]:
         """Submit a text and answer the finished run."""
         return self.wait_for_run(self.submit(session, text, **payload), timeout)
 
@@ -217,7 +221,9 @@ class DaemonProcess:
         return answer.json() if answer.content else None
 
 
-def wait_for(predicate: Callable[[], T | None], timeout: float = 10, *, what: str = "") -> T:
+def wait_for(
+    predicate: Callable[[], T | None], timeout: float = PATIENCE_S, *, what: str = ""
+) -> T:
     """Ask until the answer is true, and hand it back; a failure to connect counts as a no."""
     deadline = time.monotonic() + timeout
     pause = 0.005

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.support.daemon import PATIENCE_S
 from tests.support.factories import ALICE
 from understudy.daemon.wiring import Daemon
 from understudy.runs.detail import RunDetail
@@ -55,7 +56,7 @@ class Inside:
         self, run_id: str, reached: Callable[[RunDetail], bool] | None = None
     ) -> RunDetail:
         """Wait until a run has ended, or has come to where the test wants it."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 detail = await self.look(run_id)
                 if detail.run.status in TERMINAL or (reached and reached(detail)):

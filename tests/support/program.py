@@ -42,7 +42,7 @@ def run(
     environment: Mapping[str, str],
     *,
     stdin: str = "",
-    timeout: float = 60,
+    timeout: float = 110,
 ) -> subprocess.CompletedProcess[str]:
     """What it did and said, once it has ended."""
     with TemporaryFile("w+") as given, TemporaryFile("w+") as said, TemporaryFile("w+") as told:

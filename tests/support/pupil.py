@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.daemon import PATIENCE_S, DaemonProcess, wait_for
 from tests.support.memories import LEARNED, section_in
 from understudy.testing.answers import ModelAnswer, SeenRequest
 from understudy.testing.fake_model import FakeModel
@@ -134,7 +134,9 @@ class Pupil:
         """The learnings that a filter finds."""
         return [*self._items(LEARNINGS, narrowed)]
 
-    def reviewed(self, candidate_id: str, state: str | None = None, timeout: float = 20) -> Any:
+    def reviewed(
+        self, candidate_id: str, state: str | None = None, timeout: float = PATIENCE_S
+    ) -> Any:
         """A candidate once automation has looked at it, and left it in a state."""
 
         def done() -> Any:

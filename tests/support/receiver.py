@@ -53,7 +53,7 @@ class Receiver:
         """Answer again."""
         self._held.clear()
 
-    def wait_for(self, count: int, timeout: float = 30) -> list[HttpRequest]:
+    def wait_for(self, count: int, timeout: float = 90) -> list[HttpRequest]:
         """The requests, once there are so many."""
         return wait_for(
             lambda: self.requests if len(self.requests) >= count else None,
