@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 import structlog
 
-from tests.support import forked, postgres
+from tests.support import forked_process, postgres
 from tests.support.environment import without_settings
 from tests.support.network import block_network
 from tests.support.postgres import MakeDatabase
@@ -41,7 +41,7 @@ def log_plainly() -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End what this process started, and what the workers shared."""
-    forked.end_server()
+    forked_process.end_server()
     if not _is_worker(config):
         postgres.end_test_run()
 

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from tests.api.skill_desk import Person
-from tests.support.skill_service import skill_md
+from tests.support.skill_service_harness import skill_md
 
 Made = Mapping[str, str]
 Maker = Callable[[Person, Made], str]

@@ -12,7 +12,7 @@ import httpx2
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from tests.support.skill_service import OK_MD, SLUG
+from tests.support.skill_service_harness import OK_MD, SLUG
 from understudy.daemon.wiring import Daemon
 from understudy.storage.schema import metadata
 

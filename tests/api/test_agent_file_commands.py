@@ -2,7 +2,7 @@
 
 from tests.api.commands import answer, invoke
 from tests.api.live import Live
-from tests.support.scenes import play
+from tests.support.model_scripts import play
 from understudy.client import Client
 from understudy.testing.answers import call
 

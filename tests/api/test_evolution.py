@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.api.live import Live
-from tests.support.coached import working
-from tests.support.command_line import Typed, typed
+from tests.support.command_line_in_process import Typed, typed
+from tests.support.evolving_runs import working
 from understudy.client import Client
 from understudy.evolution.switch_costs import costs
 from understudy.testing.answers import call

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.api.live import Live
-from tests.support.cli import Terminal
-from tests.support.command_line import Typed, typed
+from tests.support.command_line_in_process import Typed, typed
+from tests.support.command_line_process import Terminal
 from tests.support.environment import without_settings
 
 CANDIDATES = "/v1/learning-candidates"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.api.live import Live
-from tests.support.cli import Terminal
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
+from tests.support.command_line_process import Terminal
 from tests.support.environment import without_settings
 from understudy.client import Client
 

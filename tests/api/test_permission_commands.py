@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.live import Live
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from understudy.client import Client
 from understudy.permissions.model import PermissionDecision
 from understudy.wire.permissions import PermissionRule

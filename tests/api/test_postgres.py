@@ -8,7 +8,7 @@ import pytest
 from tests.api.live import Live, joined, live_daemon
 from tests.api.skill_desk import packed
 from tests.support.postgres import MakeDatabase
-from tests.support.skill_service import OK_MD, SLUG
+from tests.support.skill_service_harness import OK_MD, SLUG
 from understudy.testing.answers import ModelAnswer
 
 pytestmark = pytest.mark.postgres

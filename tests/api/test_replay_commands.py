@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api.live import Live
-from tests.support.command_line import Typed, typed
-from tests.support.scenes import play
+from tests.support.command_line_in_process import Typed, typed
+from tests.support.model_scripts import play
 from understudy.client import Client
 from understudy.wire.rollout_requests import StartTrial, TrialCase
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.live import Live
-from tests.support.command_line import Typed, typed
+from tests.support.command_line_in_process import Typed, typed
 from understudy.client import Client
 
 MARKER = "NOTES_OK"

@@ -6,8 +6,8 @@ from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN
 from tests.api.test_resources import ok, refused
-from tests.support.archive import Archive, safe_file
 from tests.support.factories import NOW, make_session
+from tests.support.run_memory_harness import RunMemoryHarness, safe_file
 from understudy.daemon.wiring import Daemon
 from understudy.testing.clock import FrozenClock
 
@@ -232,7 +232,7 @@ def test_a_policy_that_cannot_take_hold_is_not_in_place(daemon: Daemon, api: Tes
 
 
 def test_what_is_past_its_time_and_not_yet_met_is_told(daemon: Daemon, api: TestClient) -> None:
-    archive = Archive(daemon.ground.units, FrozenClock(NOW))
+    archive = RunMemoryHarness(daemon.ground.units, FrozenClock(NOW))
     with daemon.ground.units.write() as unit:
         unit.sessions.add(make_session("s1"))
     archive.keep("old")
@@ -252,7 +252,7 @@ def test_what_is_past_its_time_and_not_yet_met_is_told(daemon: Daemon, api: Test
 def test_a_refused_policy_loses_nothing_and_is_tried_again_once_mended(
     daemon: Daemon, api: TestClient
 ) -> None:
-    archive = Archive(daemon.ground.units)
+    archive = RunMemoryHarness(daemon.ground.units)
     with daemon.ground.units.write() as unit:
         unit.sessions.add(make_session("s1"))
     now = daemon.ground.clock.now_ms()

@@ -7,9 +7,9 @@ from starlette.testclient import TestClient
 
 from tests.api.live import Live
 from tests.api.test_resources import ok, refused
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from tests.support.daemon import wait_for
-from tests.support.scenes import answering, ask, play
+from tests.support.model_scripts import answering, ask, play
 from understudy.client import Client
 from understudy.testing.answers import FakeCall, ModelAnswer, call
 

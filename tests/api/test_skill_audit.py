@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.skill_desk import ALL, ONE, Desk, packed
 from tests.api.test_skills import CHANGES
-from tests.support.skill_service import HARMFUL, OK_MD, SLUG
+from tests.support.skill_service_harness import HARMFUL, OK_MD, SLUG
 
 AGENT, USER = {"agent_id": "default"}, {"user_id": "bob"}
 

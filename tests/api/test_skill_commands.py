@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.api.live import Live
-from tests.support.command_line import Typed, typed
+from tests.support.command_line_in_process import Typed, typed
 from tests.support.daemon import wait_for
 
 NUMBERS = count(1)

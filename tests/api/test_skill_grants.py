@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.skill_desk import ALL, ONE, Desk, Person
-from tests.support.skill_service import OK_MD, SLUG, skill_md
+from tests.support.skill_service_harness import OK_MD, SLUG, skill_md
 
 AGENTS, USERS = f"{ONE}/grants/agent", f"{ONE}/grants/user"
 GRANTS: dict[str, tuple[str, dict[str, str]]] = {

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN, idle_daemon
 from tests.api.skill_desk import ALL, ONE, Desk, desk_over, packed
-from tests.support.skill_service import HARMFUL, OK_MD, SLUG
+from tests.support.skill_service_harness import HARMFUL, OK_MD, SLUG
 from understudy.api.app import create_app
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES
 

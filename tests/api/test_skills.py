@@ -9,7 +9,7 @@ import pytest
 from skills_ref import validate
 
 from tests.api.skill_desk import ALL, ONE, Desk, packed
-from tests.support.skill_service import HARMFUL, OK_MD, SLUG, skill_md
+from tests.support.skill_service_harness import HARMFUL, OK_MD, SLUG, skill_md
 
 FIELDS = {
     *("id", "slug", "name", "description", "origin", "owner_id", "visibility", "status"),

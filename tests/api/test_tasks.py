@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from tests.api.live import Live
 from tests.api.test_resources import ok, refused
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from understudy.client import Client
 from understudy.sessions.tasks import TaskStatus
 from understudy.testing.answers import call

@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support import postgres
-from tests.support.desk import Desk, Guarded
+from tests.support.approval_harness import ApprovalRuns, Approver
 from tests.support.factories import make_agent, make_session
-from tests.support.troupe import Troupe, make_troupe
-from tests.support.workshop import Probe, Workshop, make_settings
+from tests.support.run_harness import Probe, RunHarness, make_settings
+from tests.support.sidechain_runs import SidechainRuns, make_sidechain_runs
 from understudy.core.bell import Bell
 from understudy.daemon.stores import open_run_memories, open_skill_bundles
 from understudy.runs.ask_user import AskUser
@@ -28,7 +28,7 @@ from understudy.tools.base import Approval, Effect
 
 
 @dataclass
-class House:
+class UnitsOnDatabase:
     """Units of work with everything around them that a test may look at."""
 
     units: Units
@@ -135,7 +135,7 @@ def empty(engine: sa.Engine) -> None:
 
 
 @pytest.fixture
-def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -> House:
+def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -> UnitsOnDatabase:
     """Units of work on an empty database; on SQLite run memories and skills are files, as in a
     daemon."""
     bell = Bell()
@@ -152,11 +152,13 @@ def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -
         run_memories=open_run_memories(settings),
         skill_bundles=open_skill_bundles(settings),
     )
-    return House(units=units, engine=migrated_engine, url=migrated_url, bell=bell, queued=queued)
+    return UnitsOnDatabase(
+        units=units, engine=migrated_engine, url=migrated_url, bell=bell, queued=queued
+    )
 
 
 @pytest.fixture
-def house(empty_house: House) -> House:
+def house(empty_house: UnitsOnDatabase) -> UnitsOnDatabase:
     """Units of work on a database with the built-in agent and the sessions s1 and s2."""
     with empty_house.units.write() as unit:
         unit.agents.add(make_agent())
@@ -166,7 +168,7 @@ def house(empty_house: House) -> House:
 
 
 @pytest.fixture
-def units(house: House) -> Units:
+def units(house: UnitsOnDatabase) -> Units:
     """Units of work on a database with the built-in agent and the sessions s1 and s2."""
     return house.units
 
@@ -191,32 +193,36 @@ def probe() -> Probe:
 
 
 @pytest.fixture
-async def troupe(house: House, settings: Settings) -> AsyncIterator[Troupe]:
+async def sidechain_runs(
+    house: UnitsOnDatabase, settings: Settings
+) -> AsyncIterator[SidechainRuns]:
     """What executes runs and sidechains, with a queue that the test works off."""
-    troupe = make_troupe(house.units, house.queued, settings)
-    yield troupe
-    await troupe.shop.providers.close()
+    sidechain_runs = make_sidechain_runs(house.units, house.queued, settings)
+    yield sidechain_runs
+    await sidechain_runs.shop.providers.close()
 
 
 @pytest.fixture
-async def shop(house: House, settings: Settings, probe: Probe) -> AsyncIterator[Workshop]:
+async def shop(
+    house: UnitsOnDatabase, settings: Settings, probe: Probe
+) -> AsyncIterator[RunHarness]:
     """What executes runs, without the queue."""
-    shop = Workshop(house.units, settings, tools=(probe, Probe("other")))
+    shop = RunHarness(house.units, settings, tools=(probe, Probe("other")))
     yield shop
     await shop.providers.close()
 
 
 @pytest.fixture
-def guarded(shop: Workshop, probe: Probe) -> Guarded:
+def guarded(shop: RunHarness, probe: Probe) -> ApprovalRuns:
     probe.approval = Approval.ALWAYS
     probe.effect = Effect.ONCE
     asking = AskUser(shop.units, shop.clock)
-    again = Guarded(shop.units, shop.settings, tools=(probe, asking), clock=shop.clock)
+    again = ApprovalRuns(shop.units, shop.settings, tools=(probe, asking), clock=shop.clock)
     again.providers = shop.providers
     again.executor = again._executor()
     return again
 
 
 @pytest.fixture
-def desk(guarded: Guarded) -> Desk:
-    return Desk(guarded)
+def desk(guarded: ApprovalRuns) -> Approver:
+    return Approver(guarded)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW
 from understudy.assets import service as assets_service
 from understudy.assets.drafts import draft_of_bytes
@@ -28,7 +28,7 @@ from understudy.testing.clock import FrozenClock
 class Cellar:
     """Assets on one database, with their bytes where a daemon on it keeps them."""
 
-    def __init__(self, house: House, directory: Path) -> None:
+    def __init__(self, house: UnitsOnDatabase, directory: Path) -> None:
         self.clock = FrozenClock()
         self.directory = directory
         self.engine = house.engine
@@ -82,7 +82,7 @@ class Cellar:
 
 
 @pytest.fixture
-def cellar(house: House, tmp_path: Path) -> Cellar:
+def cellar(house: UnitsOnDatabase, tmp_path: Path) -> Cellar:
     return Cellar(house, tmp_path / "assets")
 
 

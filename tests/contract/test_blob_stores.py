@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from understudy.assets.model import MAX_ASSET_BYTES
 from understudy.assets.ports import BlobStore
 from understudy.core.errors import Unavailable
@@ -31,7 +31,7 @@ HELLO = named(b"hello")
 class Store:
     """A store that is opened anew for every look."""
 
-    def __init__(self, house: House, directory: Path | None) -> None:
+    def __init__(self, house: UnitsOnDatabase, directory: Path | None) -> None:
         self._house = house
         self._directory = directory
 
@@ -43,7 +43,7 @@ class Store:
 
 
 @pytest.fixture(params=["files", "rows"])
-def store(request: pytest.FixtureRequest, empty_house: House, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, empty_house: UnitsOnDatabase, tmp_path: Path) -> Store:
     return Store(empty_house, tmp_path / "assets" if request.param == "files" else None)
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import ALICE, NOW
-from tests.support.learned import SESSION
-from tests.support.learning_plane import Plane
+from tests.support.learning_factories import SESSION
+from tests.support.learning_harness import LearningHarness
 from understudy.core.errors import Invalid
 from understudy.learnings.bulk import (
     MAX_AT_ONCE,
@@ -26,8 +26,8 @@ PUBLISH, REJECT = BulkAction.PUBLISH, BulkAction.REJECT
 
 
 @pytest.fixture
-def plane(units: Units) -> Plane:
-    return Plane(units)
+def plane(units: Units) -> LearningHarness:
+    return LearningHarness(units)
 
 
 def ids(*candidates: Candidate) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def told(result: BulkResult) -> list[tuple[str, str | None]]:
     return [(it.candidate_id, it.code) for it in result.outcomes]
 
 
-def one_of_each(plane: Plane) -> tuple[str, ...]:
+def one_of_each(plane: LearningHarness) -> tuple[str, ...]:
     """Candidates that fare differently when they are published."""
     plane.learn("Project codename is Atlas")
     fine = plane.propose("The sky is blue")
@@ -63,7 +63,7 @@ EXPECTED = [
 ]
 
 
-def test_a_preview_tells_what_would_be_refused_and_changes_nothing(plane: Plane) -> None:
+def test_a_preview_tells_what_would_be_refused_and_changes_nothing(plane: LearningHarness) -> None:
     chosen = one_of_each(plane)
     before = (plane.all_learnings(), plane.audit(), plane.published())
     request = BulkRequest(action=PUBLISH, candidate_ids=chosen, dry_run=True)
@@ -78,7 +78,7 @@ def test_a_preview_tells_what_would_be_refused_and_changes_nothing(plane: Plane)
     assert [it.is_done for it in done.outcomes] == [code is None for code in EXPECTED]
 
 
-def test_a_refusal_keeps_no_other_from_being_published(plane: Plane) -> None:
+def test_a_refusal_keeps_no_other_from_being_published(plane: LearningHarness) -> None:
     chosen = one_of_each(plane)
     result = plane.bulk.decide(ALICE, BulkRequest(action=PUBLISH, candidate_ids=chosen))
     made = {it.learning_id for it in result.outcomes if it.is_done}
@@ -89,7 +89,7 @@ def test_a_refusal_keeps_no_other_from_being_published(plane: Plane) -> None:
     assert len(made) == 2
 
 
-def test_a_preview_names_only_learnings_that_are_there(plane: Plane) -> None:
+def test_a_preview_names_only_learnings_that_are_there(plane: LearningHarness) -> None:
     there = plane.learn("The sky is blue")
     chosen = ids(
         plane.propose("sky: blue"),
@@ -102,7 +102,7 @@ def test_a_preview_names_only_learnings_that_are_there(plane: Plane) -> None:
     assert all(it.is_done for it in outcomes)
 
 
-def test_many_are_rejected_with_one_reason(plane: Plane) -> None:
+def test_many_are_rejected_with_one_reason(plane: LearningHarness) -> None:
     first, second = plane.propose("The sky is blue"), plane.propose("Water is dry")
     published = plane.propose("Ice is cold")
     plane.publish(published)
@@ -119,7 +119,7 @@ def test_many_are_rejected_with_one_reason(plane: Plane) -> None:
         assert (decided.state, decided.decision_reason) == (CandidateState.REJECTED, "noise")
 
 
-def test_a_filter_finds_open_candidates_alone(plane: Plane) -> None:
+def test_a_filter_finds_open_candidates_alone(plane: LearningHarness) -> None:
     ours = plane.propose("The sky is blue", scope=SESSION)
     decided = plane.propose("Water is dry", scope=SESSION)
     plane.candidates.reject(ALICE, decided.candidate_id)
@@ -129,7 +129,7 @@ def test_a_filter_finds_open_candidates_alone(plane: Plane) -> None:
     assert plane.candidate(other) == other
 
 
-def test_everything_has_to_be_asked_for_by_name(plane: Plane) -> None:
+def test_everything_has_to_be_asked_for_by_name(plane: LearningHarness) -> None:
     candidate = plane.propose("The sky is blue")
     with pytest.raises(Invalid) as refused:
         plane.bulk.decide(ALICE, BulkRequest(action=REJECT))
@@ -139,14 +139,14 @@ def test_everything_has_to_be_asked_for_by_name(plane: Plane) -> None:
     assert told(result) == [(candidate.candidate_id, None)]
 
 
-def test_only_so_many_are_named_at_once(plane: Plane) -> None:
+def test_only_so_many_are_named_at_once(plane: LearningHarness) -> None:
     named = tuple(f"cand_{number}" for number in range(MAX_AT_ONCE + 1))
     with pytest.raises(Invalid) as refused:
         plane.bulk.decide(ALICE, BulkRequest(action=REJECT, candidate_ids=named))
     assert refused.value.code == "too_many_candidates"
 
 
-def test_a_filter_that_finds_more_says_so(plane: Plane) -> None:
+def test_a_filter_that_finds_more_says_so(plane: LearningHarness) -> None:
     for number in range(3):
         plane.propose(f"Number {number} is odd", kind=Kind.DECISION)
     request = BulkRequest(action=REJECT, narrowed=CandidateFilter(kind=Kind.DECISION))
@@ -156,7 +156,7 @@ def test_a_filter_that_finds_more_says_so(plane: Plane) -> None:
     assert (len(second.outcomes), second.has_more) == (1, False)
 
 
-def test_many_are_published_as_provisional(plane: Plane) -> None:
+def test_many_are_published_as_provisional(plane: LearningHarness) -> None:
     candidate = plane.propose("The sky is blue")
     plane.bulk.decide(
         ALICE,
@@ -165,13 +165,13 @@ def test_many_are_published_as_provisional(plane: Plane) -> None:
     assert [it.status for it in plane.all_learnings()] == [LearningStatus.PROVISIONAL]
 
 
-def test_one_that_is_named_twice_is_decided_once(plane: Plane) -> None:
+def test_one_that_is_named_twice_is_decided_once(plane: LearningHarness) -> None:
     candidate = plane.propose("The sky is blue")
     request = BulkRequest(action=PUBLISH, candidate_ids=ids(candidate, candidate))
     assert len(plane.bulk.decide(ALICE, request).outcomes) == 1
 
 
-def test_a_reason_with_a_secret_in_it_decides_nothing(plane: Plane) -> None:
+def test_a_reason_with_a_secret_in_it_decides_nothing(plane: LearningHarness) -> None:
     candidate = plane.propose("The sky is blue")
     secret = "api-key: abc" + "123456789"
     with pytest.raises(Invalid):
@@ -181,7 +181,7 @@ def test_a_reason_with_a_secret_in_it_decides_nothing(plane: Plane) -> None:
     assert plane.candidate(candidate) == candidate
 
 
-def test_a_preview_waits_for_nobody_who_writes(plane: Plane) -> None:
+def test_a_preview_waits_for_nobody_who_writes(plane: LearningHarness) -> None:
     candidate = plane.propose("The sky is blue")
     request = BulkRequest(action=PUBLISH, candidate_ids=ids(candidate), dry_run=True)
 
@@ -194,7 +194,9 @@ def test_a_preview_waits_for_nobody_who_writes(plane: Plane) -> None:
     assert told(result) == [(candidate.candidate_id, None)]
 
 
-def test_what_holds_a_secret_that_the_operator_named_is_not_published(plane: Plane) -> None:
+def test_what_holds_a_secret_that_the_operator_named_is_not_published(
+    plane: LearningHarness,
+) -> None:
     first, second = plane.propose("The bird is a blue heron"), plane.propose("Water is wet")
     guarded = replace(plane.candidates, guard=SecretGuard(("heron",)))
     request = BulkRequest(action=PUBLISH, candidate_ids=ids(first, second))

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.canaries import Canaries
-from tests.support.promoted import skilled_with
-from tests.support.rolled_out import MARKER, NAME, Mounted
-from tests.support.skilled import Skilled
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.canary_catalogue import Canaries
+from tests.support.promoted_skill_runs import skilled_with
+from tests.support.rollout_harness import MARKER, NAME, Mounted
+from tests.support.skill_runs import SkillRuns
 from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
@@ -23,7 +23,7 @@ USE = call("use_skill", {"name": NAME})
 
 
 @pytest.fixture
-def canaries(house: House, settings: Settings) -> Canaries:
+def canaries(house: UnitsOnDatabase, settings: Settings) -> Canaries:
     canaries = Canaries(house.units, settings.home)
     canaries.hand.learn()
     canaries.hand.bring_to(Stage.CANARY)
@@ -33,8 +33,8 @@ def canaries(house: House, settings: Settings) -> Canaries:
 
 @pytest.fixture
 async def skilled(
-    house: House, settings: Settings, fake: FakeModel, canaries: Canaries
-) -> AsyncIterator[Skilled]:
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, canaries: Canaries
+) -> AsyncIterator[SkillRuns]:
     async with skilled_with(house, settings, fake, canaries.catalogue) as skilled:
         # The canary began by another clock, which went on meanwhile.
         skilled.shop.clock.ms = canaries.hand.clock.ms
@@ -51,7 +51,7 @@ async def skilled(
 
 
 async def test_a_run_that_uses_the_canary_is_evidence_for_it(
-    skilled: Skilled, canaries: Canaries
+    skilled: SkillRuns, canaries: Canaries
 ) -> None:
     run_id = await skilled.run(USE, "end", child=(MARKER,))
 
@@ -68,7 +68,7 @@ async def test_a_run_that_uses_the_canary_is_evidence_for_it(
 
 
 async def test_a_canary_that_fails_in_a_run_is_held_and_offered_to_nobody(
-    skilled: Skilled, canaries: Canaries
+    skilled: SkillRuns, canaries: Canaries
 ) -> None:
     await skilled.run(USE, "I could not do it", child=(ModelAnswer(status=400),))
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.canaries import Canaries
+from tests.support.canary_catalogue import Canaries
 from tests.support.factories import ALICE, make_session
-from tests.support.mounted import EVE
-from tests.support.rolled_out import NAME
-from tests.support.together import together
+from tests.support.mounted_rollouts import EVE
+from tests.support.rollout_harness import NAME
+from tests.support.threads_at_once import together
 from understudy.core.errors import NotFound
 from understudy.rollout.sharing import SECRET_BYTES, is_in_share, make_secret
 from understudy.rollout.stages import Stage

@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.candidate_factories import make_candidate, make_review
 from tests.support.factories import NOW, ODD_TEXTS
-from tests.support.proposed import make_candidate, make_review
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.learnings.filters import CandidateFilter
@@ -64,7 +64,7 @@ FULL = make_candidate(
 
 
 @pytest.fixture
-def units(empty_house: House) -> Units:
+def units(empty_house: UnitsOnDatabase) -> Units:
     return empty_house.units
 
 
@@ -81,7 +81,7 @@ def listed(units: Units, *, now_ms: int = NOW, **narrowed: Any) -> list[str]:
     return [candidate.candidate_id for candidate in page.items]
 
 
-def damage(house: House, candidate: Candidate, body: str) -> None:
+def damage(house: UnitsOnDatabase, candidate: Candidate, body: str) -> None:
     with house.engine.begin() as connection:
         torn = sa.update(learning_candidates).where(
             learning_candidates.c.candidate_id == candidate.candidate_id
@@ -364,7 +364,7 @@ def test_the_name_of_a_rule_may_be_as_long_as_it_likes(units: Units) -> None:
 DAMAGE = ("'{torn'", "'[]'", "'{}'", "'null'", """'{"content":3}'""")
 
 
-def test_a_damaged_candidate_hides_no_other(empty_house: House) -> None:
+def test_a_damaged_candidate_hides_no_other(empty_house: UnitsOnDatabase) -> None:
     units = empty_house.units
     torn, sound = make_candidate("1 is it", run_id="run_1"), make_candidate("2 is it")
     add(units, torn, sound)

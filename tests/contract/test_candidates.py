@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, make_run
-from tests.support.learned import SESSION, keep, make_learning
-from tests.support.learning_plane import Plane
-from tests.support.workshop import until
+from tests.support.learning_factories import SESSION, keep, make_learning
+from tests.support.learning_harness import LearningHarness
+from tests.support.run_harness import until
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.learnings.expiry import BATCH, expire_in_batches, keep_expiring
@@ -42,8 +42,8 @@ SECRET = "api-key: abc" + "123456789"
 
 
 @pytest.fixture
-def plane(units: Units) -> Plane:
-    return Plane(units)
+def plane(units: Units) -> LearningHarness:
+    return LearningHarness(units)
 
 
 def refused(kind: type[UnderstudyError], act: Callable[[], object]) -> str:
@@ -52,12 +52,12 @@ def refused(kind: type[UnderstudyError], act: Callable[[], object]) -> str:
     return told.value.code
 
 
-def expired(plane: Plane, **bounds: int) -> list[int]:
+def expired(plane: LearningHarness, **bounds: int) -> list[int]:
     """How many were rejected in each batch of a look."""
     return list(expire_in_batches(plane.units, plane.clock, **bounds))
 
 
-def test_a_candidate_takes_the_defaults_and_waits(plane: Plane) -> None:
+def test_a_candidate_takes_the_defaults_and_waits(plane: LearningHarness) -> None:
     candidate = plane.propose("X is blue")
     assert plane.candidate(candidate) == candidate
     assert candidate.candidate_id.startswith("cand_")
@@ -70,7 +70,7 @@ def test_a_candidate_takes_the_defaults_and_waits(plane: Plane) -> None:
     assert plane.rung == ["reviews"]
 
 
-def test_publishing_by_hand_makes_an_active_learning(plane: Plane) -> None:
+def test_publishing_by_hand_makes_an_active_learning(plane: LearningHarness) -> None:
     candidate = plane.propose("X is blue")
     published = plane.publish(candidate)
     learning = published.learning
@@ -90,7 +90,7 @@ def test_publishing_by_hand_makes_an_active_learning(plane: Plane) -> None:
     assert plane.published() == 1
 
 
-def test_a_run_summary_is_the_daemons_own(plane: Plane) -> None:
+def test_a_run_summary_is_the_daemons_own(plane: LearningHarness) -> None:
     refused(Invalid, lambda: plane.propose("what was done", kind=Kind.RUN_SUMMARY))
     candidate = plane.propose("what was done")
     code = refused(Invalid, lambda: plane.publish(candidate, kind=Kind.RUN_SUMMARY))
@@ -98,7 +98,9 @@ def test_a_run_summary_is_the_daemons_own(plane: Plane) -> None:
     assert plane.all_learnings() == []
 
 
-def test_what_is_given_on_publishing_takes_the_place_of_what_was_proposed(plane: Plane) -> None:
+def test_what_is_given_on_publishing_takes_the_place_of_what_was_proposed(
+    plane: LearningHarness,
+) -> None:
     candidate = plane.propose(ATLAS, evidence_refs=(EvidenceRef(note="heard it"),))
     learning = plane.publish(
         candidate,
@@ -125,14 +127,18 @@ def test_what_is_given_on_publishing_takes_the_place_of_what_was_proposed(plane:
 
 
 @pytest.mark.parametrize("kind", [None, Kind.FACT, Kind.PROCEDURE])
-def test_a_secret_does_not_come_in_by_way_of_publishing(plane: Plane, kind: Kind | None) -> None:
+def test_a_secret_does_not_come_in_by_way_of_publishing(
+    plane: LearningHarness, kind: Kind | None
+) -> None:
     candidate = plane.propose(ATLAS)
     assert refused(Invalid, lambda: plane.publish(candidate, content=SECRET, kind=kind))
     assert plane.candidate(candidate) == candidate
     assert plane.all_learnings() == []
 
 
-def test_a_second_candidate_that_says_the_same_becomes_the_same_learning(plane: Plane) -> None:
+def test_a_second_candidate_that_says_the_same_becomes_the_same_learning(
+    plane: LearningHarness,
+) -> None:
     first = plane.learn(ATLAS)
     for again in ("project codename: atlas", "The project codename = ATLAS;"):
         candidate = plane.propose(again)
@@ -146,7 +152,7 @@ def test_a_second_candidate_that_says_the_same_becomes_the_same_learning(plane: 
     assert plane.published() == 1
 
 
-def test_another_value_for_the_same_subject_is_a_conflict(plane: Plane) -> None:
+def test_another_value_for_the_same_subject_is_a_conflict(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     candidate = plane.propose(BOREALIS)
     with pytest.raises(Conflict) as told:
@@ -159,7 +165,7 @@ def test_another_value_for_the_same_subject_is_a_conflict(plane: Plane) -> None:
     assert plane.all_learnings() == [first]
 
 
-def test_a_conflict_is_settled_by_naming_what_is_superseded(plane: Plane) -> None:
+def test_a_conflict_is_settled_by_naming_what_is_superseded(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     second = plane.publish(plane.propose(BOREALIS), supersedes=first.learning_id).learning
     assert second.supersedes == first.learning_id
@@ -182,18 +188,22 @@ NO_CONFLICT: list[dict[str, Any]] = [
 ]
 
 
-def test_what_no_prompt_would_show_beside_it_is_no_conflict(plane: Plane, units: Units) -> None:
+def test_what_no_prompt_would_show_beside_it_is_no_conflict(
+    plane: LearningHarness, units: Units
+) -> None:
     keep(units, *(make_learning(ATLAS, **fields) for fields in NO_CONFLICT))
     assert plane.publish(plane.propose(BOREALIS)).is_new
 
 
-def test_one_that_a_live_learning_replaces_is_no_conflict(plane: Plane, units: Units) -> None:
+def test_one_that_a_live_learning_replaces_is_no_conflict(
+    plane: LearningHarness, units: Units
+) -> None:
     old = make_learning(ATLAS)
     keep(units, old, make_learning("Names are overrated", supersedes=old.learning_id))
     assert plane.publish(plane.propose(BOREALIS)).is_new
 
 
-def test_clock_times_are_no_subjects_but_what_they_belong_to_is(plane: Plane) -> None:
+def test_clock_times_are_no_subjects_but_what_they_belong_to_is(plane: LearningHarness) -> None:
     plane.learn("Office hours 09:00 to 17:00 in Paris")
     assert plane.publish(plane.propose("Office hours 09:30 to 18:00 in Lyon")).is_new
     plane.learn("Standup is at 10:30")
@@ -201,7 +211,7 @@ def test_clock_times_are_no_subjects_but_what_they_belong_to_is(plane: Plane) ->
     assert refused(Conflict, lambda: plane.publish(later)) == "learning_conflict"
 
 
-def test_what_is_provisional_takes_nobodys_place(plane: Plane) -> None:
+def test_what_is_provisional_takes_nobodys_place(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     candidate = plane.propose(BOREALIS)
     code = refused(
@@ -215,7 +225,9 @@ def test_what_is_provisional_takes_nobodys_place(plane: Plane) -> None:
     assert plane.candidate(candidate) == candidate
 
 
-def test_what_is_superseded_has_to_be_there_in_force_and_of_the_same_scope(plane: Plane) -> None:
+def test_what_is_superseded_has_to_be_there_in_force_and_of_the_same_scope(
+    plane: LearningHarness,
+) -> None:
     candidate = plane.propose(BOREALIS)
 
     def naming(learning_id: str) -> Callable[[], object]:
@@ -234,7 +246,9 @@ def test_what_is_superseded_has_to_be_there_in_force_and_of_the_same_scope(plane
     assert plane.candidate(candidate) == candidate
 
 
-def test_a_target_that_was_replaced_already_answers_what_replaced_it(plane: Plane) -> None:
+def test_a_target_that_was_replaced_already_answers_what_replaced_it(
+    plane: LearningHarness,
+) -> None:
     first = plane.learn(ATLAS)
     second = plane.supersede(first, BOREALIS).learning
     candidate = plane.propose("Project codename is Cygnus.")
@@ -244,7 +258,7 @@ def test_a_target_that_was_replaced_already_answers_what_replaced_it(plane: Plan
     assert plane.candidate(candidate).published_learning_id == second.learning_id
 
 
-def test_deciding_twice_is_deciding_once(plane: Plane) -> None:
+def test_deciding_twice_is_deciding_once(plane: LearningHarness) -> None:
     kept, dropped = plane.propose("X is blue"), plane.propose("Y is red")
     learning = plane.publish(kept).learning
     assert plane.publish(kept, content="X is green").learning == learning
@@ -258,7 +272,7 @@ def test_deciding_twice_is_deciding_once(plane: Plane) -> None:
 
 
 def test_a_candidate_that_says_it_was_published_as_what_is_gone_is_not_published_again(
-    plane: Plane, units: Units
+    plane: LearningHarness, units: Units
 ) -> None:
     candidate = plane.propose("X is blue")
     gone = replace(
@@ -269,7 +283,9 @@ def test_a_candidate_that_says_it_was_published_as_what_is_gone_is_not_published
     assert refused(Conflict, lambda: plane.publish(candidate)) == "candidate_published"
 
 
-def test_a_publication_that_lost_its_links_is_repaired(plane: Plane, units: Units) -> None:
+def test_a_publication_that_lost_its_links_is_repaired(
+    plane: LearningHarness, units: Units
+) -> None:
     target = plane.learn(ATLAS)
     candidate = plane.propose(BOREALIS)
     made = make_learning(
@@ -282,7 +298,7 @@ def test_a_publication_that_lost_its_links_is_repaired(plane: Plane, units: Unit
     assert plane.learning(target).superseded_by == made.learning_id
 
 
-def test_an_unknown_candidate_is_not_found(plane: Plane) -> None:
+def test_an_unknown_candidate_is_not_found(plane: LearningHarness) -> None:
     for act in (
         lambda: plane.candidates.get("cand_none"),
         lambda: plane.candidates.item("cand_none"),
@@ -292,13 +308,15 @@ def test_an_unknown_candidate_is_not_found(plane: Plane) -> None:
         assert refused(NotFound, act) == "candidate_not_found"
 
 
-def test_a_reason_with_a_secret_in_it_is_refused(plane: Plane) -> None:
+def test_a_reason_with_a_secret_in_it_is_refused(plane: LearningHarness) -> None:
     candidate = plane.propose("X is blue")
     refused(Invalid, lambda: plane.candidates.reject(ALICE, candidate.candidate_id, reason=SECRET))
     assert plane.candidate(candidate) == candidate
 
 
-def test_a_candidate_past_its_time_is_not_published_and_soon_rejected(plane: Plane) -> None:
+def test_a_candidate_past_its_time_is_not_published_and_soon_rejected(
+    plane: LearningHarness,
+) -> None:
     late = plane.propose("X is blue", expires_at_ms=NOW + 10)
     plane.propose("Y is red", expires_at_ms=NOW + 11)
     plane.propose("Z is green")
@@ -316,14 +334,14 @@ def test_a_candidate_past_its_time_is_not_published_and_soon_rejected(plane: Pla
     assert [it.content for it in left.items] == ["Y is red", "Z is green"]
 
 
-def test_more_than_one_batch_of_candidates_expires(plane: Plane) -> None:
+def test_more_than_one_batch_of_candidates_expires(plane: LearningHarness) -> None:
     for number in range(5):
         plane.propose(f"Number {number} is odd", expires_at_ms=NOW + 1)
     plane.clock.advance(1)
     assert expired(plane, batch=2) == [2, 2, 1]
 
 
-def test_a_look_ends_after_so_many_and_the_next_one_goes_on(plane: Plane) -> None:
+def test_a_look_ends_after_so_many_and_the_next_one_goes_on(plane: LearningHarness) -> None:
     for number in range(5):
         plane.propose(f"Number {number} is odd", expires_at_ms=NOW + 1)
     plane.clock.advance(1)
@@ -332,7 +350,7 @@ def test_a_look_ends_after_so_many_and_the_next_one_goes_on(plane: Plane) -> Non
 
 
 def test_candidates_that_cannot_be_read_do_not_keep_others_from_expiring(
-    plane: Plane, house: House
+    plane: LearningHarness, house: UnitsOnDatabase
 ) -> None:
     torn = [plane.propose(f"Torn {number} is odd", expires_at_ms=NOW + 1) for number in range(2)]
     fine = plane.propose("X is blue", expires_at_ms=NOW + 2)
@@ -347,13 +365,13 @@ def test_candidates_that_cannot_be_read_do_not_keep_others_from_expiring(
     assert plane.candidate(fine).state is CandidateState.REJECTED
 
 
-def test_where_nothing_has_expired_nobody_is_kept_from_writing(plane: Plane) -> None:
+def test_where_nothing_has_expired_nobody_is_kept_from_writing(plane: LearningHarness) -> None:
     plane.propose("X is blue", expires_at_ms=NOW + 10)
     with plane.units.write(), ThreadPoolExecutor(1) as other:
         assert other.submit(expired, plane).result(timeout=10) == []
 
 
-async def test_others_write_between_two_batches(plane: Plane) -> None:
+async def test_others_write_between_two_batches(plane: LearningHarness) -> None:
     late = [plane.propose(f"Number {it} is odd", expires_at_ms=NOW + 1) for it in range(BATCH + 1)]
     plane.clock.advance(1)
 
@@ -368,7 +386,7 @@ async def test_others_write_between_two_batches(plane: Plane) -> None:
     await asyncio.gather(expiring, return_exceptions=True)
 
 
-def test_a_published_candidate_keeps_answering_after_its_time(plane: Plane) -> None:
+def test_a_published_candidate_keeps_answering_after_its_time(plane: LearningHarness) -> None:
     candidate = plane.propose("X is blue", expires_at_ms=NOW + 10)
     learning = plane.publish(candidate).learning
     plane.clock.advance(10)
@@ -376,7 +394,9 @@ def test_a_published_candidate_keeps_answering_after_its_time(plane: Plane) -> N
     assert expired(plane) == []
 
 
-def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(plane: Plane) -> None:
+def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(
+    plane: LearningHarness,
+) -> None:
     clean = make_run(accepted_offset=1)
     tools = make_run(accepted_offset=2, usage=RunUsage(tool_calls=1))
     passed = make_run("s2", accepted_offset=1, request=RunRequest(actor_id="stranger"))
@@ -402,7 +422,9 @@ def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(plan
     assert marked == {"tools", "evidence", "artifact", "passed", "later"}
 
 
-def test_what_a_person_took_back_is_told_to_whoever_decides_on_it_again(plane: Plane) -> None:
+def test_what_a_person_took_back_is_told_to_whoever_decides_on_it_again(
+    plane: LearningHarness,
+) -> None:
     learning = plane.learn(ATLAS)
     plane.learnings.revoke(ALICE, learning.learning_id, reason="a joke")
     again = plane.propose(ATLAS)
@@ -414,7 +436,9 @@ def test_what_a_person_took_back_is_told_to_whoever_decides_on_it_again(plane: P
     assert plane.publish(again).learning.status is LearningStatus.ACTIVE
 
 
-def test_a_learning_is_replaced_by_a_wording_that_only_seems_the_same(plane: Plane) -> None:
+def test_a_learning_is_replaced_by_a_wording_that_only_seems_the_same(
+    plane: LearningHarness,
+) -> None:
     first = plane.learn("Project codename is Atlas")
     better = plane.propose("The project codename: ATLAS")
     second = plane.publish(better, supersedes=first.learning_id).learning
@@ -424,7 +448,7 @@ def test_a_learning_is_replaced_by_a_wording_that_only_seems_the_same(plane: Pla
     assert plane.publish(same, supersedes=second.learning_id).learning == second
 
 
-def test_a_reviewer_is_shown_what_speaks_against_a_candidate(plane: Plane) -> None:
+def test_a_reviewer_is_shown_what_speaks_against_a_candidate(plane: LearningHarness) -> None:
     no = plane.propose(BOREALIS)
     plane.candidates.reject(ALICE, no.candidate_id)
     there = plane.learn(ATLAS)
@@ -439,7 +463,7 @@ def test_a_reviewer_is_shown_what_speaks_against_a_candidate(plane: Plane) -> No
     assert plane.candidates.item(plane.propose(ATLAS).candidate_id).duplicate_of == there
 
 
-def test_of_a_decided_candidate_only_the_decision_is_shown(plane: Plane) -> None:
+def test_of_a_decided_candidate_only_the_decision_is_shown(plane: LearningHarness) -> None:
     candidate = plane.propose(ATLAS)
     plane.publish(candidate)
     item = plane.candidates.item(candidate.candidate_id)
@@ -447,7 +471,7 @@ def test_of_a_decided_candidate_only_the_decision_is_shown(plane: Plane) -> None
     assert item.candidate.state is CandidateState.PUBLISHED
 
 
-def test_reviewers_are_handed_one_after_another(plane: Plane) -> None:
+def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
     first, second = plane.propose("X is blue"), plane.propose("Y is red")
     item = plane.candidates.next_for_review()
     assert item is not None
@@ -458,7 +482,7 @@ def test_reviewers_are_handed_one_after_another(plane: Plane) -> None:
     assert plane.candidates.next_for_review(after=second.candidate_id) is None
 
 
-def test_every_change_is_in_the_audit_with_the_person(plane: Plane) -> None:
+def test_every_change_is_in_the_audit_with_the_person(plane: LearningHarness) -> None:
     first = plane.propose(ATLAS)
     learning = plane.publish(first).learning
     second = plane.propose("Y is red")
@@ -477,7 +501,7 @@ def test_every_change_is_in_the_audit_with_the_person(plane: Plane) -> None:
     ]
 
 
-def test_the_sessions_concerned_are_told_by_ids_alone(plane: Plane) -> None:
+def test_the_sessions_concerned_are_told_by_ids_alone(plane: LearningHarness) -> None:
     source = LearningSource(session_id="s2", run_id="run_1")
     candidate = plane.propose(ATLAS, scope=SESSION, source=source)
     learning = plane.publish(candidate).learning
@@ -510,14 +534,16 @@ def test_the_sessions_concerned_are_told_by_ids_alone(plane: Plane) -> None:
     assert "Atlas" not in str([it.data for it in plane.events("s1")])
 
 
-def test_a_session_that_is_not_there_keeps_nothing_from_being_learned(plane: Plane) -> None:
+def test_a_session_that_is_not_there_keeps_nothing_from_being_learned(
+    plane: LearningHarness,
+) -> None:
     nowhere = LearningScope(kind=ScopeKind.SESSION, id="gone")
     learning = plane.learn(ATLAS, scope=nowhere, source=LearningSource(session_id="never"))
     assert learning.scope == nowhere
     assert plane.events("s1") == []
 
 
-def test_nothing_is_told_of_what_changed_nothing(plane: Plane) -> None:
+def test_nothing_is_told_of_what_changed_nothing(plane: LearningHarness) -> None:
     candidate = plane.propose(ATLAS, scope=SESSION)
     plane.publish(candidate)
     before = (plane.events("s1"), plane.audit())
@@ -527,6 +553,6 @@ def test_nothing_is_told_of_what_changed_nothing(plane: Plane) -> None:
     assert (plane.events("s1"), plane.audit()) == before
 
 
-def test_a_workspace_learning_belongs_to_no_session(plane: Plane) -> None:
+def test_a_workspace_learning_belongs_to_no_session(plane: LearningHarness) -> None:
     plane.learn(ATLAS, scope=WORKSPACE)
     assert plane.events("s1") == []

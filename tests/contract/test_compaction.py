@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, NOW, make_new_event
-from tests.support.workshop import (
+from tests.support.run_harness import (
     Probe,
-    Workshop,
+    RunHarness,
     arrived,
     die,
     make_settings,
@@ -64,11 +64,13 @@ def model(fake: FakeModel) -> Model:
 
 
 @pytest.fixture
-async def small(house: House, tmp_path: Path, fake: FakeModel) -> AsyncIterator[Workshop]:
-    """A workshop whose model has a small window."""
+async def small(
+    house: UnitsOnDatabase, tmp_path: Path, fake: FakeModel
+) -> AsyncIterator[RunHarness]:
+    """A run harness whose model has a small window."""
     settings = make_settings(tmp_path, fake.url)
     route = settings.routes["a"].model_copy(update={"context_window": WINDOW})
-    shop = Workshop(house.units, replace(settings, routes={"a": route}), tools=(Probe(),))
+    shop = RunHarness(house.units, replace(settings, routes={"a": route}), tools=(Probe(),))
     yield shop
     await shop.providers.close()
 
@@ -96,7 +98,7 @@ def probing(label: str) -> ModelAnswer:
     return call("probe", {"label": label})
 
 
-async def test_a_short_session_is_shown_word_for_word(small: Workshop, model: Model) -> None:
+async def test_a_short_session_is_shown_word_for_word(small: RunHarness, model: Model) -> None:
     await small.run("one")
     await small.run("two")
 
@@ -105,7 +107,7 @@ async def test_a_short_session_is_shown_word_for_word(small: Workshop, model: Mo
 
 
 async def test_a_session_that_grows_too_long_is_summarised_and_goes_on(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     for number in range(1, 13):
         await small.run(f"wish {number} " + "x" * 2000)
@@ -126,7 +128,7 @@ async def test_a_session_that_grows_too_long_is_summarised_and_goes_on(
 
 
 async def test_the_journal_keeps_everything_and_says_what_a_checkpoint_stands_for(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     runs = [await small.run(f"wish {number} " + "x" * 2000) for number in range(1, 9)]
 
@@ -149,7 +151,7 @@ async def test_the_journal_keeps_everything_and_says_what_a_checkpoint_stands_fo
 KINDS = (EventKind.INPUT, EventKind.MESSAGE, EventKind.TOOL_RESULT)
 
 
-async def test_a_restart_begins_from_the_checkpoint(small: Workshop, model: Model) -> None:
+async def test_a_restart_begins_from_the_checkpoint(small: RunHarness, model: Model) -> None:
     for number in range(1, 9):
         await small.run(f"wish {number} " + "x" * 2000)
     made = len(model.summaries)
@@ -163,7 +165,7 @@ async def test_a_restart_begins_from_the_checkpoint(small: Workshop, model: Mode
 
 
 async def test_a_checkpoint_of_one_session_is_nothing_to_another(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     for number in range(1, 7):
         await small.run(f"wish {number} " + "x" * 2000)
@@ -174,7 +176,7 @@ async def test_a_checkpoint_of_one_session_is_nothing_to_another(
     assert model.shown() == ["hello"]
 
 
-async def test_one_long_run_is_compacted_while_it_goes_on(small: Workshop, model: Model) -> None:
+async def test_one_long_run_is_compacted_while_it_goes_on(small: RunHarness, model: Model) -> None:
     model.says = lambda n: "done" if n == 15 else probing(f"{n} " + "r" * 2000)
 
     detail = await small.run("the task at hand")
@@ -195,7 +197,7 @@ async def test_one_long_run_is_compacted_while_it_goes_on(small: Workshop, model
 
 
 async def test_the_run_after_a_long_one_knows_it_by_its_summary(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     model.says = lambda n: "done" if n == 9 else probing(f"{n} " + "r" * 2000)
     await small.run("the task at hand")
@@ -212,7 +214,7 @@ async def test_the_run_after_a_long_one_knows_it_by_its_summary(
 
 
 async def test_a_crash_after_a_checkpoint_shows_the_same_messages_again(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     tools = 12
     held = False
@@ -244,7 +246,7 @@ async def test_a_crash_after_a_checkpoint_shows_the_same_messages_again(
     )
 
 
-async def test_a_crash_during_the_summary_makes_it_again(small: Workshop, model: Model) -> None:
+async def test_a_crash_during_the_summary_makes_it_again(small: RunHarness, model: Model) -> None:
     model.says = lambda n: probing(f"{n} " + "r" * 2000)
     model.summarises = lambda n: (
         ModelAnswer(text="never heard", delay_s=60) if n == 1 else "SUMMARY"
@@ -266,7 +268,7 @@ async def test_a_crash_during_the_summary_makes_it_again(small: Workshop, model:
 
 @pytest.mark.parametrize("answer", [ModelAnswer(status=500), ModelAnswer(text="  "), probing("no")])
 async def test_without_a_summary_the_oldest_is_left_out_and_the_run_goes_on(
-    small: Workshop, model: Model, answer: ModelAnswer
+    small: RunHarness, model: Model, answer: ModelAnswer
 ) -> None:
     model.summarises = lambda _: answer
 
@@ -284,7 +286,7 @@ async def test_without_a_summary_the_oldest_is_left_out_and_the_run_goes_on(
 
 
 async def test_a_summary_that_failed_is_tried_again_by_the_next_run(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     model.summarises = lambda n: ModelAnswer(status=500) if n == 1 else f"SUMMARY {n}"
     number = 0
@@ -298,7 +300,7 @@ async def test_a_summary_that_failed_is_tried_again_by_the_next_run(
     assert "wish 1 " in model.summaries[1].last_user
 
 
-async def test_a_huge_turn_does_not_empty_the_history(small: Workshop, model: Model) -> None:
+async def test_a_huge_turn_does_not_empty_the_history(small: RunHarness, model: Model) -> None:
     model.says = lambda n: "found it" if n == 2 else probing("r" * 60_000)
     await small.run("read it all")
     model.says = lambda _: "ok"
@@ -313,7 +315,7 @@ async def test_a_huge_turn_does_not_empty_the_history(small: Workshop, model: Mo
 
 
 async def test_an_old_part_larger_than_the_window_is_summarised_in_parts(
-    small: Workshop, model: Model
+    small: RunHarness, model: Model
 ) -> None:
     with small.units.write() as unit:
         for number in range(1, 41):
@@ -340,7 +342,7 @@ async def test_an_old_part_larger_than_the_window_is_summarised_in_parts(
         assert texts <= LIMIT
 
 
-async def test_secrets_are_taken_out_of_a_summary(small: Workshop, model: Model) -> None:
+async def test_secrets_are_taken_out_of_a_summary(small: RunHarness, model: Model) -> None:
     key = "sk-" + "proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
     model.summarises = lambda _: f"The key is {key}."
     for number in range(1, 7):
@@ -352,7 +354,7 @@ async def test_secrets_are_taken_out_of_a_summary(small: Workshop, model: Model)
 
 
 async def test_a_checkpoint_that_cannot_be_read_is_passed_over(
-    small: Workshop, model: Model, house: House
+    small: RunHarness, model: Model, house: UnitsOnDatabase
 ) -> None:
     while len(checkpoints(small.units)) < 2:
         await small.run("x" * 2000)
@@ -367,7 +369,7 @@ async def test_a_checkpoint_that_cannot_be_read_is_passed_over(
         assert model.shown()[0].startswith(FRAME)
 
 
-async def test_summaries_are_among_the_captured_requests(small: Workshop, model: Model) -> None:
+async def test_summaries_are_among_the_captured_requests(small: RunHarness, model: Model) -> None:
     details = [
         await small.run(f"wish {number} " + "x" * 2000, debug_level=DebugLevel.FULL)
         for number in range(1, 6)
@@ -382,7 +384,7 @@ async def test_summaries_are_among_the_captured_requests(small: Workshop, model:
     assert all(capture.response is not None for capture in kept)
 
 
-async def test_a_stop_during_the_summary_ends_the_run(small: Workshop, model: Model) -> None:
+async def test_a_stop_during_the_summary_ends_the_run(small: RunHarness, model: Model) -> None:
     model.summarises = lambda _: ModelAnswer(text="never heard", delay_s=60)
     model.says = lambda n: probing(f"{n} " + "r" * 2000)
     run_id = small.submit("the task at hand")
@@ -412,7 +414,9 @@ def test_checkpoints_come_newest_first_and_page_by_offset(units: Units) -> None:
     assert [event.offset for event in older] == [6, 4, 2]
 
 
-def test_finding_the_newest_checkpoint_does_not_read_the_whole_journal(house: House) -> None:
+def test_finding_the_newest_checkpoint_does_not_read_the_whole_journal(
+    house: UnitsOnDatabase,
+) -> None:
     with house.engine.connect() as connection:
         if house.engine.dialect.name != "sqlite":
             pytest.skip("PostgreSQL plans by what is in the table")

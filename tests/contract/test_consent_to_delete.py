@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.contract.test_consent import CREATE, DELETE, OTHER, SLUG
-from tests.support.consenting import ACCEPT, DECLINE, Consenting, consenting_in
-from tests.support.skilled import ANN, OK_MD, author
+from tests.support.consent_harness import ACCEPT, DECLINE, ConsentHarness, consent_harness_in
+from tests.support.skill_runs import ANN, OK_MD, author
 from understudy.runs.requests import RequestState
 from understudy.settings import Settings
 from understudy.testing.answers import call
@@ -15,12 +15,14 @@ from understudy.testing.fake_model import FakeModel
 
 
 @pytest.fixture
-async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
-    async with consenting_in(house, settings, fake) as here:
+async def here(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ConsentHarness]:
+    async with consent_harness_in(house, settings, fake) as here:
         yield here
 
 
-async def test_patching_needs_no_consent_and_deleting_does(here: Consenting) -> None:
+async def test_patching_needs_no_consent_and_deleting_does(here: ConsentHarness) -> None:
     here.skilled.service.create(author(ANN), OK_MD)
     patch = {"action": "patch", "slug": SLUG, "find": "Collect", "replace": "Gather"}
 
@@ -35,7 +37,7 @@ async def test_patching_needs_no_consent_and_deleting_does(here: Consenting) -> 
     assert SLUG in offer.body["reason"]
 
 
-async def test_consent_to_keep_a_skill_is_none_to_delete_one(here: Consenting) -> None:
+async def test_consent_to_keep_a_skill_is_none_to_delete_one(here: ConsentHarness) -> None:
     here.skilled.service.create(author(ANN), OK_MD)
     here.answer(await here.offered(CREATE))
 
@@ -45,7 +47,7 @@ async def test_consent_to_keep_a_skill_is_none_to_delete_one(here: Consenting) -
     assert here.skilled.skill() is not None
 
 
-async def test_an_accepted_deletion_is_of_that_skill_alone(here: Consenting) -> None:
+async def test_an_accepted_deletion_is_of_that_skill_alone(here: ConsentHarness) -> None:
     for name in ("Weekly report", "Other one"):
         here.skilled.service.create(author(ANN), OK_MD.replace("Weekly report", name))
     here.answer(await here.offered(DELETE))
@@ -57,7 +59,7 @@ async def test_an_accepted_deletion_is_of_that_skill_alone(here: Consenting) -> 
     assert gone.startswith("Deleted skill weekly-report")
 
 
-async def test_a_user_deletes_a_skill_by_saying_so(here: Consenting) -> None:
+async def test_a_user_deletes_a_skill_by_saying_so(here: ConsentHarness) -> None:
     here.skilled.service.create(author(ANN), OK_MD)
 
     [told] = await here.told(DELETE, words="Please delete the skill weekly-report.")
@@ -65,7 +67,7 @@ async def test_a_user_deletes_a_skill_by_saying_so(here: Consenting) -> None:
     assert told.startswith("Deleted skill weekly-report")
 
 
-async def test_the_skill_is_the_one_that_an_open_offer_names(here: Consenting) -> None:
+async def test_the_skill_is_the_one_that_an_open_offer_names(here: ConsentHarness) -> None:
     here.skilled.service.create(author(ANN), OK_MD)
 
     [unnamed] = await here.told(DELETE, words="Please delete the skill.")
@@ -76,7 +78,7 @@ async def test_the_skill_is_the_one_that_an_open_offer_names(here: Consenting) -
 
 
 async def test_an_open_deletion_is_confirmed_by_asking_for_it_and_closed_by_skipping(
-    here: Consenting,
+    here: ConsentHarness,
 ) -> None:
     here.skilled.service.create(author(ANN), OK_MD)
     declined = await here.offered(DELETE)

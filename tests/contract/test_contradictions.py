@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import (
     ALICE,
     NOW,
@@ -16,8 +16,8 @@ from tests.support.factories import (
     make_project,
     make_session,
 )
-from tests.support.learned import PERSONA, PROJECT, SESSION, keep, make_learning
-from tests.support.learning_plane import Plane
+from tests.support.learning_factories import PERSONA, PROJECT, SESSION, keep, make_learning
+from tests.support.learning_harness import LearningHarness
 from understudy.learnings.conflicts import MAX_CONTRADICTIONS
 from understudy.learnings.model import Kind, Learning, Sensitivity
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind, session_scope
@@ -52,21 +52,23 @@ TOGETHER: list[tuple[LearningScope, LearningScope, bool]] = [
 
 
 @pytest.fixture
-def plane(units: Units) -> Plane:
+def plane(units: Units) -> LearningHarness:
     with units.write() as unit:
         unit.personas.add(make_persona("helper"))
         unit.sessions.add(make_session("s3", **bound(make_persona("helper"))))
         for name in ("garden", "shed"):
             unit.projects.add(make_project(name, members=(make_member("s3"),)))
         unit.projects.add(make_project("attic", members=(make_member("s2"),)))
-    return Plane(units)
+    return LearningHarness(units)
 
 
 def elsewhere(number: int) -> Learning:
     return make_learning(VIM, scope=session_scope(f"other-{number}"), published_at_ms=NOW + number)
 
 
-def test_scopes_that_one_session_sees_contradict_each_other_both_ways(plane: Plane) -> None:
+def test_scopes_that_one_session_sees_contradict_each_other_both_ways(
+    plane: LearningHarness,
+) -> None:
     for number, (one, other, together) in enumerate(TOGETHER):
         there = plane.learn(f"Editor {number} is Vim", scope=one)
         candidate = plane.propose(f"Editor {number} is Helix", scope=other)
@@ -89,43 +91,43 @@ NOT_SHOWN: list[dict[str, Any]] = [
 ]
 
 
-def test_only_what_prompts_would_show_contradicts(plane: Plane, units: Units) -> None:
+def test_only_what_prompts_would_show_contradicts(plane: LearningHarness, units: Units) -> None:
     keep(units, *(make_learning(VIM, **fields) for fields in NOT_SHOWN))
     assert plane.publish(plane.propose(HELIX, scope=SESSION)).contradicts == ()
 
 
-def test_the_same_value_in_another_scope_is_no_contradiction(plane: Plane) -> None:
+def test_the_same_value_in_another_scope_is_no_contradiction(plane: LearningHarness) -> None:
     plane.learn(VIM)
     assert plane.publish(plane.propose("preferred editor: vim", scope=SESSION)).contradicts == ()
 
 
-def test_a_procedure_contradicts_nothing(plane: Plane) -> None:
+def test_a_procedure_contradicts_nothing(plane: LearningHarness) -> None:
     plane.learn(VIM, kind=Kind.PROCEDURE)
     published = plane.publish(plane.propose(HELIX, scope=SESSION, kind=Kind.PROCEDURE))
     assert published.contradicts == ()
 
 
-def test_a_replacement_is_told_of_contradictions_too(plane: Plane) -> None:
+def test_a_replacement_is_told_of_contradictions_too(plane: LearningHarness) -> None:
     wide = plane.learn(VIM)
     narrow = plane.learn("preferred editor: vim", scope=SESSION)
     assert plane.supersede(narrow, HELIX).contradicts == (wide,)
 
 
-def test_only_so_many_contradictions_are_told(plane: Plane, units: Units) -> None:
+def test_only_so_many_contradictions_are_told(plane: LearningHarness, units: Units) -> None:
     keep(units, *(elsewhere(number) for number in range(MAX_CONTRADICTIONS + 2)))
     published = plane.publish(plane.propose(HELIX))
     assert len(published.contradicts) == MAX_CONTRADICTIONS
 
 
 def test_many_scopes_that_nobody_shares_do_not_hide_the_one_that_is(
-    plane: Plane, units: Units
+    plane: LearningHarness, units: Units
 ) -> None:
     wide = plane.learn(VIM)
     keep(units, *(elsewhere(number) for number in range(50)))
     assert plane.publish(plane.propose(HELIX, scope=SESSION)).contradicts == (wide,)
 
 
-def test_a_revoked_learning_contradicts_no_more(plane: Plane) -> None:
+def test_a_revoked_learning_contradicts_no_more(plane: LearningHarness) -> None:
     wide = plane.learn(VIM)
     plane.learnings.revoke(ALICE, wide.learning_id)
     assert plane.publish(plane.propose(HELIX, scope=SESSION)).contradicts == ()
@@ -133,7 +135,7 @@ def test_a_revoked_learning_contradicts_no_more(plane: Plane) -> None:
 
 @pytest.mark.parametrize("scope", [PERSONA, PROJECT], ids=lambda it: it.key)
 def test_what_contradicts_costs_no_more_where_many_sessions_share_a_scope(
-    plane: Plane, house: House, scope: LearningScope
+    plane: LearningHarness, house: UnitsOnDatabase, scope: LearningScope
 ) -> None:
     members = [f"member-{number}" for number in range(30)]
     with house.units.write() as unit:

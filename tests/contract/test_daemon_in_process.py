@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from tests.support.daemon_in_process import DaemonInProcess, running
 from tests.support.factories import ALICE, NOW
-from tests.support.inprocess import Inside, running
-from tests.support.workshop import Probe, make_settings
+from tests.support.run_harness import Probe, make_settings
 from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.settings import Settings
@@ -29,7 +29,7 @@ def is_running(detail: Any) -> bool:
     return detail.run.status is RunStatus.RUNNING
 
 
-async def kinds(inside: Inside, run_id: str) -> list[str]:
+async def kinds(inside: DaemonInProcess, run_id: str) -> list[str]:
     events = await asyncio.to_thread(inside.daemon.services.runs.service.events, run_id)
     return [event.data.get("type", event.kind.value) for event in events]
 
@@ -384,7 +384,7 @@ def test_the_end_of_a_run_has_somebody_look_for_suggestions(
 
 
 def test_a_daemon_that_starts_sums_up_of_which_skills_runs_were_told(settings: Settings) -> None:
-    def listed(inside: Inside) -> list[Any]:
+    def listed(inside: DaemonInProcess) -> list[Any]:
         with inside.daemon.ground.database.connect() as connection:
             tables = ("skill_listings", "skill_listing_days")
             counts = (f"SELECT count(*) FROM {table}" for table in tables)

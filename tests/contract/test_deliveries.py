@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, make_new_event, make_run
 from tests.support.receiver import Receiver
-from tests.support.workshop import until
+from tests.support.run_harness import until
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
 from understudy.deliveries.backoff import MAX_ATTEMPTS
@@ -162,7 +162,7 @@ def test_a_run_that_could_not_begin_tells_its_webhook(units: Units) -> None:
     assert [each.address for each in shown_deliveries(detail.run, detail.sent)] == [ADDRESS]
 
 
-def test_a_run_that_cannot_be_read_ends_all_the_same(house: House) -> None:
+def test_a_run_that_cannot_be_read_ends_all_the_same(house: UnitsOnDatabase) -> None:
     run = make_run(reply_targets=(ReplyTarget(plugin="http", address=ADDRESS),))
     with house.units.write() as unit:
         unit.runs.add(run)
@@ -349,7 +349,7 @@ async def test_crashes_use_up_the_attempts_as_well(units: Units, clock: FrozenCl
 
 
 async def test_a_run_that_can_no_longer_be_read_ends_its_deliveries(
-    house: House, clock: FrozenClock
+    house: UnitsOnDatabase, clock: FrozenClock
 ) -> None:
     run = end_run(house.units, ADDRESS)
     with house.engine.begin() as connection:
@@ -362,7 +362,7 @@ async def test_a_run_that_can_no_longer_be_read_ends_its_deliveries(
 
 
 async def test_an_address_that_can_no_longer_be_read_ends_its_delivery(
-    house: House, clock: FrozenClock
+    house: UnitsOnDatabase, clock: FrozenClock
 ) -> None:
     run = end_run(house.units, ADDRESS)
     with house.engine.begin() as connection:

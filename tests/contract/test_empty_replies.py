@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.workshop import Probe, Workshop
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.run_harness import Probe, RunHarness
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
@@ -16,15 +16,15 @@ NOTHING = ModelAnswer()
 
 
 @pytest.fixture
-async def shop(house: House, settings: Settings) -> AsyncIterator[Workshop]:
-    shop = Workshop(house.units, settings, tools=(Probe(),))
+async def shop(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[RunHarness]:
+    shop = RunHarness(house.units, settings, tools=(Probe(),))
     yield shop
     await shop.providers.close()
 
 
 @pytest.mark.parametrize("last", [NOTHING, ModelAnswer(plain=True), ModelAnswer(text=" \n")])
 async def test_a_run_that_used_tools_may_end_without_a_word(
-    shop: Workshop, fake: FakeModel, last: ModelAnswer
+    shop: RunHarness, fake: FakeModel, last: ModelAnswer
 ) -> None:
     fake.queue(call("probe"), last)
 
@@ -38,7 +38,7 @@ async def test_a_run_that_used_tools_may_end_without_a_word(
 
 
 async def test_what_was_not_said_is_not_told_to_the_model_later(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue(call("probe"), NOTHING, "Here I am.")
     await shop.run()
@@ -58,7 +58,7 @@ async def test_what_was_not_said_is_not_told_to_the_model_later(
     ],
 )
 async def test_a_run_that_did_nothing_must_say_something(
-    shop: Workshop, fake: FakeModel, before: tuple[ModelAnswer, ...]
+    shop: RunHarness, fake: FakeModel, before: tuple[ModelAnswer, ...]
 ) -> None:
     with shop.units.write() as unit:
         unit.tool_switches.set("list_files", enabled=False)
@@ -71,7 +71,7 @@ async def test_a_run_that_did_nothing_must_say_something(
 
 
 async def test_an_answer_that_was_cut_off_before_its_first_word_is_none(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue(call("probe"), ModelAnswer(finish_reason="length"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW
 from understudy.core.page import PageRequest
 from understudy.evolution.record import EntryKind
@@ -95,7 +95,7 @@ LOOKS: dict[str, tuple[set[str], Callable[[Unit], object]]] = {
 @pytest.mark.parametrize("after", [None, AFTER], ids=["first page", "next page"])
 @pytest.mark.parametrize("kind", [None, *EntryKind], ids=str)
 def test_a_page_of_an_agent_reads_only_what_it_may_hold(
-    house: House, kind: EntryKind | None, after: tuple[Any, ...] | None
+    house: UnitsOnDatabase, kind: EntryKind | None, after: tuple[Any, ...] | None
 ) -> None:
     kinds = tuple(EntryKind) if kind is None else (kind,)
     request = PageRequest(limit=9, after=after)
@@ -110,7 +110,9 @@ def test_a_page_of_an_agent_reads_only_what_it_may_hold(
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_what_is_asked_again_and_again_reads_no_whole_table(house: House, name: str) -> None:
+def test_what_is_asked_again_and_again_reads_no_whole_table(
+    house: UnitsOnDatabase, name: str
+) -> None:
     if house.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
     indexes, look = LOOKS[name]
@@ -129,7 +131,7 @@ def assert_reads_no_whole_table(plan: str) -> None:
     assert not [each for each in scans if each in plan], plan
 
 
-def planned(house: House, look: Callable[[Unit], object]) -> str:
+def planned(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> str:
     """How a database answers everything that a look asks, with what it has indexes for."""
     asked: list[tuple[str, Any]] = []
 
@@ -146,7 +148,7 @@ def planned(house: House, look: Callable[[Unit], object]) -> str:
 
 
 @contextmanager
-def explaining(house: House) -> Iterator[Callable[[str, Any], str]]:
+def explaining(house: UnitsOnDatabase) -> Iterator[Callable[[str, Any], str]]:
     is_sqlite = house.engine.dialect.name == "sqlite"
     word = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
     with house.engine.connect() as connection:

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
-from tests.support.coached import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.evolving_runs import (
     EVOLVING,
     OPEN,
     PLAIN,
-    Coached,
-    make_coached,
+    EvolvingRuns,
+    make_evolving_runs,
     working,
 )
 from tests.support.factories import make_file, make_session
-from tests.support.memories import section_in, set_policy, system_text
+from tests.support.run_harness import Probe, RunHarness
+from tests.support.run_memory_reads import section_in, set_policy, system_text
 from tests.support.silent_parts import NoCoach
-from tests.support.skill_shop import SkillShop
+from tests.support.skill_catalogue_harness import SkillCatalogueHarness
 from tests.support.stored_runs import has_prompt
-from tests.support.workshop import Probe, Workshop
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agents.model import AgentType
 from understudy.core.tokens import estimate_tokens
@@ -43,8 +43,10 @@ MANAGE = "skill_manage"
 
 
 @pytest.fixture
-async def coached(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Coached]:
-    coached = make_coached(house.units, settings, fake)
+async def coached(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[EvolvingRuns]:
+    coached = make_evolving_runs(house.units, settings, fake)
     # Nothing that one run leaves behind reaches the prompt of another.
     set_policy(house.units, enabled=False)
     yield coached
@@ -80,7 +82,7 @@ SHOWN: tuple[tuple[dict[str, Any], tuple[bool, bool]], ...] = (
 
 
 @one_database
-async def test_each_switch_shows_its_own_part_and_no_other(coached: Coached) -> None:
+async def test_each_switch_shows_its_own_part_and_no_other(coached: EvolvingRuns) -> None:
     for switches, shown in SHOWN:
         coached.switch(**switches)
 
@@ -100,7 +102,7 @@ def test_the_parts_cost_no_more_than_they_may() -> None:
 
 
 async def test_what_is_malformed_switches_nothing_on_and_breaks_nothing(
-    house: House, coached: Coached
+    house: UnitsOnDatabase, coached: EvolvingRuns
 ) -> None:
     statement = sa.text("UPDATE agents SET other_config = :stored WHERE agent_id = :agent")
     for stored in ("null", "[]", '"x"', "7", "{", '{"skill_evolve": "yes"}'):
@@ -115,13 +117,13 @@ async def test_what_is_malformed_switches_nothing_on_and_breaks_nothing(
 @one_database
 @pytest.mark.parametrize("agent_id", [PLAIN, OPEN, EVOLVING])
 async def test_off_is_the_same_to_the_byte_as_a_daemon_without_the_feature(
-    coached: Coached, agent_id: str
+    coached: EvolvingRuns, agent_id: str
 ) -> None:
     """Through a whole budget, with more calls than any interval; EVOLVING becomes an open agent."""
     if agent_id == EVOLVING:
         coached.change(agent_type=AgentType.OPEN)
     coached.fake.rule = working(FOREVER, at_once=2)
-    without = Workshop(coached.shop.units, coached.shop.settings, tools=coached.shop.tools)
+    without = RunHarness(coached.shop.units, coached.shop.settings, tools=coached.shop.tools)
     assert isinstance(without.coach, NoCoach)
     with coached.shop.units.write() as unit:
         unit.sessions.add(make_session("other", agent_id=agent_id))
@@ -140,11 +142,11 @@ async def test_off_is_the_same_to_the_byte_as_a_daemon_without_the_feature(
 
 @one_database
 async def test_the_sections_stand_in_their_order_under_one_heading_each(
-    house: House, settings: Settings, fake: FakeModel, tmp_path: Path
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
 ) -> None:
-    skills = SkillShop(house.units, tmp_path)
+    skills = SkillCatalogueHarness(house.units, tmp_path)
     tools = (Probe(MANAGE), Probe("use_skill"))
-    coached = make_coached(
+    coached = make_evolving_runs(
         house.units, settings, fake, tools=tools, skills=CatalogueSkills(skills.catalogue)
     )
     with house.units.write() as unit:
@@ -169,7 +171,7 @@ async def test_the_sections_stand_in_their_order_under_one_heading_each(
 
 
 @one_database
-async def test_without_its_tool_the_part_on_skills_is_left_out(coached: Coached) -> None:
+async def test_without_its_tool_the_part_on_skills_is_left_out(coached: EvolvingRuns) -> None:
     with coached.shop.units.write() as unit:
         unit.tool_switches.set(MANAGE, enabled=False)
 
@@ -179,7 +181,7 @@ async def test_without_its_tool_the_part_on_skills_is_left_out(coached: Coached)
     assert "## Skills" not in system_text(coached.fake)
 
 
-async def test_a_change_holds_from_the_next_run_on(coached: Coached) -> None:
+async def test_a_change_holds_from_the_next_run_on(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("5")
     run_id = coached.shop.submit(session_id=EVOLVING)
@@ -197,7 +199,7 @@ async def test_a_change_holds_from_the_next_run_on(coached: Coached) -> None:
     assert parts(coached.fake) == (False, False)
 
 
-async def test_an_agent_that_is_being_set_up_has_neither_part(coached: Coached) -> None:
+async def test_an_agent_that_is_being_set_up_has_neither_part(coached: EvolvingRuns) -> None:
     def write(version: int, content: str) -> None:
         file = make_file("BOOTSTRAP.md", content, agent_id=EVOLVING, version=version)
         with coached.shop.units.write() as unit:
@@ -215,7 +217,7 @@ async def test_an_agent_that_is_being_set_up_has_neither_part(coached: Coached) 
 
 @one_database
 async def test_runs_that_nobody_sits_at_have_short_prompts_and_still_hear_of_the_budget(
-    coached: Coached,
+    coached: EvolvingRuns,
 ) -> None:
     coached.fake.rule = working(FOREVER)
 
@@ -225,7 +227,7 @@ async def test_runs_that_nobody_sits_at_have_short_prompts_and_still_hear_of_the
     assert len(coached.sent()[-1]) == 2
 
 
-async def test_what_a_run_goes_by_is_kept_beyond_its_end(coached: Coached) -> None:
+async def test_what_a_run_goes_by_is_kept_beyond_its_end(coached: EvolvingRuns) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=4)
 
     run_id = (await coached.run(locale="vi")).run.run_id

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, make_agent, make_file, make_run, make_session
-from tests.support.skill_store import make_skill, make_version
+from tests.support.skill_factories import make_skill, make_version
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal, Role
@@ -35,7 +35,7 @@ VIC = Principal(user_id="vic", role=Role.VIEWER)
 
 
 @pytest.fixture
-def run(house: House) -> Run:
+def run(house: UnitsOnDatabase) -> Run:
     """A run of an agent that evolves, beside one of the built-in agent that nudges as well."""
     run, other = make_run("evolver", agent_id="evolver", run_id="run_1"), make_run(run_id="run_2")
     with house.units.write() as unit:
@@ -48,7 +48,7 @@ def run(house: House) -> Run:
     return run
 
 
-def write_soul(house: House, version: int, content: str, **fields: Any) -> None:
+def write_soul(house: UnitsOnDatabase, version: int, content: str, **fields: Any) -> None:
     with house.units.write() as unit:
         named: dict[str, Any] = {
             "agent_id": "evolver",
@@ -59,7 +59,7 @@ def write_soul(house: House, version: int, content: str, **fields: Any) -> None:
 
 
 def record(
-    house: House, who: Principal = ALICE, kind: EntryKind | None = None, limit: int = 50
+    house: UnitsOnDatabase, who: Principal = ALICE, kind: EntryKind | None = None, limit: int = 50
 ) -> list[Entry]:
     page = EvolutionRecord(house.units).page(who, "evolver", PageRequest(limit=limit), kind=kind)
     return list(page.items)
@@ -93,7 +93,7 @@ def make_proposal(run: Run, number: int = 1) -> FileProposal:
     )
 
 
-def keep_skill(house: House, run: Run, **fields: Any) -> None:
+def keep_skill(house: UnitsOnDatabase, run: Run, **fields: Any) -> None:
     skill = make_skill("weekly", **fields)
     with house.units.write() as unit:
         unit.skills.add(skill)
@@ -104,7 +104,9 @@ def keep_skill(house: House, run: Run, **fields: Any) -> None:
             unit.skills.add_version(version)
 
 
-def test_every_version_of_the_soul_is_there_with_what_it_changed(house: House, run: Run) -> None:
+def test_every_version_of_the_soul_is_there_with_what_it_changed(
+    house: UnitsOnDatabase, run: Run
+) -> None:
     write_soul(house, 1, "Be warm.\nBe brief.\n")
     write_soul(house, 2, "Be warm.\nBe very brief.\n", actor="ann", run_id=run.run_id)
     with house.units.write() as unit:
@@ -120,7 +122,9 @@ def test_every_version_of_the_soul_is_there_with_what_it_changed(house: House, r
     assert "+Be warm.\n+Be brief." in (first.diff or "")
 
 
-def test_everything_stands_in_the_order_of_time_newest_first(house: House, run: Run) -> None:
+def test_everything_stands_in_the_order_of_time_newest_first(
+    house: UnitsOnDatabase, run: Run
+) -> None:
     write_soul(house, 1, "Be warm.")
     with house.units.write() as unit:
         unit.requests.add(make_offer(run))
@@ -137,7 +141,7 @@ def test_everything_stands_in_the_order_of_time_newest_first(house: House, run: 
     ]
 
 
-def test_only_what_runs_of_this_agent_did_counts(house: House, run: Run) -> None:
+def test_only_what_runs_of_this_agent_did_counts(house: UnitsOnDatabase, run: Run) -> None:
     [nudge] = record(house, kind=EntryKind.NUDGE)
 
     assert isinstance(nudge, Nudged)
@@ -145,7 +149,7 @@ def test_only_what_runs_of_this_agent_did_counts(house: House, run: Run) -> None
     assert nudge.event.data == {"nudge": "70", "step": 14, "agent_id": "evolver", "locale": "en"}
 
 
-def test_an_offer_is_there_with_its_answer(house: House, run: Run) -> None:
+def test_an_offer_is_there_with_its_answer(house: UnitsOnDatabase, run: Run) -> None:
     answered: dict[str, Any] = {
         "state": RequestState.DENIED,
         "resolved_by": "alice",
@@ -164,7 +168,7 @@ def test_an_offer_is_there_with_its_answer(house: House, run: Run) -> None:
 
 
 def test_the_first_version_of_a_skill_is_told_from_those_that_change_it(
-    house: House, run: Run
+    house: UnitsOnDatabase, run: Run
 ) -> None:
     keep_skill(house, run, owner_id="alice")
 
@@ -185,14 +189,14 @@ def test_the_first_version_of_a_skill_is_told_from_those_that_change_it(
     ],
 )
 def test_a_skill_that_the_reader_may_not_know_of_is_left_out(
-    house: House, run: Run, who: Principal, visibility: Visibility, seen: int
+    house: UnitsOnDatabase, run: Run, who: Principal, visibility: Visibility, seen: int
 ) -> None:
     keep_skill(house, run, owner_id="ann", visibility=visibility)
 
     assert len(record(house, who, EntryKind.SKILL_VERSION)) == seen
 
 
-def test_what_waits_for_an_admin_only_admins_see(house: House, run: Run) -> None:
+def test_what_waits_for_an_admin_only_admins_see(house: UnitsOnDatabase, run: Run) -> None:
     write_soul(house, 1, "Be warm.")
     with house.units.write() as unit:
         unit.proposals.add(make_proposal(run))
@@ -206,7 +210,7 @@ def test_what_waits_for_an_admin_only_admins_see(house: House, run: Run) -> None
     assert SoulProposed in {type(each) for each in record(house, ADMIN)}
 
 
-def test_pages_hold_each_entry_once(house: House, run: Run) -> None:
+def test_pages_hold_each_entry_once(house: UnitsOnDatabase, run: Run) -> None:
     # At one and the same moment, so that only what is unique keeps them apart.
     for version in range(1, 12):
         write_soul(house, version, f"Be {version}.", created_at_ms=NOW)
@@ -226,13 +230,13 @@ def test_pages_hold_each_entry_once(house: House, run: Run) -> None:
     assert souls == sorted(souls, reverse=True)
 
 
-def test_an_agent_that_is_not_there_has_no_record(house: House) -> None:
+def test_an_agent_that_is_not_there_has_no_record(house: UnitsOnDatabase) -> None:
     with pytest.raises(NotFound):
         EvolutionRecord(house.units).page(ALICE, "nobody", PageRequest())
 
 
 def test_entries_of_all_kinds_at_one_moment_are_told_once_whatever_a_page_holds(
-    house: House, run: Run
+    house: UnitsOnDatabase, run: Run
 ) -> None:
     with house.units.write() as unit:
         unit.skills.add(make_skill("weekly", visibility=Visibility.PUBLIC))
@@ -258,7 +262,7 @@ def test_entries_of_all_kinds_at_one_moment_are_told_once_whatever_a_page_holds(
 
 
 def walked(
-    house: House, who: Principal, limit: int, kind: EntryKind | None = None
+    house: UnitsOnDatabase, who: Principal, limit: int, kind: EntryKind | None = None
 ) -> Iterator[Entry]:
     service, request = EvolutionRecord(house.units), PageRequest(limit=limit)
     while True:
@@ -270,13 +274,15 @@ def walked(
         request = PageRequest(limit=limit, after=decode_cursor(page.next_cursor))
 
 
-def test_a_cursor_of_another_list_is_refused(house: House, run: Run) -> None:
+def test_a_cursor_of_another_list_is_refused(house: UnitsOnDatabase, run: Run) -> None:
     for after in ((1,), ("a", 1, "offer", "off_1"), (NOW, 1, "offer", "off_1", 2)):
         with pytest.raises(Invalid):
             EvolutionRecord(house.units).page(ALICE, "evolver", PageRequest(after=after))
 
 
-def test_a_page_compares_only_so_much_and_says_what_it_left_out(house: House, run: Run) -> None:
+def test_a_page_compares_only_so_much_and_says_what_it_left_out(
+    house: UnitsOnDatabase, run: Run
+) -> None:
     # Much of it stands in both, and nothing in the same order.
     texts = ("a\nb\n" * 2_000, "b\na\nc\n" * 1_300)
     write_soul(house, 1, "Be warm.")
@@ -294,7 +300,7 @@ def test_a_page_compares_only_so_much_and_says_what_it_left_out(house: House, ru
     assert others == [None] * 7
 
 
-def test_what_runs_of_an_agent_made_is_found_by_the_agent(house: House, run: Run) -> None:
+def test_what_runs_of_an_agent_made_is_found_by_the_agent(house: UnitsOnDatabase, run: Run) -> None:
     keep_skill(house, run, visibility=Visibility.PUBLIC)
     with house.units.write() as unit:
         unit.requests.add(make_offer(run))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import ALICE, NOW, make_session
-from tests.support.mounted import Scenery
-from tests.support.rolled_out import NAME
-from tests.support.together import together
+from tests.support.mounted_rollouts import MountedRollouts
+from tests.support.rollout_harness import NAME
+from tests.support.threads_at_once import together
 from understudy.core.clock import shown_time
 from understudy.core.errors import NotFound
 from understudy.core.page import PageRequest
@@ -24,7 +24,7 @@ ENDS = NOW + 60_000
 SESSION = make_session("s1")
 
 
-class Lasting(Scenery):
+class Lasting(MountedRollouts):
     """A daemon whose promoted skill comes from a learning that ends."""
 
     def __init__(self, units: Units, home: Path) -> None:

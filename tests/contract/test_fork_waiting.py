@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.scenes import play
-from tests.support.skilled import ANN, LEARNER, OK_MD, Skilled, author, make_skilled
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.model_scripts import play
+from tests.support.skill_runs import ANN, LEARNER, OK_MD, SkillRuns, author, make_skill_runs
 from understudy.core.principal import Role
 from understudy.runs.model import RunStatus
 from understudy.runs.submission import Submission
@@ -24,7 +24,7 @@ from understudy.testing.fake_model import FakeModel
 class Waiting:
     """Works the queue off one by one, and lets the time go by in between."""
 
-    def __init__(self, skilled: Skilled) -> None:
+    def __init__(self, skilled: SkillRuns) -> None:
         self.skilled = skilled
         self.shop = skilled.shop
 
@@ -51,8 +51,10 @@ class Waiting:
 
 
 @pytest.fixture
-async def waiting(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Waiting]:
-    skilled = make_skilled(house.units, house.queued, settings, fake)
+async def waiting(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[Waiting]:
+    skilled = make_skill_runs(house.units, house.queued, settings, fake)
     bundle = Bundle({"SKILL.md": OK_MD.encode(), RUNTIME_FILE: b"context: fork\n"})
     skilled.service.keep(author(ANN), bundle, action="skills.upload")
     yield Waiting(skilled)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_run
 from understudy.runs.model import Run, RunStatus
 from understudy.runs.stops import StopSignals
@@ -38,7 +38,7 @@ class Records:
 class Kept:
     """Upkeep over runs of which an engine may have given up some."""
 
-    house: House
+    house: UnitsOnDatabase
     records: Records = field(default_factory=Records)
     signals: StopSignals = field(default_factory=StopSignals)
 
@@ -61,7 +61,7 @@ class Kept:
 
 
 @pytest.fixture
-def kept(house: House) -> Kept:
+def kept(house: UnitsOnDatabase) -> Kept:
     return Kept(house)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.support.factories import make_session
-from tests.support.learned import keep, make_learning
-from tests.support.memories import LEARNED, section_in, system_text
-from tests.support.poison import OWN_CASES, PROBE, corpus, scoring, with_corpus
-from tests.support.workshop import Workshop
+from tests.support.injection_texts import OWN_CASES, PROBE, corpus, scoring, with_corpus
+from tests.support.learning_factories import keep, make_learning
+from tests.support.run_harness import RunHarness
+from tests.support.run_memory_reads import LEARNED, section_in, system_text
 from understudy.sessions.learning_scopes import session_scope
 from understudy.testing.fake_model import FakeModel
 
@@ -27,10 +27,10 @@ NEVER = {
 # What is told does not depend on the database.
 one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 # Shows a text in the section of a prompt, without what differs anyway.
-Shown = Callable[[Workshop, FakeModel, str, int], Awaitable[str]]
+Shown = Callable[[RunHarness, FakeModel, str, int], Awaitable[str]]
 
 
-async def as_run(shop: Workshop, fake: FakeModel, text: str, number: int) -> str:
+async def as_run(shop: RunHarness, fake: FakeModel, text: str, number: int) -> str:
     """The text as the answer of an earlier run."""
     session_id = _session(shop, f"run-{number}")
     fake.queue(text, "ok")
@@ -39,7 +39,7 @@ async def as_run(shop: Workshop, fake: FakeModel, text: str, number: int) -> str
     return _without_marks(section_in(system_text(fake)), first.run_id)
 
 
-async def as_learning(shop: Workshop, fake: FakeModel, text: str, number: int) -> str:
+async def as_learning(shop: RunHarness, fake: FakeModel, text: str, number: int) -> str:
     """The text as a learning, however it may have got there."""
     session_id = _session(shop, f"learning-{number}")
     [learning_id] = keep(shop.units, make_learning(text, scope=session_scope(session_id)))
@@ -47,7 +47,7 @@ async def as_learning(shop: Workshop, fake: FakeModel, text: str, number: int) -
     return _without_marks(section_in(system_text(fake), LEARNED), learning_id)
 
 
-def _session(shop: Workshop, session_id: str) -> str:
+def _session(shop: RunHarness, session_id: str) -> str:
     with shop.units.write() as unit:
         unit.sessions.add(make_session(session_id))
     return session_id
@@ -58,14 +58,14 @@ def _without_marks(section: str, source_id: str) -> str:
     return section.replace(mark, "NONCE").replace(source_id, "source")
 
 
-async def frame_of(shown: Shown, shop: Workshop, fake: FakeModel) -> tuple[str, str]:
+async def frame_of(shown: Shown, shop: RunHarness, fake: FakeModel) -> tuple[str, str]:
     head, tail = (await shown(shop, fake, PROBE, 0)).split(PROBE)
     return head, tail
 
 
 @one_database
 @pytest.mark.parametrize("shown", [as_run, as_learning])
-async def test_no_text_leaves_its_frame(shop: Workshop, fake: FakeModel, shown: Shown) -> None:
+async def test_no_text_leaves_its_frame(shop: RunHarness, fake: FakeModel, shown: Shown) -> None:
     head, tail = await frame_of(shown, shop, fake)
     for number, (text, word) in enumerate(OWN_CASES, 1):
         section = await shown(shop, fake, text, number)
@@ -83,7 +83,7 @@ async def test_no_text_leaves_its_frame(shop: Workshop, fake: FakeModel, shown: 
 @with_corpus
 @pytest.mark.parametrize("shown", [as_run, as_learning])
 async def test_the_corpus_beside_the_project_is_neutralised(
-    shop: Workshop, fake: FakeModel, shown: Shown
+    shop: RunHarness, fake: FakeModel, shown: Shown
 ) -> None:
     checks = scoring().frame_checks
     frame = await frame_of(shown, shop, fake)

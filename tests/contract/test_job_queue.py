@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from understudy.learnings.model import Job
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.unit import Unit, Units
@@ -57,7 +57,7 @@ def tried(jobs: tuple[Job, ...]) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def units(empty_house: House) -> Units:
+def units(empty_house: UnitsOnDatabase) -> Units:
     return empty_house.units
 
 
@@ -228,7 +228,9 @@ def test_workers_that_claim_at_once_share_the_work(units: Units) -> None:
 
 
 @pytest.mark.postgres
-def test_who_claims_does_not_wait_for_another_daemon_that_just_does(empty_house: House) -> None:
+def test_who_claims_does_not_wait_for_another_daemon_that_just_does(
+    empty_house: UnitsOnDatabase,
+) -> None:
     units = empty_house.units
     if empty_house.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has one writer at a time")
@@ -239,7 +241,7 @@ def test_who_claims_does_not_wait_for_another_daemon_that_just_does(empty_house:
 
 
 @pytest.mark.postgres
-def test_a_job_that_is_being_settled_is_put_again_afterwards(empty_house: House) -> None:
+def test_a_job_that_is_being_settled_is_put_again_afterwards(empty_house: UnitsOnDatabase) -> None:
     units = empty_house.units
     if empty_house.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has one writer at a time")

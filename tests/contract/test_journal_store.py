@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, ODD_TEXTS, make_new_event
 from understudy.core.errors import NotFound
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
@@ -125,7 +125,7 @@ def test_odd_characters_survive(units: Units, odd: str) -> None:
     assert event.data == {"text": odd, odd: [odd]}
 
 
-def test_a_damaged_event_does_not_hide_the_others(house: House) -> None:
+def test_a_damaged_event_does_not_hide_the_others(house: UnitsOnDatabase) -> None:
     append(house.units, "s1", *numbered(3))
     with house.engine.begin() as connection:
         connection.execute(sa.text("""UPDATE journal SET data = '{"half' WHERE "offset" = 2"""))

@@ -15,9 +15,17 @@ from tests.support.factories import (
     make_project,
     make_session,
 )
-from tests.support.learned import ATLAS, PERSONA, PROJECT, SESSION, SNACK, keep, make_learning
-from tests.support.memories import LEARNED, section_in, system_text, told
-from tests.support.workshop import Workshop, no_skills, restarted
+from tests.support.learning_factories import (
+    ATLAS,
+    PERSONA,
+    PROJECT,
+    SESSION,
+    SNACK,
+    keep,
+    make_learning,
+)
+from tests.support.run_harness import RunHarness, no_skills, restarted
+from tests.support.run_memory_reads import LEARNED, section_in, system_text, told
 from understudy.agent.loop import AgentLoop
 from understudy.core.errors import DamagedRecord, Unavailable
 from understudy.core.page import PageRequest
@@ -57,24 +65,24 @@ def context(inspection: MemoryInspection, query: str | None = None) -> list[str]
     return [it.learning_id for it in inspection.context("s1", query).learned.kept]
 
 
-def whole_report(shop: Workshop, run_id: str) -> dict[str, Any]:
+def whole_report(shop: RunHarness, run_id: str) -> dict[str, Any]:
     with shop.units.read() as unit:
         found = injection_report(unit, run_id)
     assert found is not None
     return dict(found)
 
 
-def report_of(shop: Workshop, run_id: str) -> dict[str, Any]:
+def report_of(shop: RunHarness, run_id: str) -> dict[str, Any]:
     return dict(whole_report(shop, run_id)["learned"])
 
 
-async def ask(shop: Workshop, fake: FakeModel, content: str) -> list[str]:
+async def ask(shop: RunHarness, fake: FakeModel, content: str) -> list[str]:
     """The learnings that a run with this input is told of."""
     await shop.run(content)
     return told(fake, name=LEARNED)
 
 
-def recollector(shop: Workshop) -> Recollector:
+def recollector(shop: RunHarness) -> Recollector:
     worker = shop.executor.worker
     assert isinstance(worker, AgentLoop)
     assert isinstance(worker.memories, Recollector)
@@ -120,7 +128,7 @@ def test_a_session_sees_its_own_its_personas_its_projects_and_the_workspace_in_t
 
 
 async def test_only_what_matches_is_told_unless_memory_is_asked_for(
-    shop: Workshop, fake: FakeModel, inspection: MemoryInspection
+    shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
     keep(shop.units, ATLAS, SNACK)
     both = ["lrn_snack", "lrn_atlas"]
@@ -140,7 +148,7 @@ async def test_only_what_matches_is_told_unless_memory_is_asked_for(
 
 
 async def test_other_forms_of_a_word_are_found_and_words_of_questions_are_not(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     [editors, _] = keep(
         shop.units,
@@ -213,7 +221,7 @@ def rule_learnings() -> list[Learning]:
 
 
 async def test_prompt_context_search_and_explanation_go_by_the_same_rules(
-    shop: Workshop, fake: FakeModel, inspection: MemoryInspection
+    shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
     shop.clock.ms = NOW
     keep(shop.units, *rule_learnings())
@@ -249,11 +257,11 @@ def test_the_narrower_scope_is_preferred(units: Units, inspection: MemoryInspect
 
 
 @pytest.fixture
-async def narrowed(shop: Workshop, fake: FakeModel) -> AsyncIterator[Callable[[int], Workshop]]:
-    """Makes the same workshop with a model whose prompts have room for so many tokens."""
-    made: list[Workshop] = []
+async def narrowed(shop: RunHarness, fake: FakeModel) -> AsyncIterator[Callable[[int], RunHarness]]:
+    """Makes the same run harness with a model whose prompts have room for so many tokens."""
+    made: list[RunHarness] = []
 
-    def narrow(tokens: int) -> Workshop:
+    def narrow(tokens: int) -> RunHarness:
         # A tenth of a small window stays free, and a quarter is for the answer.
         route = RouteConfig(
             provider="openai",
@@ -271,7 +279,7 @@ async def narrowed(shop: Workshop, fake: FakeModel) -> AsyncIterator[Callable[[i
 
 
 async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counted(
-    shop: Workshop, fake: FakeModel, narrowed: Callable[[int], Workshop]
+    shop: RunHarness, fake: FakeModel, narrowed: Callable[[int], RunHarness]
 ) -> None:
     keep(
         shop.units,
@@ -307,7 +315,7 @@ async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counte
 
 
 async def test_what_only_tries_something_out_is_told_and_counts_as_no_use(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     keep(shop.units, ATLAS)
     with shop.units.write() as unit:
@@ -321,7 +329,7 @@ async def test_what_only_tries_something_out_is_told_and_counts_as_no_use(
 
 
 async def test_what_learnings_take_is_not_there_for_runs(
-    shop: Workshop, fake: FakeModel, narrowed: Callable[[int], Workshop]
+    shop: RunHarness, fake: FakeModel, narrowed: Callable[[int], RunHarness]
 ) -> None:
     keep(shop.units, ATLAS)
     await shop.run("inspect Atlas")
@@ -340,7 +348,7 @@ async def test_what_learnings_take_is_not_there_for_runs(
 
 
 async def test_both_sections_stand_in_order_and_share_what_there_is(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     keep(shop.units, ATLAS)
     await shop.run("inspect Atlas")
@@ -363,7 +371,7 @@ async def test_both_sections_stand_in_order_and_share_what_there_is(
 
 
 async def test_a_run_notes_what_it_was_told_of_in_the_version_of_then(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     keep(shop.units, ATLAS, SNACK)
     with shop.units.write() as unit:
@@ -386,7 +394,7 @@ async def test_a_run_notes_what_it_was_told_of_in_the_version_of_then(
 
 
 async def test_looking_changes_nothing(
-    shop: Workshop, fake: FakeModel, inspection: MemoryInspection
+    shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
     keep(shop.units, *(make_learning(f"Crane {number} is tall") for number in range(40)))
     before = recollector(shop).learned.snapshot()
@@ -405,7 +413,7 @@ async def test_looking_changes_nothing(
 
 
 async def test_one_section_that_cannot_be_made_does_not_cost_the_other(
-    shop: Workshop, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+    shop: RunHarness, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(shop.units, ATLAS)
     first = (await shop.run("inspect Atlas")).run.run_id

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import NOW
-from tests.support.learned import ATLAS, SESSION, SNACK, keep, make_learning
-from tests.support.workshop import Workshop, no_skills
+from tests.support.learning_factories import ATLAS, SESSION, SNACK, keep, make_learning
+from tests.support.run_harness import RunHarness, no_skills
 from understudy.learnings.model import LearningSource, LearningStatus, Sensitivity, Tier
 from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
@@ -60,7 +60,7 @@ def test_browsing_shows_learnings_and_runs_by_time(
 
 
 async def test_learnings_and_runs_are_ranked_together(
-    shop: Workshop, inspection: MemoryInspection
+    shop: RunHarness, inspection: MemoryInspection
 ) -> None:
     keep(shop.units, make_learning("Project codename is Atlas.", learning_id="lrn_a"), SNACK)
     run_id = (await shop.run("paint the fence")).run.run_id
@@ -123,7 +123,7 @@ def test_the_explanation_lists_every_record_with_all_that_keeps_it_out(
 
 
 async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings(
-    shop: Workshop,
+    shop: RunHarness,
 ) -> None:
     keep(shop.units, SNACK)
     run_id = (await shop.run("paint the fence")).run.run_id

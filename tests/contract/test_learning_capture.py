@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.contract.conftest import House
-from tests.support.school import OFF, ON, School
-from tests.support.workshop import Probe, arrived, until
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.learning_runs import OFF, ON, LearningRuns
+from tests.support.run_harness import Probe, arrived, until
 from understudy.core.clock import DAY_MS
 from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
@@ -37,8 +37,8 @@ PENDING, COMPLETED, SKIPPED = SemanticCapture
 
 
 @pytest.fixture
-async def school(house: House, settings: Settings) -> AsyncIterator[School]:
-    school = School(house.units, settings, tools=(Probe(),))
+async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(house.units, settings, tools=(Probe(),))
     yield school
     await school.providers.close()
 
@@ -47,14 +47,16 @@ def answer(**candidates: dict[str, Any]) -> str:
     return json.dumps(candidates)
 
 
-async def ended(school: School, text: str = "I always edit in Helix.") -> str:
+async def ended(school: LearningRuns, text: str = "I always edit in Helix.") -> str:
     """A run that has ended and waits to be learned from."""
     run = (await school.run(text)).run
     assert school.receipt(run.run_id) is PENDING
     return run.run_id
 
 
-async def test_labels_become_candidates_without_a_model(school: School, fake: FakeModel) -> None:
+async def test_labels_become_candidates_without_a_model(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     fake.queue("OK")
     run_id = await ended(school, EXAMPLE)
     assert await school.learn() == 1
@@ -83,7 +85,7 @@ async def test_labels_become_candidates_without_a_model(school: School, fake: Fa
     ]
 
 
-async def test_only_the_first_where_one_is_enough(school: School, fake: FakeModel) -> None:
+async def test_only_the_first_where_one_is_enough(school: LearningRuns, fake: FakeModel) -> None:
     one = SemanticCaptureSettings(enabled=True, max_candidates_per_run=1)
     school.captured = replace(ON, semantic_candidates=one)
     run_id = await ended(school, EXAMPLE)
@@ -91,7 +93,7 @@ async def test_only_the_first_where_one_is_enough(school: School, fake: FakeMode
     assert [it.content for it in school.proposed(run_id)] == ["Preferred editor is Helix"]
 
 
-async def test_a_model_finds_what_has_no_label(school: School, fake: FakeModel) -> None:
+async def test_a_model_finds_what_has_no_label(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue(
         "Noted.",
         answer(
@@ -110,7 +112,7 @@ async def test_a_model_finds_what_has_no_label(school: School, fake: FakeModel) 
     assert (asked["request"], asked["outcome"]) == ("I always edit in Helix.", "Noted.")
 
 
-async def test_a_model_may_find_nothing(school: School, fake: FakeModel) -> None:
+async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue("Noted.", "{}")
     run_id = await ended(school)
     await school.learn()
@@ -118,7 +120,7 @@ async def test_a_model_may_find_nothing(school: School, fake: FakeModel) -> None
     assert school.receipt(run_id) is COMPLETED
 
 
-async def test_only_completed_runs_are_learned_from(school: School, fake: FakeModel) -> None:
+async def test_only_completed_runs_are_learned_from(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue(ModelAnswer(status=400, error="boom"))
     run_id = await ended(school, EXAMPLE)
     assert school.stored(run_id).status is RunStatus.FAILED
@@ -129,7 +131,7 @@ async def test_only_completed_runs_are_learned_from(school: School, fake: FakeMo
 
 
 async def test_what_ended_while_capture_was_off_is_never_learned_from(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     school.captured = OFF
     run = (await school.run(EXAMPLE)).run
@@ -140,7 +142,7 @@ async def test_what_ended_while_capture_was_off_is_never_learned_from(
     assert school.receipt(run.run_id) is SKIPPED
 
 
-async def test_a_labelled_secret_is_no_candidate(school: School, fake: FakeModel) -> None:
+async def test_a_labelled_secret_is_no_candidate(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue("OK", "{}")
     run_id = await ended(school, f"Fact: api-key: {KEY}")
     await school.learn()
@@ -149,14 +151,16 @@ async def test_a_labelled_secret_is_no_candidate(school: School, fake: FakeModel
     assert KEY not in fake.requests[-1].last_user
 
 
-async def test_a_fact_late_in_a_long_request_is_found(school: School, fake: FakeModel) -> None:
+async def test_a_fact_late_in_a_long_request_is_found(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     run_id = await ended(school, "word " * 120 + "Fact: Project codename is Atlas.")
     await school.learn()
     assert [it.content for it in school.proposed(run_id)] == ["Project codename is Atlas"]
 
 
 async def test_capture_that_was_killed_is_taken_up_and_done_once(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     fake.queue("Noted.")
     run_id = await ended(school)
@@ -183,7 +187,7 @@ async def test_capture_that_was_killed_is_taken_up_and_done_once(
 
 
 async def test_capture_that_was_half_done_is_settled_without_a_model(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     run_id = await ended(school)
     source = LearningSource(run_id=run_id, session_id="s1")
@@ -199,7 +203,9 @@ async def test_capture_that_was_half_done_is_settled_without_a_model(
     assert len(fake.requests) == calls
 
 
-async def test_a_provider_that_recovers_is_asked_again(school: School, fake: FakeModel) -> None:
+async def test_a_provider_that_recovers_is_asked_again(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     run_id = await ended(school)
     fake.fail(500)
     await school.learn()
@@ -214,7 +220,7 @@ async def test_a_provider_that_recovers_is_asked_again(school: School, fake: Fak
 
 
 async def test_a_provider_that_never_recovers_is_given_up_after_a_day(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     run_id = await ended(school)
     tries, began = 0, school.clock.now_ms()
@@ -229,7 +235,7 @@ async def test_a_provider_that_never_recovers_is_given_up_after_a_day(
 
 
 async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     run_id = await ended(school)
     asked = len(fake.requests)
@@ -241,7 +247,7 @@ async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
 
 
 async def test_while_capture_is_off_nothing_is_claimed_and_nothing_is_lost(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     run_id = await ended(school, EXAMPLE)
     school.captured = OFF
@@ -258,7 +264,7 @@ async def test_while_capture_is_off_nothing_is_claimed_and_nothing_is_lost(
 
 
 async def test_a_run_that_is_forgotten_meanwhile_leaves_nothing(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     first, second = await ended(school, EXAMPLE), await ended(school)
     with school.units.write() as unit:
@@ -276,7 +282,9 @@ async def test_a_run_that_is_forgotten_meanwhile_leaves_nothing(
     assert school.waiting() == 0
 
 
-async def test_two_who_work_on_the_same_run_propose_once(school: School, fake: FakeModel) -> None:
+async def test_two_who_work_on_the_same_run_propose_once(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     fake.queue("Noted.", answer(candidate_1=HELIX), answer(candidate_1=HELIX))
     run_id = await ended(school)
     (slow,) = school.claimed()
@@ -289,7 +297,7 @@ async def test_two_who_work_on_the_same_run_propose_once(school: School, fake: F
 
 
 async def test_a_start_queues_what_waits_and_leaves_claims_alone(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     lost, held = await ended(school, EXAMPLE), await ended(school, "Fact: The port is 8080")
     (one, other) = school.claimed()
@@ -302,7 +310,9 @@ async def test_a_start_queues_what_waits_and_leaves_claims_alone(
     assert held in {one.job_id, other.job_id}
 
 
-async def test_the_worker_is_woken_by_a_run_that_ends(school: School, fake: FakeModel) -> None:
+async def test_the_worker_is_woken_by_a_run_that_ends(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     school.bell.attach(asyncio.get_running_loop())
     working = asyncio.create_task(school.worker().run())
     run = (await school.run(EXAMPLE)).run
@@ -314,10 +324,10 @@ async def test_the_worker_is_woken_by_a_run_that_ends(school: School, fake: Fake
 
 
 async def test_on_the_offline_route_only_labels_are_read(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     routes = {**settings.routes, "offline": RouteConfig(provider="scripted")}
-    school = School(house.units, replace(settings, routes=routes))
+    school = LearningRuns(house.units, replace(settings, routes=routes))
     plain, labelled = await ended(school), await ended(school, EXAMPLE)
     calls = len(fake.requests)
     await school.learn(school.worker(default_route="offline"))
@@ -335,9 +345,9 @@ class Talker(Probe):
 
 
 async def test_artifacts_of_the_run_are_its_evidence(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
-    school = School(house.units, settings, tools=(Talker(),))
+    school = LearningRuns(house.units, settings, tools=(Talker(),))
     fake.queue(call("probe"), "OK")
     run_id = await ended(school, EXAMPLE)
     await school.learn()
@@ -349,7 +359,7 @@ async def test_artifacts_of_the_run_are_its_evidence(
     await school.providers.close()
 
 
-async def test_nothing_of_what_was_found_is_logged(school: School, fake: FakeModel) -> None:
+async def test_nothing_of_what_was_found_is_logged(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue("OK", "Noted.", "Helix, I say")
     await ended(school, EXAMPLE)
     await ended(school)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, make_member, make_project, make_run
-from tests.support.learned import keep, make_learning
-from tests.support.school import School
-from tests.support.workshop import Probe
+from tests.support.learning_factories import keep, make_learning
+from tests.support.learning_runs import LearningRuns
+from tests.support.run_harness import Probe
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.principal import DAEMON
 from understudy.learnings.candidates import CandidateService
@@ -44,13 +44,13 @@ PROJECT = LearningScope(kind=ScopeKind.PROJECT, id="garden")
 
 
 @pytest.fixture
-async def school(house: House, settings: Settings) -> AsyncIterator[School]:
-    school = School(house.units, settings, tools=(Probe(),))
+async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(house.units, settings, tools=(Probe(),))
     yield school
     await school.providers.close()
 
 
-async def learned(school: School, text: str = ATLAS, **fields: Any) -> list[Candidate]:
+async def learned(school: LearningRuns, text: str = ATLAS, **fields: Any) -> list[Candidate]:
     """What is proposed from a run."""
     run_id = (await school.run(text, **fields)).run.run_id
     await school.learn()
@@ -60,7 +60,7 @@ async def learned(school: School, text: str = ATLAS, **fields: Any) -> list[Cand
 
 @pytest.mark.parametrize("scope", [session_scope("s1"), PROJECT, WORKSPACE], ids=lambda it: it.key)
 async def test_what_a_session_sees_already_is_not_proposed(
-    school: School, fake: FakeModel, scope: LearningScope
+    school: LearningRuns, fake: FakeModel, scope: LearningScope
 ) -> None:
     with school.units.write() as unit:
         unit.projects.add(make_project("garden", members=(make_member("s1"),)))
@@ -95,7 +95,7 @@ async def test_what_a_session_sees_already_is_not_proposed(
     ],
 )
 async def test_what_is_not_known_here_and_now_is_proposed(
-    school: School, fake: FakeModel, fields: dict[str, Any]
+    school: LearningRuns, fake: FakeModel, fields: dict[str, Any]
 ) -> None:
     said: dict[str, Any] = {
         "content": "project codename: ATLAS",
@@ -106,7 +106,7 @@ async def test_what_is_not_known_here_and_now_is_proposed(
 
 
 async def test_what_somebody_else_proposed_does_not_keep_the_daemon_from_it(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     proposed = NewCandidate(
         scope=session_scope("s1"), kind=Kind.FACT, content="Project codename is Atlas"
@@ -116,7 +116,7 @@ async def test_what_somebody_else_proposed_does_not_keep_the_daemon_from_it(
 
 
 async def test_what_a_rule_left_provisional_is_not_proposed_again(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     left = make_learning(
         "project codename: ATLAS",
@@ -130,7 +130,7 @@ async def test_what_a_rule_left_provisional_is_not_proposed_again(
 
 
 async def test_what_waits_for_a_decision_is_not_proposed_twice(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     assert len(await learned(school)) == 1
     assert await learned(school, f"Once more. {ATLAS}") == []
@@ -138,7 +138,7 @@ async def test_what_waits_for_a_decision_is_not_proposed_twice(
 
 
 async def test_what_a_person_rejected_comes_back_only_with_new_evidence(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     service = CandidateService(school.units, school.clock)
     (first,) = await learned(school)
@@ -161,7 +161,7 @@ async def test_what_a_person_rejected_comes_back_only_with_new_evidence(
 
 @pytest.mark.parametrize("wanted", [{}, {"scope": WORKSPACE}], ids=["here", "wider"])
 async def test_what_a_person_took_back_comes_back_only_with_new_evidence(
-    school: School, fake: FakeModel, wanted: dict[str, Any]
+    school: LearningRuns, fake: FakeModel, wanted: dict[str, Any]
 ) -> None:
     service = CandidateService(school.units, school.clock)
     learnings = LearningService(school.units, school.clock)
@@ -179,7 +179,7 @@ async def test_what_a_person_took_back_comes_back_only_with_new_evidence(
 
 
 async def test_what_the_daemon_itself_ended_may_be_proposed_as_before(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     ended = make_learning(
         "project codename: ATLAS", status=LearningStatus.REVOKED, revoked_by=DAEMON.user_id
@@ -189,7 +189,9 @@ async def test_what_the_daemon_itself_ended_may_be_proposed_as_before(
     assert (found.reproposal_of, found.declined_before) == (None, False)
 
 
-async def test_what_an_answer_says_is_judged_by_the_answer(school: School, fake: FakeModel) -> None:
+async def test_what_an_answer_says_is_judged_by_the_answer(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     service = CandidateService(school.units, school.clock)
     fake.queue("The project codename is Atlas.", FOUND)
     (first,) = await learned(school, "What is it called?")
@@ -202,7 +204,7 @@ async def test_what_an_answer_says_is_judged_by_the_answer(school: School, fake:
 
 
 async def test_a_rejection_counts_for_its_own_scope_and_kind(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     service = CandidateService(school.units, school.clock)
     wanted = NewCandidate(scope=WORKSPACE, kind=Kind.FACT, content="Project codename is Atlas")
@@ -212,7 +214,7 @@ async def test_a_rejection_counts_for_its_own_scope_and_kind(
 
 
 async def test_a_run_that_used_a_tool_marks_what_is_found_in_it(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     assert not (await learned(school))[0].derived_from_untrusted
     fake.queue(call("probe"), "OK")
@@ -221,7 +223,7 @@ async def test_a_run_that_used_a_tool_marks_what_is_found_in_it(
 
 
 async def test_a_run_that_was_given_a_file_marks_what_is_found_in_it(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     file = draft_of_bytes(b"Fact: x is y", file_name="a.txt")
     text = InputItem(type="text", text=ATLAS)
@@ -234,13 +236,13 @@ async def test_a_run_that_was_given_a_file_marks_what_is_found_in_it(
     [(RunKind.SCHEDULED_INPUT, False), (RunKind.CHANNEL_DELIVERY, True)],
 )
 async def test_a_run_that_no_person_typed_marks_what_is_found_in_it(
-    school: School, fake: FakeModel, kind: RunKind, is_marked: bool
+    school: LearningRuns, fake: FakeModel, kind: RunKind, is_marked: bool
 ) -> None:
     (found,) = await learned(school, kind=kind)
     assert found.derived_from_untrusted is is_marked
 
 
-async def test_a_sidechain_marks_what_is_found_in_it(school: School, fake: FakeModel) -> None:
+async def test_a_sidechain_marks_what_is_found_in_it(school: LearningRuns, fake: FakeModel) -> None:
     with school.units.write() as unit:
         parent = unit.sessions.get("s1")
         assert parent is not None
@@ -269,14 +271,14 @@ ELSEWHERE: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize(("fields", "is_marked"), ELSEWHERE.values(), ids=ELSEWHERE)
 async def test_words_that_somebody_passed_on_mark_what_is_found_in_them(
-    school: School, fake: FakeModel, fields: dict[str, Any], is_marked: bool
+    school: LearningRuns, fake: FakeModel, fields: dict[str, Any], is_marked: bool
 ) -> None:
     (found,) = await learned(school, **fields)
     assert found.derived_from_untrusted is is_marked
 
 
 async def test_what_a_request_quotes_is_proposed_with_a_mark(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     (quoted,) = await learned(school, f"What is this?\n> {ATLAS}\n> bye")
     assert (quoted.content, quoted.derived_from_untrusted) == ("Project codename is Atlas", True)
@@ -293,7 +295,7 @@ async def test_what_a_request_quotes_is_proposed_with_a_mark(
 
 
 async def test_what_was_read_stays_in_a_session_however_many_runs_follow(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     fake.queue(call("probe"), "OK", "{}")
     await learned(school, "Look at the page.")
@@ -311,7 +313,7 @@ async def test_what_was_read_stays_in_a_session_however_many_runs_follow(
     "brought", [{"kind": RunKind.MAILBOX_DELIVERY}, {"actor_id": "stranger"}], ids=str
 )
 async def test_words_that_came_in_long_ago_mark_what_a_model_finds_later(
-    school: School, fake: FakeModel, brought: dict[str, Any]
+    school: LearningRuns, fake: FakeModel, brought: dict[str, Any]
 ) -> None:
     fake.queue("OK", "{}")
     await learned(school, "The codename is Atlas.", **brought)
@@ -321,7 +323,7 @@ async def test_words_that_came_in_long_ago_mark_what_a_model_finds_later(
 
 
 async def test_what_an_earlier_run_read_while_this_one_waited_counts(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     first = school.submit("Look at the page.")
     second = school.submit("What is it called?")
@@ -334,7 +336,7 @@ async def test_what_an_earlier_run_read_while_this_one_waited_counts(
 
 
 async def test_what_was_read_earlier_in_a_session_marks_what_a_model_finds_later(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     fake.queue(call("probe"), "OK", "{}")
     await learned(school, "Look at the page.")

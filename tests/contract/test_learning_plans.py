@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_run
-from tests.support.learned import SESSION
+from tests.support.learning_factories import SESSION
 from understudy.core.page import PageRequest
 from understudy.learnings.model import Kind
 from understudy.sessions.learning_scopes import WORKSPACE
@@ -82,7 +82,7 @@ LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
 }
 
 
-def test_what_is_asked_often_reads_no_whole_table(empty_house: House) -> None:
+def test_what_is_asked_often_reads_no_whole_table(empty_house: UnitsOnDatabase) -> None:
     if empty_house.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
 
@@ -93,7 +93,7 @@ def test_what_is_asked_often_reads_no_whole_table(empty_house: House) -> None:
 
 
 def test_whether_a_session_heard_others_is_not_looked_for_event_by_event(
-    empty_house: House,
+    empty_house: UnitsOnDatabase,
 ) -> None:
     if empty_house.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
@@ -104,7 +104,7 @@ def test_whether_a_session_heard_others_is_not_looked_for_event_by_event(
     assert indexes == {"ix_journal_tool_results", "ix_journal_run", "ix_runs_brings_others_in"}
 
 
-def read_by(house: House, look: Callable[[Unit], object]) -> list[str]:
+def read_by(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> list[str]:
     """How SQLite reads the tables for a look at them."""
     asked: list[tuple[str, Any]] = []
 

@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.candidate_factories import make_candidate, make_review
 from tests.support.factories import NOW, ODD_TEXTS
-from tests.support.learned import PERSONA, PROJECT, SESSION, keep, make_learning
-from tests.support.proposed import make_candidate, make_review
+from tests.support.learning_factories import PERSONA, PROJECT, SESSION, keep, make_learning
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.learnings.filters import LearningFilter
@@ -57,7 +57,7 @@ BARE = make_learning("Nothing", policy_decision=None, policy_actor=None)
 
 
 @pytest.fixture
-def units(empty_house: House) -> Units:
+def units(empty_house: UnitsOnDatabase) -> Units:
     return empty_house.units
 
 
@@ -318,7 +318,7 @@ def test_learnings_are_counted_by_status(units: Units) -> None:
 
 
 @pytest.mark.parametrize("torn", ["'{torn'", "'{}'"], ids=["no JSON", "empty"])
-def test_a_damaged_learning_hides_no_other(empty_house: House, torn: str) -> None:
+def test_a_damaged_learning_hides_no_other(empty_house: UnitsOnDatabase, torn: str) -> None:
     units = empty_house.units
     damaged, sound = about("blue", 2), about("green", 1, supersedes="lrn_0")
     keep(units, damaged, sound)
@@ -342,7 +342,7 @@ def test_a_damaged_learning_hides_no_other(empty_house: House, torn: str) -> Non
 
 
 @pytest.mark.postgres
-def test_only_one_publishes_in_a_scope_at_a_time(empty_house: House) -> None:
+def test_only_one_publishes_in_a_scope_at_a_time(empty_house: UnitsOnDatabase) -> None:
     units = empty_house.units
     if empty_house.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has one writer at a time")

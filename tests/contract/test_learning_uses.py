@@ -4,9 +4,9 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.candidate_factories import make_review
 from tests.support.factories import NOW
-from tests.support.proposed import make_review
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.learnings.model import JudgeVerdict, LearningUse, ReviewAction
 from understudy.storage.schema import learning_reviews
@@ -14,7 +14,7 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def units(empty_house: House) -> Units:
+def units(empty_house: UnitsOnDatabase) -> Units:
     return empty_house.units
 
 
@@ -65,7 +65,7 @@ def test_reviews_are_kept_by_candidate_and_policy(units: Units) -> None:
         assert unit.reviews.of_candidate("cand_3") == ()
 
 
-def test_a_review_that_cannot_be_read_is_none(empty_house: House) -> None:
+def test_a_review_that_cannot_be_read_is_none(empty_house: UnitsOnDatabase) -> None:
     units = empty_house.units
     with units.write() as unit:
         unit.reviews.put("cand_1", "one", make_review())

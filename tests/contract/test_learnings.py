@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import ADMIN, ALICE, NOW, make_run
-from tests.support.learned import SESSION, keep, make_learning
-from tests.support.learning_plane import Plane
+from tests.support.learning_factories import SESSION, keep, make_learning
+from tests.support.learning_harness import LearningHarness
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
@@ -47,8 +47,8 @@ SECRET = "api-key: sk-" + "proj-x1"
 
 
 @pytest.fixture
-def plane(units: Units) -> Plane:
-    return Plane(units)
+def plane(units: Units) -> LearningHarness:
+    return LearningHarness(units)
 
 
 def refused(kind: type[UnderstudyError], act: Callable[[], object]) -> str:
@@ -69,7 +69,7 @@ def review(rule: str) -> AutomationReview:
     )
 
 
-def by_daemon(plane: Plane, content: str, rule: str) -> Learning:
+def by_daemon(plane: LearningHarness, content: str, rule: str) -> Learning:
     """A learning that automation published and verified."""
     candidate = plane.propose(content)
     with plane.units.write() as unit:
@@ -77,13 +77,13 @@ def by_daemon(plane: Plane, content: str, rule: str) -> Learning:
         return publish(unit, candidate.candidate_id, Wanted(), by=decider, now_ms=NOW).learning
 
 
-def rejected_by_daemon(plane: Plane, content: str, rule: str) -> Candidate:
+def rejected_by_daemon(plane: LearningHarness, content: str, rule: str) -> Candidate:
     candidate = plane.propose(content)
     with plane.units.write() as unit:
         return reject(unit, candidate.candidate_id, by=by_policy(review(rule)), now_ms=NOW)
 
 
-def test_automation_publishes_in_its_own_name(plane: Plane) -> None:
+def test_automation_publishes_in_its_own_name(plane: LearningHarness) -> None:
     learning = by_daemon(plane, ATLAS, "r1")
     assert learning.policy_decision is PolicyDecision.AUTOMATIC
     assert learning.policy_actor == "daemon"
@@ -93,7 +93,7 @@ def test_automation_publishes_in_its_own_name(plane: Plane) -> None:
     assert candidate.automation_review == review("r1")
 
 
-def test_automation_meets_a_conflict_before_anything_is_written(plane: Plane) -> None:
+def test_automation_meets_a_conflict_before_anything_is_written(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     candidate = plane.propose(BOREALIS)
     with plane.units.write() as unit:
@@ -111,7 +111,9 @@ def test_automation_meets_a_conflict_before_anything_is_written(plane: Plane) ->
     assert plane.all_learnings() == [first]
 
 
-def test_a_revoked_learning_says_why_and_stays_as_it_was_revoked_first(plane: Plane) -> None:
+def test_a_revoked_learning_says_why_and_stays_as_it_was_revoked_first(
+    plane: LearningHarness,
+) -> None:
     learning = plane.learn(ATLAS)
     revoked = plane.learnings.revoke(ALICE, learning.learning_id, reason=" was a joke ")
     assert revoked.status is LearningStatus.REVOKED
@@ -123,24 +125,24 @@ def test_a_revoked_learning_says_why_and_stays_as_it_was_revoked_first(plane: Pl
     assert plane.linked == [learning.learning_id]
 
 
-def test_a_blank_reason_is_no_reason(plane: Plane) -> None:
+def test_a_blank_reason_is_no_reason(plane: LearningHarness) -> None:
     learning = plane.learn(ATLAS)
     assert plane.learnings.revoke(ALICE, learning.learning_id, reason="  ").revoked_reason is None
 
 
-def test_a_reason_with_a_secret_revokes_nothing(plane: Plane) -> None:
+def test_a_reason_with_a_secret_revokes_nothing(plane: LearningHarness) -> None:
     learning = plane.learn(ATLAS)
     refused(Invalid, lambda: plane.learnings.revoke(ALICE, learning.learning_id, reason=SECRET))
     assert plane.learning(learning) == learning
 
 
-def test_what_was_superseded_may_still_be_revoked(plane: Plane) -> None:
+def test_what_was_superseded_may_still_be_revoked(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     plane.supersede(first, BOREALIS)
     assert plane.learnings.revoke(ALICE, first.learning_id).status is LearningStatus.REVOKED
 
 
-def test_superseding_puts_another_in_its_place(plane: Plane) -> None:
+def test_superseding_puts_another_in_its_place(plane: LearningHarness) -> None:
     source, evidence = (
         LearningSource(run_id="run_1", session_id="s1"),
         (EvidenceRef(run_id="run_1"),),
@@ -163,7 +165,7 @@ def test_superseding_puts_another_in_its_place(plane: Plane) -> None:
     assert plane.linked == [first.learning_id]
 
 
-def test_superseding_twice_answers_the_same_replacement(plane: Plane) -> None:
+def test_superseding_twice_answers_the_same_replacement(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     second = plane.supersede(first, CYGNUS)
     again = plane.supersede(first, BOREALIS)
@@ -171,7 +173,7 @@ def test_superseding_twice_answers_the_same_replacement(plane: Plane) -> None:
     assert len(plane.all_learnings()) == 2
 
 
-def test_superseding_gives_what_is_asked_for_and_keeps_the_rest(plane: Plane) -> None:
+def test_superseding_gives_what_is_asked_for_and_keeps_the_rest(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     second = plane.supersede(
         first,
@@ -187,14 +189,14 @@ def test_superseding_gives_what_is_asked_for_and_keeps_the_rest(plane: Plane) ->
     assert (second.confidence, second.expires_at_ms) == (100, NOW + 5)
 
 
-def test_new_words_are_not_verified_because_the_old_ones_were(plane: Plane) -> None:
+def test_new_words_are_not_verified_because_the_old_ones_were(plane: LearningHarness) -> None:
     first = by_daemon(plane, ATLAS, "r1")
     second = plane.supersede(first, CYGNUS).learning
     assert second.verification_status is Verification.UNVERIFIED
     assert second.policy_decision is PolicyDecision.MANUAL
 
 
-def test_superseding_has_its_limits(plane: Plane) -> None:
+def test_superseding_has_its_limits(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     assert refused(Conflict, lambda: plane.supersede(first, CYGNUS, scope=SESSION)) == (
         "supersede_scope_mismatch"
@@ -212,7 +214,9 @@ def test_superseding_has_its_limits(plane: Plane) -> None:
     assert refused(Conflict, lambda: plane.supersede(first, CYGNUS)) == "learning_revoked"
 
 
-def test_a_replacement_may_not_contradict_or_repeat_a_third_learning(plane: Plane) -> None:
+def test_a_replacement_may_not_contradict_or_repeat_a_third_learning(
+    plane: LearningHarness,
+) -> None:
     snack = plane.learn("Default snack is banana")
     codename = plane.learn(ATLAS)
     with pytest.raises(Conflict) as told:
@@ -225,7 +229,9 @@ def test_a_replacement_may_not_contradict_or_repeat_a_third_learning(plane: Plan
     assert plane.supersede(codename, "Project codename: ATLAS").is_new
 
 
-def test_a_replacement_that_nobody_linked_is_found_and_linked(plane: Plane, units: Units) -> None:
+def test_a_replacement_that_nobody_linked_is_found_and_linked(
+    plane: LearningHarness, units: Units
+) -> None:
     first = plane.learn(ATLAS)
     half_done = make_learning(BOREALIS, supersedes=first.learning_id)
     keep(units, half_done)
@@ -235,7 +241,9 @@ def test_a_replacement_that_nobody_linked_is_found_and_linked(plane: Plane, unit
     assert ended.superseded_by == half_done.learning_id
 
 
-def test_a_hook_that_refuses_keeps_the_learning_as_it_was(plane: Plane, units: Units) -> None:
+def test_a_hook_that_refuses_keeps_the_learning_as_it_was(
+    plane: LearningHarness, units: Units
+) -> None:
     def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[LearningNotice, ...]:
         raise Conflict("skill_busy", domain="skills")
 
@@ -248,14 +256,14 @@ def test_a_hook_that_refuses_keeps_the_learning_as_it_was(plane: Plane, units: U
     assert plane.learning(learning) == learning
 
 
-def test_revoking_what_matches_needs_something_to_match(plane: Plane) -> None:
+def test_revoking_what_matches_needs_something_to_match(plane: LearningHarness) -> None:
     learning = plane.learn(ATLAS)
     code = refused(Invalid, lambda: plane.learnings.revoke_matching(ALICE, LearningFilter()))
     assert code == "filter_required"
     assert plane.learning(learning) == learning
 
 
-def test_revoking_what_a_rule_published_leaves_the_rest(plane: Plane) -> None:
+def test_revoking_what_a_rule_published_leaves_the_rest(plane: LearningHarness) -> None:
     by_hand = plane.learn("The sky is blue")
     other = by_daemon(plane, "The sea is green", "r2")
     ours = [by_daemon(plane, ATLAS, "r1"), by_daemon(plane, "Default snack is banana", "r1")]
@@ -272,7 +280,7 @@ def test_revoking_what_a_rule_published_leaves_the_rest(plane: Plane) -> None:
     assert plane.learnings.revoke_matching(ALICE, narrowed) == ()
 
 
-def test_everything_is_revoked_only_when_that_is_said(plane: Plane) -> None:
+def test_everything_is_revoked_only_when_that_is_said(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS, scope=SESSION)
     plane.supersede(first, BOREALIS)
     plane.learnings.revoke_matching(ALICE, LearningFilter(), everything=True)
@@ -281,7 +289,7 @@ def test_everything_is_revoked_only_when_that_is_said(plane: Plane) -> None:
     assert told.count("learning_revoked") == 2
 
 
-def test_what_is_too_much_for_one_transaction_is_refused_as_a_whole(plane: Plane) -> None:
+def test_what_is_too_much_for_one_transaction_is_refused_as_a_whole(plane: LearningHarness) -> None:
     service = replace(plane.learnings, most_at_once=1)
     kept = [plane.learn("The sky is blue"), plane.learn("The sea is green")]
     narrowed = LearningFilter(kind=Kind.FACT)
@@ -295,7 +303,9 @@ def test_what_is_too_much_for_one_transaction_is_refused_as_a_whole(plane: Plane
     assert len(service.revoke_matching(ALICE, narrowed)) == 1
 
 
-def test_a_lineage_leads_to_the_candidate_its_judge_and_its_run(plane: Plane, units: Units) -> None:
+def test_a_lineage_leads_to_the_candidate_its_judge_and_its_run(
+    plane: LearningHarness, units: Units
+) -> None:
     with units.write() as unit:
         unit.runs.add(make_run("s1", run_id="run_1"))
     candidate = plane.propose(ATLAS, source=LearningSource(run_id="run_1", session_id="s1"))
@@ -311,7 +321,7 @@ def test_a_lineage_leads_to_the_candidate_its_judge_and_its_run(plane: Plane, un
     assert (lineage.replaced, lineage.replaced_by, lineage.use_count) == ((), (), 0)
 
 
-def test_a_lineage_leads_through_every_replacement_both_ways(plane: Plane) -> None:
+def test_a_lineage_leads_through_every_replacement_both_ways(plane: LearningHarness) -> None:
     candidate = plane.propose(ATLAS)
     first = plane.publish(candidate).learning
     second = plane.supersede(first, BOREALIS).learning
@@ -333,7 +343,7 @@ def test_a_lineage_leads_through_every_replacement_both_ways(plane: Plane) -> No
     }
 
 
-def test_a_lineage_that_goes_round_in_circles_ends(plane: Plane, units: Units) -> None:
+def test_a_lineage_that_goes_round_in_circles_ends(plane: LearningHarness, units: Units) -> None:
     one, two = make_learning("X is blue"), make_learning("Y is red")
     keep(
         units,
@@ -345,7 +355,7 @@ def test_a_lineage_that_goes_round_in_circles_ends(plane: Plane, units: Units) -
     assert [it.learning_id for it in lineage.replaced_by] == [two.learning_id]
 
 
-def test_a_lineage_names_what_is_gone_as_gone(plane: Plane, units: Units) -> None:
+def test_a_lineage_names_what_is_gone_as_gone(plane: LearningHarness, units: Units) -> None:
     lost = make_learning(
         supersedes="lrn_gone",
         source_candidate_id="cand_gone",
@@ -359,7 +369,7 @@ def test_a_lineage_names_what_is_gone_as_gone(plane: Plane, units: Units) -> Non
     )
 
 
-def test_a_lineage_lists_the_runs_that_were_told(plane: Plane, units: Units) -> None:
+def test_a_lineage_lists_the_runs_that_were_told(plane: LearningHarness, units: Units) -> None:
     learning = plane.learn(ATLAS)
     runs = [make_run("s1", run_id=f"run_{number}") for number in range(3)]
     with units.write() as unit:
@@ -381,7 +391,7 @@ def test_a_lineage_lists_the_runs_that_were_told(plane: Plane, units: Units) -> 
     assert lineage.uses.next_cursor is not None
 
 
-def test_the_numbers_tell_how_often_proposals_are_accepted(plane: Plane) -> None:
+def test_the_numbers_tell_how_often_proposals_are_accepted(plane: LearningHarness) -> None:
     plane.learn("The sky is blue")
     plane.candidates.reject(ALICE, plane.propose("The sea is dry").candidate_id)
     by_daemon(plane, ATLAS, "r1")
@@ -421,7 +431,7 @@ def test_the_numbers_tell_how_often_proposals_are_accepted(plane: Plane) -> None
 
 
 def test_no_secret_that_the_operator_named_is_kept_in_a_reason_or_a_replacement(
-    plane: Plane,
+    plane: LearningHarness,
 ) -> None:
     learning = plane.learn("The sky is blue")
     guarded = replace(plane.learnings, guard=SecretGuard(("heron",)))

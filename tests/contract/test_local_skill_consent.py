@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.consenting import ACCEPT, DECLINE, Consenting, consenting_in
-from tests.support.memories import system_text
-from tests.support.skilled import BOB, OK_MD
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.consent_harness import ACCEPT, DECLINE, ConsentHarness, consent_harness_in
+from tests.support.run_memory_reads import system_text
+from tests.support.skill_runs import BOB, OK_MD
 from understudy.runs.requests import RequestState
 from understudy.settings import Settings
 from understudy.skills.local.roots import roots_for
@@ -23,13 +23,15 @@ def write(path: str = PATH) -> ModelAnswer:
 
 
 @pytest.fixture
-async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
+async def here(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ConsentHarness]:
     roots = roots_for(workspace=settings.workspace)
-    async with consenting_in(house, settings, fake, roots) as here:
+    async with consent_harness_in(house, settings, fake, roots) as here:
         yield here
 
 
-async def prompt(here: Consenting, fake: FakeModel, **more: Any) -> str:
+async def prompt(here: ConsentHarness, fake: FakeModel, **more: Any) -> str:
     """What the next run is told of skills."""
     here.skilled.shop.clock.advance(60_000)
     here.skilled.catalogue.refresh()
@@ -40,7 +42,7 @@ async def prompt(here: Consenting, fake: FakeModel, **more: Any) -> str:
 # The built-in agent has every switch off.
 @pytest.mark.parametrize("session_id", ["learner", "s1"])
 async def test_nobody_is_given_a_skill_that_its_user_did_not_agree_to(
-    here: Consenting, fake: FakeModel, session_id: str
+    here: ConsentHarness, fake: FakeModel, session_id: str
 ) -> None:
     [told] = await here.told(write(), words="Tidy up.", session_id=session_id)
 
@@ -54,7 +56,7 @@ async def test_nobody_is_given_a_skill_that_its_user_did_not_agree_to(
 
 
 async def test_after_a_no_nothing_of_it_reaches_the_next_prompt(
-    here: Consenting, fake: FakeModel
+    here: ConsentHarness, fake: FakeModel
 ) -> None:
     await here.offered(write())
 
@@ -67,7 +69,7 @@ async def test_after_a_no_nothing_of_it_reaches_the_next_prompt(
 
 
 async def test_a_user_who_agrees_has_it_in_the_next_prompt(
-    here: Consenting, fake: FakeModel
+    here: ConsentHarness, fake: FakeModel
 ) -> None:
     await here.offered(write())
 
@@ -77,7 +79,7 @@ async def test_a_user_who_agrees_has_it_in_the_next_prompt(
     assert "Weekly report" in await prompt(here, fake)
 
 
-async def test_drafts_and_other_files_are_as_free_as_before(here: Consenting) -> None:
+async def test_drafts_and_other_files_are_as_free_as_before(here: ConsentHarness) -> None:
     told = await here.told(
         write("drafts/want/SKILL.md"),
         write("skills/want/notes.md"),
@@ -91,9 +93,9 @@ async def test_drafts_and_other_files_are_as_free_as_before(here: Consenting) ->
 
 
 async def test_where_no_folders_are_looked_into_nothing_is_asked(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
-    async with consenting_in(house, settings, fake) as here:
+    async with consent_harness_in(house, settings, fake) as here:
         [told] = await here.told(write(), words="Tidy up.")
 
         assert told.startswith("created")

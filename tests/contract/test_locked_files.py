@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.coached import EVOLVING
-from tests.support.file_spellings import SPELLINGS, spelled
-from tests.support.own_files import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.context_file_runs import (
     FILES,
-    OwnFiles,
+    ContextFileRuns,
     edit,
-    make_own_files,
+    make_context_file_runs,
     write,
 )
+from tests.support.evolving_runs import EVOLVING
+from tests.support.file_spellings import SPELLINGS, spelled
 from understudy.settings import Settings
 from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
@@ -50,17 +50,19 @@ COMMANDS = (
 
 
 @pytest.fixture
-async def files(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[OwnFiles]:
-    files = make_own_files(house.units, settings, fake)
+async def files(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ContextFileRuns]:
+    files = make_context_file_runs(house.units, settings, fake)
     yield files
     await files.shop.providers.close()
 
 
-def workspace(files: OwnFiles) -> Path:
+def workspace(files: ContextFileRuns) -> Path:
     return files.shop.settings.workspace
 
 
-async def test_no_spelling_of_a_locked_file_gets_past(files: OwnFiles) -> None:
+async def test_no_spelling_of_a_locked_file_gets_past(files: ContextFileRuns) -> None:
     before = await files.prompt()
     paths = [spelled(each, workspace(files)) for each in SPELLINGS.values()]
     writes = [write(path, EVIL) for path in paths]
@@ -75,7 +77,9 @@ async def test_no_spelling_of_a_locked_file_gets_past(files: OwnFiles) -> None:
     assert list(workspace(files).iterdir()) == []
 
 
-async def test_a_twin_of_the_workspace_and_folders_within_are_other_places(files: OwnFiles) -> None:
+async def test_a_twin_of_the_workspace_and_folders_within_are_other_places(
+    files: ContextFileRuns,
+) -> None:
     before = await files.prompt()
     twin = workspace(files).with_name(workspace(files).name + "-evil")
     twin.mkdir()
@@ -92,7 +96,7 @@ async def test_a_twin_of_the_workspace_and_folders_within_are_other_places(files
     assert list(twin.iterdir()) == []
 
 
-async def test_links_lead_nowhere(files: OwnFiles) -> None:
+async def test_links_lead_nowhere(files: ContextFileRuns) -> None:
     before = await files.prompt()
     here = workspace(files)
     (here / "real").mkdir()
@@ -116,7 +120,9 @@ async def test_links_lead_nowhere(files: OwnFiles) -> None:
     assert (here / "AGENTS.md").read_text() == "Look twice before you answer."
 
 
-async def test_a_name_that_is_a_link_to_another_file_is_still_that_name(files: OwnFiles) -> None:
+async def test_a_name_that_is_a_link_to_another_file_is_still_that_name(
+    files: ContextFileRuns,
+) -> None:
     before = await files.prompt()
     (workspace(files) / "IDENTITY.md").symlink_to("target.md")
     (workspace(files) / "other.md").symlink_to("IDENTITY.md")
@@ -131,7 +137,7 @@ async def test_a_name_that_is_a_link_to_another_file_is_still_that_name(files: O
     assert await files.prompt() == before
 
 
-async def test_no_command_of_the_shell_reaches_them(files: OwnFiles) -> None:
+async def test_no_command_of_the_shell_reaches_them(files: ContextFileRuns) -> None:
     before = await files.prompt()
 
     for at in range(0, len(COMMANDS), 4):
@@ -145,7 +151,7 @@ async def test_no_command_of_the_shell_reaches_them(files: OwnFiles) -> None:
     assert (workspace(files) / "AGENTS.md").read_text() == f"{EVIL}\n"
 
 
-async def test_what_lies_in_the_workspace_does_not_unlock_a_name(files: OwnFiles) -> None:
+async def test_what_lies_in_the_workspace_does_not_unlock_a_name(files: ContextFileRuns) -> None:
     before = await files.prompt()
     plant = call("shell", {"command": f"echo '{EVIL}' > IDENTITY.md; echo '{EVIL}' > AGENTS.md"})
 
@@ -161,7 +167,7 @@ async def test_what_lies_in_the_workspace_does_not_unlock_a_name(files: OwnFiles
     assert await files.prompt() == before
 
 
-async def test_other_tools_are_refused_the_same(files: OwnFiles) -> None:
+async def test_other_tools_are_refused_the_same(files: ContextFileRuns) -> None:
     """There is no tool that moves, copies, appends or deletes; one that is invented does nothing."""
     before = await files.prompt()
     invented: list[ModelAnswer] = [

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_run
 from understudy.core.clock import SystemClock
 from understudy.core.errors import DatabaseUnavailable
@@ -34,7 +34,7 @@ class DeafUnits(Units):
 
 
 async def test_a_step_whose_commit_was_not_acknowledged_is_found_and_not_repeated(
-    house: House,
+    house: UnitsOnDatabase,
 ) -> None:
     run = make_run("s1", status=RunStatus.RUNNING, attempt=1)
     with house.units.write() as unit:

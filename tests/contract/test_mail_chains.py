@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import NOW, make_run, make_session
-from tests.support.planned_times import Almanac
+from tests.support.schedule_harness import ScheduleHarness
 from understudy.core.errors import Rejected
 from understudy.mailboxes.model import MAX_HOPS, MailSender, Message, NewMessage
 from understudy.mailboxes.sending import RunMail, hops_of
@@ -14,15 +14,15 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def almanac(units: Units) -> Almanac:
-    return Almanac(units)
+def almanac(units: Units) -> ScheduleHarness:
+    return ScheduleHarness(units)
 
 
 def sender_of(session_id: str, run_id: str | None) -> MailSender:
     return MailSender(user_id="alice", run_id=run_id, session_id=session_id, agent_id="default")
 
 
-def spawned(almanac: Almanac, session_id: str, parent_id: str, by: str) -> str:
+def spawned(almanac: ScheduleHarness, session_id: str, parent_id: str, by: str) -> str:
     """A sidechain that a run made, with a run of its own; the run that made it has ended."""
     run = make_run(session_id)
     with almanac.units.write() as unit:
@@ -39,7 +39,7 @@ def spawned(almanac: Almanac, session_id: str, parent_id: str, by: str) -> str:
     return run.run_id
 
 
-def read(almanac: Almanac, message: Message) -> str:
+def read(almanac: ScheduleHarness, message: Message) -> str:
     """Have a message read by a run that is over at once."""
     almanac.deliver()
     run_id = almanac.message(message).run_id
@@ -49,7 +49,9 @@ def read(almanac: Almanac, message: Message) -> str:
     return run_id
 
 
-def test_a_sidechain_whose_maker_has_ended_does_not_begin_a_new_chain(almanac: Almanac) -> None:
+def test_a_sidechain_whose_maker_has_ended_does_not_begin_a_new_chain(
+    almanac: ScheduleHarness,
+) -> None:
     maker = read(almanac, almanac.post())
     run_id = spawned(almanac, "child", "s1", maker)
     below = spawned(almanac, "grandchild", "child", run_id)
@@ -60,7 +62,7 @@ def test_a_sidechain_whose_maker_has_ended_does_not_begin_a_new_chain(almanac: A
     assert mail.send(sender_of("grandchild", below), wanted, call_digest="two").hops == 2
 
 
-def test_mail_that_goes_through_sidechains_ends(almanac: Almanac) -> None:
+def test_mail_that_goes_through_sidechains_ends(almanac: ScheduleHarness) -> None:
     mail = RunMail(almanac.mailboxes)
     message = almanac.post()
     for number in range(1, MAX_HOPS):
@@ -80,7 +82,7 @@ def test_mail_that_goes_through_sidechains_ends(almanac: Almanac) -> None:
     assert refused.value.code == "mail_goes_in_circles"
 
 
-def test_the_run_that_answers_a_sidechain_goes_on_with_its_chain(almanac: Almanac) -> None:
+def test_the_run_that_answers_a_sidechain_goes_on_with_its_chain(almanac: ScheduleHarness) -> None:
     asking = spawned(almanac, "child", "s1", read(almanac, almanac.post()))
     answering = make_run(
         "s1",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW
 from understudy.storage.unit import Unit
 
@@ -35,7 +35,7 @@ def statements(engine: sa.Engine) -> Iterator[list[tuple[str, Any]]]:
     sa.event.remove(engine, "before_cursor_execute", note)
 
 
-def looked(house: House, look: Callable[[Unit], object]) -> tuple[str, Any]:
+def looked(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> tuple[str, Any]:
     with statements(house.engine) as seen, house.units.write() as unit:
         look(unit)
     [statement] = seen
@@ -44,7 +44,7 @@ def looked(house: House, look: Callable[[Unit], object]) -> tuple[str, Any]:
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 def test_looking_for_mail_does_not_read_what_has_been_read(
-    house: House, look: Callable[[Unit], object]
+    house: UnitsOnDatabase, look: Callable[[Unit], object]
 ) -> None:
     """Every table that is read is read by an index of what is on its way."""
     if house.engine.dialect.name != "sqlite":

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, ODD_TEXTS, make_agent, make_session
-from tests.support.planned_times import HOUR, PAGE, Almanac, Died
-from tests.support.workshop import Workshop
+from tests.support.run_harness import RunHarness
+from tests.support.schedule_harness import HOUR, PAGE, Died, ScheduleHarness
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound, Rejected
 from understudy.mailboxes.delivery import WAITS_MS
 from understudy.mailboxes.model import (
@@ -35,21 +35,21 @@ S1 = Mailbox(session_id="s1")
 
 
 @pytest.fixture
-def almanac(units: Units) -> Almanac:
-    return Almanac(units)
+def almanac(units: Units) -> ScheduleHarness:
+    return ScheduleHarness(units)
 
 
-def sessions(almanac: Almanac) -> SessionService:
+def sessions(almanac: ScheduleHarness) -> SessionService:
     return SessionService(almanac.units, almanac.clock, lambda _: True)
 
 
-def actions(almanac: Almanac) -> list[tuple[str, str]]:
+def actions(almanac: ScheduleHarness) -> list[tuple[str, str]]:
     with almanac.units.read() as unit:
         entries = unit.audit.page(PAGE, resource="mailboxes", actor=None).items
     return [(entry.actor, entry.action) for entry in reversed(entries)]
 
 
-def bury(almanac: Almanac, message: Message) -> Message:
+def bury(almanac: ScheduleHarness, message: Message) -> Message:
     """Let every try come to nothing."""
     for wait in (*WAITS_MS, 0):
         almanac.deliver()
@@ -60,8 +60,8 @@ def bury(almanac: Almanac, message: Message) -> Message:
     return almanac.message(message)
 
 
-def test_a_message_is_read_by_a_run_and_then_acked(house: House) -> None:
-    almanac = Almanac(house.units)
+def test_a_message_is_read_by_a_run_and_then_acked(house: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(house.units)
     posted = almanac.post("the roof leaks", subject="House", metadata={"ticket": 7})
     assert (posted.status, posted.attempts) == (MessageStatus.PENDING, 0)
     assert almanac.message(posted) == posted
@@ -96,7 +96,7 @@ def test_a_message_is_read_by_a_run_and_then_acked(house: House) -> None:
     "ending", [RunStatus.FAILED, RunStatus.INTERRUPTED, RunStatus.CANCELLED], ids=str
 )
 def test_a_message_that_was_not_read_is_delivered_again_after_a_while(
-    almanac: Almanac, ending: RunStatus
+    almanac: ScheduleHarness, ending: RunStatus
 ) -> None:
     message = almanac.post()
     almanac.deliver()
@@ -113,7 +113,7 @@ def test_a_message_that_was_not_read_is_delivered_again_after_a_while(
     assert again.run_ids == tuple(run.run_id for run in almanac.runs())
 
 
-def test_a_message_is_a_dead_letter_after_three_tries(almanac: Almanac) -> None:
+def test_a_message_is_a_dead_letter_after_three_tries(almanac: ScheduleHarness) -> None:
     dead = bury(almanac, almanac.post())
     assert (dead.status, dead.attempts) == (MessageStatus.DEAD, MAX_ATTEMPTS)
     assert dead.reason == "run failed: the model is away"
@@ -125,7 +125,7 @@ def test_a_message_is_a_dead_letter_after_three_tries(almanac: Almanac) -> None:
     assert ("daemon", "mailboxes.bury") in actions(almanac)
 
 
-def test_a_dead_letter_can_be_tried_again(almanac: Almanac) -> None:
+def test_a_dead_letter_can_be_tried_again(almanac: ScheduleHarness) -> None:
     dead = bury(almanac, almanac.post())
     revived = almanac.mailboxes.retry(ALICE, S1, dead.message_id)
     assert (revived.status, revived.attempts, revived.reason) == (MessageStatus.PENDING, 0, None)
@@ -140,7 +140,7 @@ def test_a_dead_letter_can_be_tried_again(almanac: Almanac) -> None:
     assert refused.value.code == "message_not_dead"
 
 
-def test_what_waits_or_is_dead_can_be_taken_out(almanac: Almanac) -> None:
+def test_what_waits_or_is_dead_can_be_taken_out(almanac: ScheduleHarness) -> None:
     dead = bury(almanac, almanac.post(session_id="s2"))
     pending = almanac.post()
     acked = almanac.mailboxes.ack(ADMIN, S1, pending.message_id)
@@ -151,7 +151,7 @@ def test_what_waits_or_is_dead_can_be_taken_out(almanac: Almanac) -> None:
     assert actions(almanac).count(("root", "mailboxes.ack")) == 2
 
 
-def test_what_is_in_delivery_cannot_be_taken_out(almanac: Almanac) -> None:
+def test_what_is_in_delivery_cannot_be_taken_out(almanac: ScheduleHarness) -> None:
     message = almanac.post()
     almanac.deliver()
     with pytest.raises(Conflict) as refused:
@@ -161,7 +161,7 @@ def test_what_is_in_delivery_cannot_be_taken_out(almanac: Almanac) -> None:
     assert refused.value.params == {"run_id": almanac.message(message).run_id}
 
 
-def test_a_message_is_found_only_in_its_own_mailbox(almanac: Almanac) -> None:
+def test_a_message_is_found_only_in_its_own_mailbox(almanac: ScheduleHarness) -> None:
     message = almanac.post()
     for box in (Mailbox(session_id="s2"), Mailbox(agent_id="default")):
         with pytest.raises(NotFound) as missing:
@@ -173,7 +173,7 @@ def test_a_message_is_found_only_in_its_own_mailbox(almanac: Almanac) -> None:
             almanac.mailboxes.page(box, PAGE)
 
 
-def test_a_session_is_delivered_one_message_at_a_time_in_order(almanac: Almanac) -> None:
+def test_a_session_is_delivered_one_message_at_a_time_in_order(almanac: ScheduleHarness) -> None:
     first, second = almanac.post("one"), almanac.post("two")
     elsewhere = almanac.post("three", session_id="s2")
     almanac.deliver()
@@ -185,11 +185,11 @@ def test_a_session_is_delivered_one_message_at_a_time_in_order(almanac: Almanac)
     assert almanac.message(second).status is MessageStatus.DELIVERING
 
 
-def test_several_daemons_deliver_each_message_once(almanac: Almanac) -> None:
+def test_several_daemons_deliver_each_message_once(almanac: ScheduleHarness) -> None:
     posted = [almanac.post(str(number), session_id=f"s{1 + number % 2}") for number in range(6)]
     daemons = [almanac.beside() for _ in range(3)]
 
-    def work(daemon: Almanac, start: threading.Barrier) -> None:
+    def work(daemon: ScheduleHarness, start: threading.Barrier) -> None:
         start.wait()
         daemon.postman.work()
 
@@ -212,7 +212,7 @@ def test_several_daemons_deliver_each_message_once(almanac: Almanac) -> None:
     assert len(almanac.runs("s1")) + len(almanac.runs("s2")) == 6
 
 
-def test_a_run_that_ended_while_no_daemon_was_there_is_noticed(almanac: Almanac) -> None:
+def test_a_run_that_ended_while_no_daemon_was_there_is_noticed(almanac: ScheduleHarness) -> None:
     message = almanac.post()
     almanac.deliver()
     almanac.end(almanac.message(message).run_id, RunStatus.COMPLETED)
@@ -225,7 +225,7 @@ def test_a_daemon_that_dies_while_it_delivers_leaves_nothing_behind(units: Units
     def die() -> None:
         raise Died
 
-    dying = Almanac(units, on_take=die)
+    dying = ScheduleHarness(units, on_take=die)
     message = dying.post()
     with pytest.raises(Died):
         dying.deliver()
@@ -238,7 +238,7 @@ def test_a_daemon_that_dies_while_it_delivers_leaves_nothing_behind(units: Units
     assert restarted.message(message).attempts == 1
 
 
-def test_a_message_for_which_no_run_can_be_made_is_given_up_too(almanac: Almanac) -> None:
+def test_a_message_for_which_no_run_can_be_made_is_given_up_too(almanac: ScheduleHarness) -> None:
     message = almanac.post()
     fine = almanac.post(session_id="s2")
     almanac.catalogue.known.clear()
@@ -252,8 +252,8 @@ def test_a_message_for_which_no_run_can_be_made_is_given_up_too(almanac: Almanac
     assert almanac.message(message).run_ids == ()
 
 
-def test_a_damaged_message_does_not_hold_up_the_others(house: House) -> None:
-    almanac = Almanac(house.units)
+def test_a_damaged_message_does_not_hold_up_the_others(house: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(house.units)
     damaged, fine = almanac.post(), almanac.post(session_id="s2")
     with house.engine.begin() as connection:
         connection.execute(
@@ -268,7 +268,7 @@ def test_a_damaged_message_does_not_hold_up_the_others(house: House) -> None:
         assert unit.messages.waiting_in("s1") == 0
 
 
-def test_a_session_with_mail_is_not_idle(almanac: Almanac) -> None:
+def test_a_session_with_mail_is_not_idle(almanac: ScheduleHarness) -> None:
     message = almanac.post()
     with pytest.raises(Conflict) as refused:
         sessions(almanac).end(ALICE, "s1", None)
@@ -285,7 +285,7 @@ def test_a_session_with_mail_is_not_idle(almanac: Almanac) -> None:
     assert still.value.code == "session_ended"
 
 
-def test_mail_for_an_agent_goes_to_a_session_of_its_own(almanac: Almanac) -> None:
+def test_mail_for_an_agent_goes_to_a_session_of_its_own(almanac: ScheduleHarness) -> None:
     with almanac.units.write() as unit:
         unit.agents.add(make_agent("scout"))
     first = almanac.post(session_id=None, agent_id="scout")
@@ -304,7 +304,7 @@ def test_mail_for_an_agent_goes_to_a_session_of_its_own(almanac: Almanac) -> Non
     assert len(almanac.mailboxes.page(Mailbox(session_id="mail-scout"), PAGE).items) == 2
 
 
-def test_a_session_that_only_looks_like_an_agents_mail_gets_none(almanac: Almanac) -> None:
+def test_a_session_that_only_looks_like_an_agents_mail_gets_none(almanac: ScheduleHarness) -> None:
     with almanac.units.write() as unit:
         unit.agents.add(make_agent("scout"))
         unit.sessions.add(make_session("mail-scout"))
@@ -345,7 +345,7 @@ def test_a_session_that_only_looks_like_an_agents_mail_gets_none(almanac: Almana
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_message_that_cannot_be_sent_is_refused(
-    almanac: Almanac, wanted: NewMessage, error: type[Exception], code: str
+    almanac: ScheduleHarness, wanted: NewMessage, error: type[Exception], code: str
 ) -> None:
     with pytest.raises(error) as refused:
         almanac.mailboxes.post(ALICE, wanted)
@@ -355,7 +355,7 @@ def test_a_message_that_cannot_be_sent_is_refused(
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
-def test_any_text_arrives_as_it_was_sent(almanac: Almanac, text: str) -> None:
+def test_any_text_arrives_as_it_was_sent(almanac: ScheduleHarness, text: str) -> None:
     message = almanac.post(text)
 
     assert almanac.message(message).content == text
@@ -363,7 +363,7 @@ def test_any_text_arrives_as_it_was_sent(almanac: Almanac, text: str) -> None:
     assert almanac.message(message).status is MessageStatus.DELIVERING
 
 
-def test_a_mailbox_takes_so_many_messages_and_no_more(almanac: Almanac) -> None:
+def test_a_mailbox_takes_so_many_messages_and_no_more(almanac: ScheduleHarness) -> None:
     first = almanac.post()
     with almanac.units.write() as unit:
         for number in range(MAX_WAITING - 1):
@@ -376,7 +376,7 @@ def test_a_mailbox_takes_so_many_messages_and_no_more(almanac: Almanac) -> None:
     almanac.post()
 
 
-def test_the_same_call_sends_one_message(almanac: Almanac) -> None:
+def test_the_same_call_sends_one_message(almanac: ScheduleHarness) -> None:
     mail = RunMail(almanac.mailboxes)
     sender = MailSender(user_id="alice", run_id="run_1", session_id="s1", agent_id="default")
     wanted = NewMessage(content="hello", session_id="s2")
@@ -390,7 +390,9 @@ def test_the_same_call_sends_one_message(almanac: Almanac) -> None:
 
 
 @pytest.mark.parametrize("target", ["theirs", "nowhere", "\x00", "half \ud800"])
-def test_a_run_cannot_tell_a_foreign_session_from_none(almanac: Almanac, target: str) -> None:
+def test_a_run_cannot_tell_a_foreign_session_from_none(
+    almanac: ScheduleHarness, target: str
+) -> None:
     with almanac.units.write() as unit:
         unit.sessions.add(make_session("theirs", owner_id="bob"))
     sender = MailSender(user_id="alice", run_id="run_1", session_id="s1", agent_id="default")
@@ -402,7 +404,7 @@ def test_a_run_cannot_tell_a_foreign_session_from_none(almanac: Almanac, target:
     assert refused.value.detail == f"there is no session {target!r} of this user"
 
 
-def test_mail_that_causes_mail_ends(almanac: Almanac) -> None:
+def test_mail_that_causes_mail_ends(almanac: ScheduleHarness) -> None:
     mail = RunMail(almanac.mailboxes)
     message = almanac.post()
     for hops in range(1, MAX_HOPS):
@@ -422,7 +424,7 @@ def test_mail_that_causes_mail_ends(almanac: Almanac) -> None:
     assert refused.value.code == "mail_goes_in_circles"
 
 
-def test_a_sidechain_does_not_begin_a_new_chain(almanac: Almanac) -> None:
+def test_a_sidechain_does_not_begin_a_new_chain(almanac: ScheduleHarness) -> None:
     with almanac.units.write() as unit:
         unit.sessions.add(make_session("child", parent_session_id="s1"))
     message = almanac.post()
@@ -437,10 +439,10 @@ def test_a_sidechain_does_not_begin_a_new_chain(almanac: Almanac) -> None:
 
 
 async def test_an_agent_writes_to_another_session_and_that_one_reads_it(
-    house: House, shop: Workshop, fake: FakeModel
+    house: UnitsOnDatabase, shop: RunHarness, fake: FakeModel
 ) -> None:
     service = MailboxService(units=house.units, clock=shop.clock)
-    writing = Workshop(house.units, shop.settings, tools=(SendMail(RunMail(service)),))
+    writing = RunHarness(house.units, shop.settings, tools=(SendMail(RunMail(service)),))
     fake.queue(
         call("send_mail", {"to_session_id": "s2", "subject": "Roof", "content": "It leaks."}),
         "I have written.",
@@ -449,7 +451,7 @@ async def test_an_agent_writes_to_another_session_and_that_one_reads_it(
     assert sent.run.status is RunStatus.COMPLETED
     [result] = writing.results(sent.run.run_id)
     assert result["status"] == "ok", result
-    almanac = Almanac(house.units, clock=shop.clock)
+    almanac = ScheduleHarness(house.units, clock=shop.clock)
     almanac.deliver()
     [run] = almanac.runs("s2")
     fake.queue("Noted.")

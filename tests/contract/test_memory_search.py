@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.archive import Archive, archive_of, make_evidence, make_record
 from tests.support.factories import (
     NOW,
     bound,
@@ -15,7 +14,13 @@ from tests.support.factories import (
     make_project,
     make_run,
 )
-from tests.support.workshop import no_skills
+from tests.support.run_harness import no_skills
+from tests.support.run_memory_harness import (
+    RunMemoryHarness,
+    archive_of,
+    make_evidence,
+    make_record,
+)
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.memory.policy import policy_in
@@ -29,18 +34,20 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def archive(units: Units, tmp_path: Path) -> Archive:
+def archive(units: Units, tmp_path: Path) -> RunMemoryHarness:
     return archive_of(units, tmp_path)
 
 
 @pytest.fixture
-def inspection(archive: Archive) -> MemoryInspection:
+def inspection(archive: RunMemoryHarness) -> MemoryInspection:
     return MemoryInspection(
         archive.units, archive.clock, archive.keeper, no_skills(archive.units, archive.clock)
     )
 
 
-def say(archive: Archive, run_id: str, text: str, session_id: str = "s1", **fields: Any) -> None:
+def say(
+    archive: RunMemoryHarness, run_id: str, text: str, session_id: str = "s1", **fields: Any
+) -> None:
     """A run that was asked something and is remembered."""
     archive.clock.advance(1000)
     said = {"summary": f"Request: {text}", "request_preview": text, "outcome_preview": None}
@@ -52,7 +59,7 @@ def ids(answer: SearchAnswer) -> list[str]:
 
 
 def test_the_best_come_first_and_equals_by_time_then_id(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     say(archive, "phrase", "the launch codename is Atlas")
     say(archive, "words", "codename of the launch, Atlas it was")
@@ -67,7 +74,9 @@ def test_the_best_come_first_and_equals_by_time_then_id(
     assert "nothing" not in ids(inspection.search("s1", "atlas", 50))
 
 
-def test_browsing_is_by_time_and_bounded(archive: Archive, inspection: MemoryInspection) -> None:
+def test_browsing_is_by_time_and_bounded(
+    archive: RunMemoryHarness, inspection: MemoryInspection
+) -> None:
     archive.keep_some(*(f"r{number:02}" for number in range(14)))
 
     answer = inspection.search("s1", None, None)
@@ -83,7 +92,7 @@ def test_browsing_is_by_time_and_bounded(archive: Archive, inspection: MemoryIns
 
 
 def test_projects_are_searched_only_when_the_policy_says_so(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     with archive.units.write() as unit:
         members = (make_member("s1"), make_member("s2"))
@@ -117,7 +126,7 @@ def test_projects_are_searched_only_when_the_policy_says_so(
 
 
 def test_a_scope_that_is_no_longer_seen_shows_nothing(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     archive.set_policy(search_visibility="learning_scopes")
     scopes = ("session:s2", "persona:helper")
@@ -134,7 +143,7 @@ def test_a_scope_that_is_no_longer_seen_shows_nothing(
 
 
 def test_what_is_past_its_time_is_dropped_when_a_search_meets_it(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     archive.set_policy(retention_ms=1000)
     archive.keep("old")
@@ -159,7 +168,7 @@ def test_what_is_past_its_time_is_dropped_when_a_search_meets_it(
 
 
 def test_what_is_past_its_time_is_not_listed(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     archive.set_policy(retention_ms=1000)
     archive.keep("old")
@@ -176,7 +185,7 @@ def test_what_is_past_its_time_is_not_listed(
 
 
 def test_a_title_and_an_excerpt_end_before_a_marker_or_behind_it(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     marker = "<redacted:email>"
     archive.keep(
@@ -190,7 +199,7 @@ def test_a_title_and_an_excerpt_end_before_a_marker_or_behind_it(
 
 
 def test_a_missing_record_is_counted_and_stays_indexed(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     archive.keep_some("gone", "here")
     with archive.units.write() as unit:
@@ -209,7 +218,7 @@ def test_a_missing_record_is_counted_and_stays_indexed(
 
 
 def test_among_more_than_can_be_read_the_index_finds_what_fits(
-    archive: Archive, inspection: MemoryInspection
+    archive: RunMemoryHarness, inspection: MemoryInspection
 ) -> None:
     archive.set_policy(max_tracked_per_session=1000)
     say(archive, "needle", "the quixotic windmill")
@@ -245,7 +254,9 @@ def test_a_session_that_is_not_there_is_not_found(inspection: MemoryInspection) 
         inspection.search("s1", "x" * 4097, None)
 
 
-def test_records_are_listed_in_pages(archive: Archive, inspection: MemoryInspection) -> None:
+def test_records_are_listed_in_pages(
+    archive: RunMemoryHarness, inspection: MemoryInspection
+) -> None:
     archive.keep_some("a1", "a2", "a3")
     archive.keep_some("b1", session_id="s2")
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.coached import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.evolving_runs import (
     DONE,
     EVOLVING,
-    Coached,
+    EvolvingRuns,
     has_whole_groups,
-    make_coached,
+    make_evolving_runs,
     working,
 )
 from tests.support.factories import make_session
-from tests.support.memories import record_of
-from tests.support.workshop import arrived, die, restarted
+from tests.support.run_harness import arrived, die, restarted
+from tests.support.run_memory_reads import record_of
 from understudy.evolution.nudges import nudge_text
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
@@ -30,20 +30,22 @@ FOREVER = 1000
 
 
 @pytest.fixture
-async def coached(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Coached]:
-    coached = make_coached(house.units, settings, fake)
+async def coached(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[EvolvingRuns]:
+    coached = make_evolving_runs(house.units, settings, fake)
     yield coached
     await coached.shop.providers.close()
 
 
-def first(coached: Coached, text: str) -> int | None:
+def first(coached: EvolvingRuns, text: str) -> int | None:
     """The first request with a text, counted from 1."""
     numbers = [number for number, sent in enumerate(coached.sent(), 1) if text in sent]
     return numbers[0] if numbers else None
 
 
 async def test_each_comes_once_in_its_place_and_stays_for_the_rest_of_the_run(
-    coached: Coached,
+    coached: EvolvingRuns,
 ) -> None:
     coached.fake.rule = working(FOREVER)
 
@@ -74,7 +76,7 @@ async def test_each_comes_once_in_its_place_and_stays_for_the_rest_of_the_run(
     ],
 )
 async def test_the_budget_decides_when(
-    coached: Coached, budget: int, firsts: tuple[int | None, int | None]
+    coached: EvolvingRuns, budget: int, firsts: tuple[int | None, int | None]
 ) -> None:
     coached.change(max_tool_iterations=budget)
     coached.fake.rule = working(FOREVER)
@@ -88,7 +90,7 @@ async def test_the_budget_decides_when(
 @one_database
 @pytest.mark.parametrize(("of_agent", "of_run"), [(20, 10), (10, 20)])
 async def test_the_smaller_of_the_limits_counts(
-    coached: Coached, of_agent: int, of_run: int
+    coached: EvolvingRuns, of_agent: int, of_run: int
 ) -> None:
     coached.change(max_tool_iterations=of_agent)
     coached.fake.rule = working(FOREVER)
@@ -99,7 +101,7 @@ async def test_the_smaller_of_the_limits_counts(
 
 
 @one_database
-async def test_a_run_that_ends_early_hears_nothing(coached: Coached) -> None:
+async def test_a_run_that_ends_early_hears_nothing(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(12)
 
     await coached.run()
@@ -111,7 +113,7 @@ async def test_a_run_that_ends_early_hears_nothing(coached: Coached) -> None:
 @one_database
 @pytest.mark.parametrize("switches", [{}, {"self_evolve": True}, {"skill_evolve": "yes"}])
 async def test_without_the_switch_nothing_is_said(
-    coached: Coached, switches: dict[str, Any]
+    coached: EvolvingRuns, switches: dict[str, Any]
 ) -> None:
     coached.switch(**switches)
     coached.fake.rule = working(FOREVER)
@@ -123,7 +125,7 @@ async def test_without_the_switch_nothing_is_said(
 
 
 @one_database
-async def test_what_only_tries_something_out_is_told_nothing(coached: Coached) -> None:
+async def test_what_only_tries_something_out_is_told_nothing(coached: EvolvingRuns) -> None:
     with coached.shop.units.write() as unit:
         unit.sessions.add(make_session("trial", agent_id=EVOLVING, trial_id="trl_1"))
     coached.fake.rule = working(FOREVER)
@@ -135,7 +137,7 @@ async def test_what_only_tries_something_out_is_told_nothing(coached: Coached) -
 
 
 @one_database
-async def test_the_interval_of_the_postscript_has_no_say(coached: Coached) -> None:
+async def test_the_interval_of_the_postscript_has_no_say(coached: EvolvingRuns) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=0)
     coached.fake.rule = working(FOREVER)
 
@@ -145,7 +147,7 @@ async def test_the_interval_of_the_postscript_has_no_say(coached: Coached) -> No
 
 
 @one_database
-async def test_the_next_run_of_the_session_may_hear_them_again(coached: Coached) -> None:
+async def test_the_next_run_of_the_session_may_hear_them_again(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     await coached.run()
     coached.fake.requests.clear()
@@ -157,7 +159,9 @@ async def test_the_next_run_of_the_session_may_hear_them_again(coached: Coached)
 
 
 @one_database
-async def test_calls_side_by_side_are_never_parted_from_their_results(coached: Coached) -> None:
+async def test_calls_side_by_side_are_never_parted_from_their_results(
+    coached: EvolvingRuns,
+) -> None:
     coached.fake.rule = working(FOREVER, at_once=3)
 
     await coached.run()
@@ -166,7 +170,7 @@ async def test_calls_side_by_side_are_never_parted_from_their_results(coached: C
     assert all(map(has_whole_groups, coached.fake.requests))
 
 
-async def test_no_history_holds_them(coached: Coached) -> None:
+async def test_no_history_holds_them(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     run = (await coached.run()).run
 
@@ -184,7 +188,7 @@ async def test_no_history_holds_them(coached: Coached) -> None:
         assert text[:30] not in json.dumps(coached.fake.requests[0].body)
 
 
-async def test_a_run_that_is_taken_up_again_repeats_nothing(coached: Coached) -> None:
+async def test_a_run_that_is_taken_up_again_repeats_nothing(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("15")
     run_id = coached.shop.submit(session_id=EVOLVING)
@@ -205,7 +209,7 @@ async def test_a_run_that_is_taken_up_again_repeats_nothing(coached: Coached) ->
 
 
 @one_database
-async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: Coached) -> None:
+async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("13")
     run_id = coached.shop.submit(session_id=EVOLVING)
@@ -227,7 +231,7 @@ async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: Coached
 
 
 @one_database
-async def test_the_language_of_the_run_decides(coached: Coached) -> None:
+async def test_the_language_of_the_run_decides(coached: EvolvingRuns) -> None:
     coached.change(max_tool_iterations=10)
     coached.fake.rule = working(FOREVER)
 

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.consenting import ACCEPT, Consenting, consenting_in
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.consent_harness import ACCEPT, ConsentHarness, consent_harness_in
 from tests.support.factories import ADMIN, make_session
-from tests.support.scenes import play
-from tests.support.skilled import BOB, LEARNER, OK_MD
+from tests.support.model_scripts import play
+from tests.support.skill_runs import BOB, LEARNER, OK_MD
 from understudy.core.errors import Conflict, Invalid, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
@@ -31,22 +31,24 @@ ASKING = "asking"
 
 
 @pytest.fixture
-async def here(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Consenting]:
+async def here(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ConsentHarness]:
     rules = {"rules": [{"tool": "publish_skill", "decision": "ask"}]}
-    async with consenting_in(house, settings, fake) as here:
+    async with consent_harness_in(house, settings, fake) as here:
         with house.units.write() as unit:
             unit.sessions.add(make_session(ASKING, agent_id=LEARNER, permissions=rules))
         yield here
 
 
-async def waiting(here: Consenting) -> str:
+async def waiting(here: ConsentHarness) -> str:
     """A run that waits for an approval, and made an offer in the same breath."""
     calls = ModelAnswer(calls=(*CREATE.calls, *PUBLISH.calls))
     return await here.skilled.run(calls, session_id=ASKING)
 
 
 async def test_an_offer_is_listed_among_the_approvals_and_shown_under_its_id(
-    here: Consenting,
+    here: ConsentHarness,
 ) -> None:
     offer = await here.offered(CREATE)
 
@@ -60,7 +62,9 @@ async def test_an_offer_is_listed_among_the_approvals_and_shown_under_its_id(
         questions.get(offer.request_id)
 
 
-async def test_an_offer_outlives_its_run_and_can_be_answered_long_after(here: Consenting) -> None:
+async def test_an_offer_outlives_its_run_and_can_be_answered_long_after(
+    here: ConsentHarness,
+) -> None:
     offer = await here.offered(CREATE)
     here.skilled.shop.clock.advance(OPEN_MS - 1)
 
@@ -72,7 +76,7 @@ async def test_an_offer_outlives_its_run_and_can_be_answered_long_after(here: Co
     assert here.said(offer)["reason"] == "not now"
 
 
-async def test_nobody_else_answers_an_offer_but_who_acts_for_its_user(here: Consenting) -> None:
+async def test_nobody_else_answers_an_offer_but_who_acts_for_its_user(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
 
     for stranger in (BOB, ADMIN):
@@ -85,7 +89,7 @@ async def test_nobody_else_answers_an_offer_but_who_acts_for_its_user(here: Cons
     assert settled.resolved_by == "root as ann"
 
 
-async def test_an_offer_is_answered_once_and_as_it_is(here: Consenting) -> None:
+async def test_an_offer_is_answered_once_and_as_it_is(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
 
     with pytest.raises(Invalid) as unfit:
@@ -99,7 +103,7 @@ async def test_an_offer_is_answered_once_and_as_it_is(here: Consenting) -> None:
     assert here.offers()[0].state is RequestState.ALLOWED
 
 
-async def test_two_answers_at_once_do_not_both_count(here: Consenting) -> None:
+async def test_two_answers_at_once_do_not_both_count(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
 
     def answer(behavior: str) -> str | None:
@@ -115,7 +119,7 @@ async def test_two_answers_at_once_do_not_both_count(here: Consenting) -> None:
     assert sorted(codes, key=str) == [None, "offer_state_conflict"]
 
 
-async def test_after_a_week_an_offer_has_lapsed(here: Consenting) -> None:
+async def test_after_a_week_an_offer_has_lapsed(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
     units, clock = here.skilled.units, here.skilled.shop.clock
     clock.advance(OPEN_MS)
@@ -135,7 +139,7 @@ async def test_after_a_week_an_offer_has_lapsed(here: Consenting) -> None:
     assert fresh.request_id != offer.request_id
 
 
-async def test_a_lapsed_offer_that_nobody_closed_yet_makes_way(here: Consenting) -> None:
+async def test_a_lapsed_offer_that_nobody_closed_yet_makes_way(here: ConsentHarness) -> None:
     first = await here.offered(CREATE)
     here.skilled.shop.clock.advance(OPEN_MS)
 
@@ -147,7 +151,7 @@ async def test_a_lapsed_offer_that_nobody_closed_yet_makes_way(here: Consenting)
 
 
 async def test_what_was_accepted_counts_in_the_next_run_of_that_user_and_in_no_other(
-    here: Consenting,
+    here: ConsentHarness,
 ) -> None:
     offer = await here.offered(CREATE)
     here.answer(offer)
@@ -164,7 +168,7 @@ async def test_what_was_accepted_counts_in_the_next_run_of_that_user_and_in_no_o
 
 
 async def test_what_was_accepted_is_there_for_the_next_run_whenever_that_is(
-    here: Consenting,
+    here: ConsentHarness,
 ) -> None:
     here.answer(await here.offered(CREATE))
     here.skilled.shop.clock.advance(2 * OPEN_MS)
@@ -174,7 +178,9 @@ async def test_what_was_accepted_is_there_for_the_next_run_whenever_that_is(
     assert "version 1" in told
 
 
-async def test_what_was_accepted_in_a_message_counts_in_that_run_alone(here: Consenting) -> None:
+async def test_what_was_accepted_in_a_message_counts_in_that_run_alone(
+    here: ConsentHarness,
+) -> None:
     offer = await here.offered(CREATE)
     run_id = await here.skilled.run("What shall it be called?", words=ACCEPT)
 
@@ -186,7 +192,7 @@ async def test_what_was_accepted_in_a_message_counts_in_that_run_alone(here: Con
     assert here.skilled.skill() is None
 
 
-async def test_what_is_accepted_while_a_run_is_at_work_counts_in_it(here: Consenting) -> None:
+async def test_what_is_accepted_while_a_run_is_at_work_counts_in_it(here: ConsentHarness) -> None:
     run_id = await waiting(here)
     by_kind = {it.kind: it for it in here.offers(session_id=ASKING)}
     here.answer(by_kind[RequestKind.OFFER])
@@ -202,7 +208,9 @@ async def test_what_is_accepted_while_a_run_is_at_work_counts_in_it(here: Consen
     assert here.skilled.skill() is not None
 
 
-async def test_a_run_that_has_slept_still_has_what_was_accepted_before_it(here: Consenting) -> None:
+async def test_a_run_that_has_slept_still_has_what_was_accepted_before_it(
+    here: ConsentHarness,
+) -> None:
     await here.skilled.run(CREATE, session_id=ASKING)
     [offer] = here.offers(RequestState.PENDING, session_id=ASKING)
     here.answer(offer)
@@ -217,7 +225,7 @@ async def test_a_run_that_has_slept_still_has_what_was_accepted_before_it(here: 
     assert here.said(offer)["for_run"] == run_id
 
 
-async def test_a_run_waits_for_its_approval_and_not_for_its_offer(here: Consenting) -> None:
+async def test_a_run_waits_for_its_approval_and_not_for_its_offer(here: ConsentHarness) -> None:
     run_id = await waiting(here)
     shop = here.skilled.shop
     detail = shop.runs.get(run_id)
@@ -234,7 +242,7 @@ async def test_a_run_waits_for_its_approval_and_not_for_its_offer(here: Consenti
     assert offer.kind is RequestKind.OFFER
 
 
-async def test_an_offer_can_be_answered_while_its_run_waits(here: Consenting) -> None:
+async def test_an_offer_can_be_answered_while_its_run_waits(here: ConsentHarness) -> None:
     run_id = await waiting(here)
     offer = next(it for it in here.offers(session_id=ASKING) if it.kind is RequestKind.OFFER)
 
@@ -247,7 +255,7 @@ async def test_an_offer_can_be_answered_while_its_run_waits(here: Consenting) ->
 
 
 async def test_calls_and_offers_of_a_run_are_settled_together_or_not_at_all(
-    here: Consenting,
+    here: ConsentHarness,
 ) -> None:
     run_id = await waiting(here)
     by_kind = {it.kind: it.request_id for it in here.offers(session_id=ASKING)}
@@ -263,7 +271,7 @@ async def test_calls_and_offers_of_a_run_are_settled_together_or_not_at_all(
     assert here.offers(RequestState.PENDING, session_id=ASKING) == ()
 
 
-async def test_an_offer_is_not_an_approval_of_another_run(here: Consenting) -> None:
+async def test_an_offer_is_not_an_approval_of_another_run(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
     other = await here.skilled.run(session_id="s1")
     resolution = Resolution(request_id=offer.request_id, behavior="allow")
@@ -274,7 +282,9 @@ async def test_an_offer_is_not_an_approval_of_another_run(here: Consenting) -> N
     assert problem.value.code == "approval_state_conflict"
 
 
-async def test_the_journal_tells_which_offer_moved_and_none_of_its_words(here: Consenting) -> None:
+async def test_the_journal_tells_which_offer_moved_and_none_of_its_words(
+    here: ConsentHarness,
+) -> None:
     offer = await here.offered(CREATE)
     here.answer(offer)
     with here.skilled.units.read() as unit:
@@ -291,7 +301,7 @@ async def test_the_journal_tells_which_offer_moved_and_none_of_its_words(here: C
     assert [len(here.skilled.audited(action)) for action in actions] == [1, 1]
 
 
-async def test_the_database_keeps_a_user_from_having_two_open_offers(here: Consenting) -> None:
+async def test_the_database_keeps_a_user_from_having_two_open_offers(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
     run = here.skilled.shop.stored(offer.run_id)
     second = new_offer(run, call_key="another", body=offer.body, at_ms=1)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.factories import ALICE
+from tests.support.run_harness import RunHarness
 from tests.support.web_server import Answer, WebServer, web_server
-from tests.support.workshop import Workshop
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.onward import Onward
 from understudy.permissions.model import CallRule, PermissionDecision
@@ -46,12 +46,12 @@ def server() -> Iterator[WebServer]:
 
 
 async def fetched(
-    shop: Workshop, fake: FakeModel, server: WebServer, *rules: CallRule
+    shop: RunHarness, fake: FakeModel, server: WebServer, *rules: CallRule
 ) -> dict[str, Any]:
     """What the tool says of a page that sends on twice, and where it has been."""
     SessionService(shop.units, shop.clock, lambda _: True).set_permissions(ALICE, "s1", rules)
     tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(shop.units, Gatekeeper()))
-    fetching = Workshop(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
+    fetching = RunHarness(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
     fake.queue(call("fetch_url", {"url": f"http://start.test:{server.port}/begin"}), "done")
     done = await fetching.run("get it")
     [result] = fetching.results(done.run.run_id)
@@ -61,7 +61,7 @@ async def fetched(
 
 
 async def test_what_is_allowed_is_followed(
-    shop: Workshop, fake: FakeModel, server: WebServer
+    shop: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     rules = [rule(PermissionDecision.ALLOW, f"http://{host}:*/*") for host in HOSTS]
 
@@ -72,7 +72,7 @@ async def test_what_is_allowed_is_followed(
 
 
 async def test_what_is_denied_is_not_asked_for(
-    shop: Workshop, fake: FakeModel, server: WebServer
+    shop: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     allow = rule(PermissionDecision.ALLOW, "*")
     deny = rule(PermissionDecision.DENY, f"http://end.test:{server.port}/*", "not there")
@@ -84,7 +84,7 @@ async def test_what_is_denied_is_not_asked_for(
     assert said["content"].endswith(": not there")
 
 
-async def test_every_hop_is_judged(shop: Workshop, fake: FakeModel, server: WebServer) -> None:
+async def test_every_hop_is_judged(shop: RunHarness, fake: FakeModel, server: WebServer) -> None:
     deny = rule(PermissionDecision.DENY, "*/end")
 
     said = await fetched(shop, fake, server, rule(PermissionDecision.ALLOW, "*"), deny)
@@ -93,7 +93,7 @@ async def test_every_hop_is_judged(shop: Workshop, fake: FakeModel, server: WebS
 
 
 async def test_what_must_be_asked_for_is_named_and_left(
-    shop: Workshop, fake: FakeModel, server: WebServer
+    shop: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     said = await fetched(
         shop, fake, server, rule(PermissionDecision.ALLOW, "http://start.test:*/*")
@@ -105,10 +105,10 @@ async def test_what_must_be_asked_for_is_named_and_left(
 
 
 async def test_who_agreed_to_a_page_agreed_to_its_site_and_no_other(
-    shop: Workshop, fake: FakeModel, server: WebServer
+    shop: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(shop.units, Gatekeeper()))
-    fetching = Workshop(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
+    fetching = RunHarness(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
     approvals = ApprovalService(shop.units, shop.clock, lambda *_: None)
     contents = []
     for page in ("http://end.test:{}/middle", "http://start.test:{}/begin"):

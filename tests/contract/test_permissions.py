@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, make_agent, make_run
-from tests.support.workshop import Probe, Workshop
+from tests.support.run_harness import Probe, RunHarness
 from understudy.agent.daemon_rules import DaemonRules
 from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.agent.offers import ToolOffers
@@ -77,7 +77,7 @@ def judged(units: Units, label: str = "", *, session_id: str = "s1") -> CallVerd
     return verdict
 
 
-def damage(house: House, statement: str, value: str) -> None:
+def damage(house: UnitsOnDatabase, statement: str, value: str) -> None:
     with house.engine.begin() as connection:
         assert connection.execute(sa.text(statement), {"value": value}).rowcount == 1
 
@@ -138,7 +138,7 @@ def test_a_change_is_seen_by_the_next_call(units: Units, sessions: SessionServic
     "value", ['{"rules": "all"}', '{"rules": [{"tool": "probe"}]}', "[]", '{"half":']
 )
 def test_rules_that_cannot_be_read_deny_every_call(
-    house: House, daemon_rules: DaemonRules, level: Level, statement: str, value: str
+    house: UnitsOnDatabase, daemon_rules: DaemonRules, level: Level, statement: str, value: str
 ) -> None:
     daemon_rules.replace(ADMIN, (ALLOW,))
     stored = f'{{"permissions": {value}}}' if level is Level.DAEMON else value
@@ -151,7 +151,7 @@ def test_rules_that_cannot_be_read_deny_every_call(
 
 
 def test_rules_of_the_daemon_that_cannot_be_read_are_told_as_such(
-    house: House, daemon_rules: DaemonRules
+    house: UnitsOnDatabase, daemon_rules: DaemonRules
 ) -> None:
     daemon_rules.replace(ADMIN, (ALLOW,))
     damage(house, "UPDATE runtime_revisions SET document = :value", '{"permissions": 3}')
@@ -185,7 +185,7 @@ def test_a_decision_is_audited_without_what_the_call_was_about(
 
 
 async def test_a_run_that_has_started_loses_a_tool_that_is_switched_off(
-    shop: Workshop, fake: FakeModel, probe: Probe, offers: ToolOffers
+    shop: RunHarness, fake: FakeModel, probe: Probe, offers: ToolOffers
 ) -> None:
     calls = [call("probe", {"label": label}) for label in ("one", "two")]
     fake.queue(*calls, "done")
@@ -246,7 +246,7 @@ def test_rules_of_an_agent_are_checked_and_kept_in_normal_form(agents: AgentServ
 
 
 def test_an_agent_whose_rules_cannot_be_read_can_be_changed(
-    house: House, agents: AgentService
+    house: UnitsOnDatabase, agents: AgentService
 ) -> None:
     damage(
         house, "UPDATE agents SET permissions = :value WHERE agent_id = 'default'", '{"rules": 1}'
@@ -401,7 +401,9 @@ def test_a_check_of_what_is_not_there_is_not_found(offers: ToolOffers) -> None:
     assert (refused.value.domain, refused.value.code) == ("tools", "tool_not_found")
 
 
-def test_rules_that_cannot_be_read_are_shown_as_such(house: House, offers: ToolOffers) -> None:
+def test_rules_that_cannot_be_read_are_shown_as_such(
+    house: UnitsOnDatabase, offers: ToolOffers
+) -> None:
     damage(
         house, "UPDATE agents SET permissions = :value WHERE agent_id = 'default'", '{"rules": 1}'
     )

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_session
-from tests.support.memories import LEARNED, told
-from tests.support.poison import OWN_CASES, corpus, with_corpus
-from tests.support.review_desk import ReviewDesk
-from tests.support.school import School
-from tests.support.workshop import Probe, make_settings
+from tests.support.injection_texts import OWN_CASES, corpus, with_corpus
+from tests.support.learning_runs import LearningRuns
+from tests.support.review_harness import ReviewHarness
+from tests.support.run_harness import Probe, make_settings
+from tests.support.run_memory_reads import LEARNED, told
 from understudy.learnings.model import Learning, LearningStatus
 from understudy.learnings.visibility import prompt_blockers
 from understudy.providers.registry import Routes
@@ -33,20 +33,20 @@ one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
-    yield ReviewDesk(units, routes)
+    yield ReviewHarness(units, routes)
     await routes.close()
 
 
 @pytest.fixture
-async def school(house: House, settings: Settings) -> AsyncIterator[School]:
-    school = School(house.units, settings, tools=(Probe(),))
+async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(house.units, settings, tools=(Probe(),))
     yield school
     await school.providers.close()
 
 
-async def review_all(desk: ReviewDesk, texts: list[str]) -> list[Learning]:
+async def review_all(desk: ReviewHarness, texts: list[str]) -> list[Learning]:
     """What becomes of each text that a run said word for word after it had read it somewhere."""
     desk.set_policy(EVERYTHING)
     for number, text in enumerate(texts):
@@ -58,7 +58,9 @@ async def review_all(desk: ReviewDesk, texts: list[str]) -> list[Learning]:
 
 
 @one_database
-async def test_nothing_from_an_untrusted_source_becomes_active_by_itself(desk: ReviewDesk) -> None:
+async def test_nothing_from_an_untrusted_source_becomes_active_by_itself(
+    desk: ReviewHarness,
+) -> None:
     learnings = await review_all(desk, [text for text, _ in OWN_CASES if "\x00" not in text])
 
     assert learnings
@@ -68,7 +70,7 @@ async def test_nothing_from_an_untrusted_source_becomes_active_by_itself(desk: R
 
 @one_database
 @with_corpus
-async def test_nothing_of_the_corpus_becomes_active_by_itself(desk: ReviewDesk) -> None:
+async def test_nothing_of_the_corpus_becomes_active_by_itself(desk: ReviewHarness) -> None:
     learnings = await review_all(
         desk, [row["text"] for row in corpus() if "\x00" not in row["text"]]
     )
@@ -78,7 +80,7 @@ async def test_nothing_of_the_corpus_becomes_active_by_itself(desk: ReviewDesk) 
 
 
 @one_database
-async def test_the_same_words_of_a_person_would_become_active(desk: ReviewDesk) -> None:
+async def test_the_same_words_of_a_person_would_become_active(desk: ReviewHarness) -> None:
     desk.set_policy(EVERYTHING)
     desk.remember("Fact: the gate is green")
     candidate = desk.find("the gate is green")
@@ -89,9 +91,9 @@ async def test_the_same_words_of_a_person_would_become_active(desk: ReviewDesk) 
 
 
 async def test_what_a_tool_said_reaches_no_later_prompt_of_itself(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
-    desk = ReviewDesk(school.units, school.providers, clock=school.clock)
+    desk = ReviewHarness(school.units, school.providers, clock=school.clock)
     desk.set_policy(EVERYTHING)
     for number, text in enumerate(BELIEVED):
         session_id = f"case-{number}"

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tests.contract.conftest import House
-from tests.support.coached import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.evolving_runs import (
     BOTH,
     DONE,
     EVOLVING,
     OPEN,
     PLAIN,
-    Coached,
-    make_coached,
+    EvolvingRuns,
+    make_evolving_runs,
     working,
 )
 from tests.support.factories import make_session
-from tests.support.memories import evidence_of, record_of, summaries, system_text
-from tests.support.school import ON, School
-from tests.support.workshop import Probe, die, restarted, texts
+from tests.support.learning_runs import ON, LearningRuns
+from tests.support.run_harness import Probe, die, restarted, texts
+from tests.support.run_memory_reads import evidence_of, record_of, summaries, system_text
 from understudy.agent.admission import MAX_CALLS
 from understudy.core.errors import DamagedRecord
 from understudy.evolution.belongings import SkillBelongings
@@ -90,14 +90,14 @@ def book() -> Book:
 
 @pytest.fixture
 async def coached(
-    house: House, settings: Settings, fake: FakeModel, book: Book
-) -> AsyncIterator[Coached]:
-    coached = make_coached(house.units, settings, fake, offers=book)
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, book: Book
+) -> AsyncIterator[EvolvingRuns]:
+    coached = make_evolving_runs(house.units, settings, fake, offers=book)
     yield coached
     await coached.shop.providers.close()
 
 
-async def offered(coached: Coached, session_id: str = EVOLVING, **fields: Any) -> bool:
+async def offered(coached: EvolvingRuns, session_id: str = EVOLVING, **fields: Any) -> bool:
     """Whether a run ended with the offer, and nothing of it was told or kept where it did not."""
     run = (await coached.run(session_id, **fields)).run
     assert run.status is RunStatus.COMPLETED
@@ -118,7 +118,7 @@ async def offered(coached: Coached, session_id: str = EVOLVING, **fields: Any) -
 )
 @one_database
 async def test_the_interval_decides(
-    coached: Coached, interval: object, calls: int, at_once: int, *, is_due: bool
+    coached: EvolvingRuns, interval: object, calls: int, at_once: int, *, is_due: bool
 ) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=interval)
     coached.fake.rule = working(calls, at_once=at_once)
@@ -127,7 +127,7 @@ async def test_the_interval_decides(
 
 
 async def test_it_comes_last_and_once_and_is_stored_with_the_reply(
-    coached: Coached, book: Book
+    coached: EvolvingRuns, book: Book
 ) -> None:
     coached.fake.rule = working(15, at_once=5)
 
@@ -151,7 +151,7 @@ async def test_it_comes_last_and_once_and_is_stored_with_the_reply(
 
 
 @one_database
-async def test_nothing_is_put_below_what_nobody_reads(coached: Coached) -> None:
+async def test_nothing_is_put_below_what_nobody_reads(coached: EvolvingRuns) -> None:
     for final in ("NO_REPLY", "I am done.\nNO_REPLY", "NO_REPLY, all was well"):
         coached.fake.rule = working(20, at_once=20, final=final)
         assert not await offered(coached)
@@ -163,7 +163,7 @@ async def test_nothing_is_put_below_what_nobody_reads(coached: Coached) -> None:
 @one_database
 @pytest.mark.parametrize("final", ["", " \n"])
 async def test_an_empty_reply_gets_nothing_below_it(
-    coached: Coached, book: Book, final: str
+    coached: EvolvingRuns, book: Book, final: str
 ) -> None:
     coached.fake.rule = working(20, at_once=20, final=final)
 
@@ -175,7 +175,7 @@ async def test_an_empty_reply_gets_nothing_below_it(
 
 
 @one_database
-async def test_agents_without_the_switch_offer_nothing(coached: Coached) -> None:
+async def test_agents_without_the_switch_offer_nothing(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(20, at_once=20)
 
     assert not await offered(coached, PLAIN)
@@ -183,7 +183,7 @@ async def test_agents_without_the_switch_offer_nothing(coached: Coached) -> None
 
 
 @one_database
-async def test_where_nobody_can_answer_nobody_is_asked(coached: Coached) -> None:
+async def test_where_nobody_can_answer_nobody_is_asked(coached: EvolvingRuns) -> None:
     with coached.shop.units.write() as unit:
         child = make_session("child", agent_id=EVOLVING, parent_session_id=EVOLVING)
         unit.sessions.add(child)
@@ -209,7 +209,7 @@ async def test_where_nobody_can_answer_nobody_is_asked(coached: Coached) -> None
         FakeCall(name="no_such_tool"),
     ],
 )
-async def test_a_call_that_failed_counts(coached: Coached, failed: FakeCall) -> None:
+async def test_a_call_that_failed_counts(coached: EvolvingRuns, failed: FakeCall) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=3)
     coached.fake.queue(ModelAnswer(calls=(FakeCall(name="probe"), failed)), DONE)
     assert not await offered(coached)
@@ -219,7 +219,7 @@ async def test_a_call_that_failed_counts(coached: Coached, failed: FakeCall) -> 
 
 
 @one_database
-async def test_a_call_that_was_refused_does_not_count(coached: Coached) -> None:
+async def test_a_call_that_was_refused_does_not_count(coached: EvolvingRuns) -> None:
     # By the budget of one reply; by a rule; as an admin has switched the tool off.
     coached.switch(skill_evolve=True, skill_nudge_interval=MAX_CALLS + 1)
     coached.fake.queue(ModelAnswer(calls=(FakeCall(name="probe"),) * (MAX_CALLS + 9)), DONE)
@@ -234,7 +234,7 @@ async def test_a_call_that_was_refused_does_not_count(coached: Coached) -> None:
     assert not await offered(coached)
 
 
-async def test_the_calls_from_before_a_crash_count(coached: Coached) -> None:
+async def test_the_calls_from_before_a_crash_count(coached: EvolvingRuns) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=5)
     coached.fake.rule = working(5)
     coached.probe.hold("4")
@@ -250,7 +250,7 @@ async def test_the_calls_from_before_a_crash_count(coached: Coached) -> None:
 
 
 @one_database
-async def test_a_run_without_an_answer_makes_no_offer(coached: Coached, book: Book) -> None:
+async def test_a_run_without_an_answer_makes_no_offer(coached: EvolvingRuns, book: Book) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=1)
     coached.fake.rule = lambda _: ModelAnswer(text="Wait.", calls=(FakeCall(name="probe"),))
 
@@ -263,10 +263,10 @@ async def test_a_run_without_an_answer_makes_no_offer(coached: Coached, book: Bo
 
 @one_database
 async def test_a_run_that_made_a_skill_does_not_offer_to(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     tools = (Probe(), Maker("skill_manage"), Maker("publish_skill"))
-    coached = make_coached(house.units, settings, fake, tools=tools)
+    coached = make_evolving_runs(house.units, settings, fake, tools=tools)
     coached.switch(skill_evolve=True, skill_nudge_interval=1)
 
     async def offers_after(name: str, **arguments: str) -> bool:
@@ -283,7 +283,7 @@ async def test_a_run_that_made_a_skill_does_not_offer_to(
 
 
 @one_database
-async def test_who_has_declined_is_not_asked_again(coached: Coached, book: Book) -> None:
+async def test_who_has_declined_is_not_asked_again(coached: EvolvingRuns, book: Book) -> None:
     coached.fake.rule = working(15, at_once=15)
     book.declined_by = "alice"
     assert not await offered(coached)
@@ -293,7 +293,7 @@ async def test_who_has_declined_is_not_asked_again(coached: Coached, book: Book)
 
 
 async def test_an_offer_can_be_answered_and_a_no_holds_for_the_session(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     clock = FrozenClock()
     offers = Offers(clock)
@@ -301,7 +301,7 @@ async def test_an_offer_can_be_answered_and_a_no_holds_for_the_session(
         "clock": clock,
         "consent": ConsentRecords(clock, offers, SkillBelongings(house.units)),
     }
-    coached = make_coached(house.units, settings, fake, offers=offers, **parts)
+    coached = make_evolving_runs(house.units, settings, fake, offers=offers, **parts)
     fake.rule = working(15, at_once=15)
 
     assert await offered(coached)
@@ -315,14 +315,14 @@ async def test_an_offer_can_be_answered_and_a_no_holds_for_the_session(
     await coached.shop.providers.close()
 
 
-def _offers(house: House, state: RequestState) -> tuple[PersonRequest, ...]:
+def _offers(house: UnitsOnDatabase, state: RequestState) -> tuple[PersonRequest, ...]:
     with house.units.read() as unit:
         return unit.requests.offers_to(EVOLVING, "alice", states={state}, limit=10)
 
 
 @one_database
 async def test_where_the_answers_cannot_be_read_the_run_ends_well_and_nobody_asks(
-    coached: Coached, book: Book
+    coached: EvolvingRuns, book: Book
 ) -> None:
     coached.fake.rule = working(15, at_once=15)
     book.is_damaged = True
@@ -331,7 +331,7 @@ async def test_where_the_answers_cannot_be_read_the_run_ends_well_and_nobody_ask
 
 
 @one_database
-async def test_a_model_that_copied_the_offer_has_made_it(coached: Coached, book: Book) -> None:
+async def test_a_model_that_copied_the_offer_has_made_it(coached: EvolvingRuns, book: Book) -> None:
     coached.fake.rule = working(15, at_once=15, final=DONE + OFFER)
 
     assert await offered(coached)
@@ -339,12 +339,14 @@ async def test_a_model_that_copied_the_offer_has_made_it(coached: Coached, book:
 
 
 async def test_what_is_digested_of_a_run_is_what_the_model_said(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     everything = replace(ON, run_summary_candidates=True)
-    coached = make_coached(house.units, settings, fake, kind=School, captured=everything)
+    coached = make_evolving_runs(
+        house.units, settings, fake, kind=LearningRuns, captured=everything
+    )
     school = coached.shop
-    assert isinstance(school, School)
+    assert isinstance(school, LearningRuns)
     fake.rule = working(15, at_once=15)
     done = await coached.run(content="sort the harbour ledger")
     run_id = done.run.run_id
@@ -375,7 +377,7 @@ async def test_what_is_digested_of_a_run_is_what_the_model_said(
 
 
 @one_database
-async def test_a_copied_offer_is_not_digested_either(coached: Coached) -> None:
+async def test_a_copied_offer_is_not_digested_either(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(15, at_once=15, final=DONE + OFFER + "\n")
 
     run_id = (await coached.run()).run.run_id
@@ -387,7 +389,7 @@ async def test_a_copied_offer_is_not_digested_either(coached: Coached) -> None:
 
 
 @one_database
-async def test_it_speaks_the_language_of_the_run(coached: Coached) -> None:
+async def test_it_speaks_the_language_of_the_run(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(15, at_once=15)
 
     for asked, spoken in (("vi-VN", "vi"), ("zh-Hans", "zh"), ("fr", "en")):

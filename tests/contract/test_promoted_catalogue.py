@@ -9,10 +9,10 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import ALICE, make_run, make_session
-from tests.support.mounted import EVE, Scenery
-from tests.support.rolled_out import NAME
-from tests.support.rollout_records import make_rollout
-from tests.support.skill_store import make_skill
+from tests.support.mounted_rollouts import EVE, MountedRollouts
+from tests.support.rollout_factories import make_rollout
+from tests.support.rollout_harness import NAME
+from tests.support.skill_factories import make_skill
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.errors import Conflict, NotFound, Rejected
 from understudy.core.page import PageRequest
@@ -30,17 +30,17 @@ PAGE = PageRequest(limit=200)
 
 
 @pytest.fixture
-def scenery(units: Units, tmp_path: Path) -> Scenery:
-    return Scenery(units, tmp_path / "home")
+def scenery(units: Units, tmp_path: Path) -> MountedRollouts:
+    return MountedRollouts(units, tmp_path / "home")
 
 
-def listed(scenery: Scenery, **narrowed: Any) -> list[str]:
+def listed(scenery: MountedRollouts, **narrowed: Any) -> list[str]:
     page = scenery.library.page(EVE, PAGE, SkillFilter(**narrowed))
     return [skill.slug for skill in page.items]
 
 
 @pytest.mark.parametrize("stage", [it for it in Stage if it is not Stage.ACTIVE])
-def test_nobody_is_shown_a_skill_that_is_not_active(scenery: Scenery, stage: Stage) -> None:
+def test_nobody_is_shown_a_skill_that_is_not_active(scenery: MountedRollouts, stage: Stage) -> None:
     scenery.activate() if stage is Stage.REVOKED else scenery.hand.learn()
     if stage is Stage.REVOKED:
         scenery.hand.rollouts.revoke(ALICE, NAME)
@@ -57,7 +57,7 @@ def test_nobody_is_shown_a_skill_that_is_not_active(scenery: Scenery, stage: Sta
         scenery.catalogue.load(unit, one)
 
 
-def test_an_active_skill_is_offered_and_listed(scenery: Scenery) -> None:
+def test_an_active_skill_is_offered_and_listed(scenery: MountedRollouts) -> None:
     record = scenery.activate(when_to_use="Each week", description="Looks after the scheduler")
 
     [one] = scenery.offered()
@@ -78,7 +78,7 @@ def test_an_active_skill_is_offered_and_listed(scenery: Scenery) -> None:
     assert loaded.body == record.definition.instructions
 
 
-LOOKS: dict[str, Callable[[Scenery], object]] = {
+LOOKS: dict[str, Callable[[MountedRollouts], object]] = {
     "versions": lambda it: it.library.versions(EVE, NAME, PAGE).items == (),
     "files": lambda it: (
         [file.path for file in it.library.files(EVE, NAME, None)]
@@ -97,13 +97,13 @@ LOOKS: dict[str, Callable[[Scenery], object]] = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_people_look_at_it_as_at_any_other(scenery: Scenery, look: str) -> None:
+def test_people_look_at_it_as_at_any_other(scenery: MountedRollouts, look: str) -> None:
     scenery.activate()
 
     assert LOOKS[look](scenery)
 
 
-def test_it_is_changed_through_its_rollout_alone(scenery: Scenery) -> None:
+def test_it_is_changed_through_its_rollout_alone(scenery: MountedRollouts) -> None:
     scenery.activate()
     author = Author(principal=ALICE)
 
@@ -127,7 +127,7 @@ def test_it_is_changed_through_its_rollout_alone(scenery: Scenery) -> None:
     ],
 )
 def test_a_session_sees_what_its_capability_scope_lets_through(
-    scenery: Scenery, scope: dict[str, list[str]], is_seen: bool
+    scenery: MountedRollouts, scope: dict[str, list[str]], is_seen: bool
 ) -> None:
     scenery.activate()
     session = make_session("s1", capability_scope=scope)
@@ -135,7 +135,7 @@ def test_a_session_sees_what_its_capability_scope_lets_through(
     assert scenery.origins(session) == (["promoted"] if is_seen else [])
 
 
-def test_a_session_sees_what_was_learned_for_a_scope_of_its_own(scenery: Scenery) -> None:
+def test_a_session_sees_what_was_learned_for_a_scope_of_its_own(scenery: MountedRollouts) -> None:
     scope = LearningScope(kind=ScopeKind.SESSION, id="s1")
     with scenery.units.write() as unit:
         unit.rollouts.add(make_rollout(NAME, status=Stage.ACTIVE, source_scope=scope))
@@ -145,7 +145,7 @@ def test_a_session_sees_what_was_learned_for_a_scope_of_its_own(scenery: Scenery
     assert scenery.origins(None) == []
 
 
-def test_what_is_chosen_for_a_session_is_decided_by_stage(scenery: Scenery) -> None:
+def test_what_is_chosen_for_a_session_is_decided_by_stage(scenery: MountedRollouts) -> None:
     scenery.hand.learn()
     record = scenery.hand.bring_to(Stage.CANARY).record
     chosen = {Stage.CANARY: lambda _, __, session: session.session_id == "s1"}
@@ -177,7 +177,7 @@ class TestFiles:
         ids=["edited", "other runtime", "removed", "added", "linked"],
     )
     def test_drift_is_refused_until_the_next_start(
-        self, scenery: Scenery, change: Callable[[Path], object]
+        self, scenery: MountedRollouts, change: Callable[[Path], object]
     ) -> None:
         scenery.activate()
         [one] = scenery.offered()
@@ -199,7 +199,7 @@ class TestFiles:
             assert again.catalogue.load(unit, one).offered == one
         assert again.offered() == [one]
 
-    def test_no_prompt_tells_of_a_skill_that_cannot_be_used(self, scenery: Scenery) -> None:
+    def test_no_prompt_tells_of_a_skill_that_cannot_be_used(self, scenery: MountedRollouts) -> None:
         scenery.activate()
         run, session = make_run("s1"), make_session("s1")
         skills = CatalogueSkills(scenery.catalogue)
@@ -217,7 +217,7 @@ class TestFiles:
         assert NAME not in (told() or "")
 
 
-def test_only_what_changed_is_read_again(scenery: Scenery) -> None:
+def test_only_what_changed_is_read_again(scenery: MountedRollouts) -> None:
     """Runs that speak for a skill change nothing that is offered."""
     for at in range(3):
         scenery.activate(f"lrn_{at}", skill_name=f"sched-{at}")
@@ -235,13 +235,13 @@ def test_only_what_changed_is_read_again(scenery: Scenery) -> None:
     assert [one.slug for one in scenery.offered()] == ["sched-0", "sched-1", "sched-2"]
 
 
-def bodies_read(scenery: Scenery, look: Callable[[], object]) -> list[str]:
+def bodies_read(scenery: MountedRollouts, look: Callable[[], object]) -> list[str]:
     """With what values whole records were asked for."""
     asked = statements(scenery, look)
     return [values for statement, values in asked if "rollouts.body" in statement]
 
 
-def statements(scenery: Scenery, look: Callable[[], object]) -> list[tuple[str, str]]:
+def statements(scenery: MountedRollouts, look: Callable[[], object]) -> list[tuple[str, str]]:
     """What the database was asked, each with its values."""
     asked = list[tuple[str, str]]()
 
@@ -257,11 +257,11 @@ def statements(scenery: Scenery, look: Callable[[], object]) -> list[tuple[str, 
 
 @pytest.mark.parametrize(
     "look",
-    [Scenery.offered, lambda it: it.library.page(EVE, PAGE, SkillFilter())],
+    [MountedRollouts.offered, lambda it: it.library.page(EVE, PAGE, SkillFilter())],
     ids=["a prompt", "a list"],
 )
 def test_many_skills_cost_no_more_statements_than_one(
-    scenery: Scenery, look: Callable[[Scenery], object]
+    scenery: MountedRollouts, look: Callable[[MountedRollouts], object]
 ) -> None:
     def asked() -> int:
         look(scenery)
@@ -278,7 +278,7 @@ def test_many_skills_cost_no_more_statements_than_one(
 class TestNames:
     """Who comes first where two have one name."""
 
-    def test_a_kept_skill_comes_first_for_who_knows_it(self, scenery: Scenery) -> None:
+    def test_a_kept_skill_comes_first_for_who_knows_it(self, scenery: MountedRollouts) -> None:
         scenery.activate(skill_name="sched")
         with scenery.units.write() as unit:
             unit.skills.add(make_skill("sched", owner_id="eve"))
@@ -292,7 +292,7 @@ class TestNames:
         assert listed(scenery) == ["sched"]
         assert scenery.library.current(EVE, "skl_sched").origin is SkillOrigin.MANAGED
 
-    def test_one_in_the_workspace_gives_way(self, scenery: Scenery) -> None:
+    def test_one_in_the_workspace_gives_way(self, scenery: MountedRollouts) -> None:
         scenery.activate()
         scenery.put_local("workspace/skills", NAME)
 
@@ -304,7 +304,7 @@ class TestNames:
 
     @pytest.mark.parametrize("root", ["named", "skills"])
     def test_one_that_people_put_there_is_never_taken_for_it(
-        self, scenery: Scenery, root: str
+        self, scenery: MountedRollouts, root: str
     ) -> None:
         record = scenery.activate()
         folder = scenery.put_local(root, NAME)
@@ -323,7 +323,7 @@ class TestNames:
         again.look_again()
         again.check_agreement()
 
-    def test_the_files_themselves_are_no_skill_in_a_folder(self, scenery: Scenery) -> None:
+    def test_the_files_themselves_are_no_skill_in_a_folder(self, scenery: MountedRollouts) -> None:
         scenery.activate()
         (scenery.home / "skills" / "again").symlink_to(scenery.folder())
         scenery.look_again()
@@ -332,7 +332,7 @@ class TestNames:
         assert scenery.origins() == ["promoted"]
 
 
-def test_what_an_undone_unit_saw_is_not_remembered_as_true(scenery: Scenery) -> None:
+def test_what_an_undone_unit_saw_is_not_remembered_as_true(scenery: MountedRollouts) -> None:
     record = scenery.activate()
     said = replace(record.definition, description="never was")
     doomed = replace(record, definition=said, revision=record.revision + 1)
@@ -350,7 +350,7 @@ def test_what_an_undone_unit_saw_is_not_remembered_as_true(scenery: Scenery) -> 
     assert [one.description for one in scenery.offered()] == [record.definition.description]
 
 
-def test_uses_are_counted_as_the_promoted_skills_own(scenery: Scenery) -> None:
+def test_uses_are_counted_as_the_promoted_skills_own(scenery: MountedRollouts) -> None:
     record = scenery.activate(skill_name="sched")
     run = scenery.hand.run()
     [one] = scenery.offered()

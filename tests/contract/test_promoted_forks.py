@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.scenes import play
-from tests.support.skilled import ANN, LEARNER, Skilled, author, make_skilled
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.model_scripts import play
+from tests.support.skill_runs import ANN, LEARNER, SkillRuns, author, make_skill_runs
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.agents.service import AgentService
 from understudy.rollout.worktrees import Worktrees
@@ -41,8 +41,10 @@ class Promoted(Catalogue):
 
 
 @pytest.fixture
-async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Skilled]:
-    skilled = make_skilled(
+async def skilled(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[SkillRuns]:
+    skilled = make_skill_runs(
         house.units,
         house.queued,
         settings,
@@ -55,7 +57,7 @@ async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIte
     await skilled.shop.providers.close()
 
 
-def keep(skilled: Skilled, more: str = "") -> None:
+def keep(skilled: SkillRuns, more: str = "") -> None:
     """A skill that is carried out by the agent for it."""
     files = {"SKILL.md": MANIFEST.encode(), RUNTIME_FILE: (RUNTIME + more).encode()}
     skilled.service.keep(author(ANN), Bundle(files), action="skills.upload")
@@ -67,14 +69,14 @@ def use(call_id: str = "call_abc") -> ModelAnswer:
     )
 
 
-async def spawned(skilled: Skilled, *lines: Any, child: Any = ("all done",)) -> dict[str, Any]:
+async def spawned(skilled: SkillRuns, *lines: Any, child: Any = ("all done",)) -> dict[str, Any]:
     """What a run that uses the skill was told of the one that carried it out."""
     *_, told = await skilled.told(*(lines or (use(),)), child=child)
     spawn: dict[str, Any] = json.loads(told)["spawn"]
     return spawn
 
 
-def session(skilled: Skilled, session_id: str) -> Session:
+def session(skilled: SkillRuns, session_id: str) -> Session:
     with skilled.units.read() as unit:
         found = unit.sessions.get(session_id)
     assert found is not None
@@ -82,7 +84,7 @@ def session(skilled: Skilled, session_id: str) -> Session:
 
 
 async def test_it_works_in_a_folder_of_its_own_and_the_run_says_which_definition_it_was(
-    skilled: Skilled,
+    skilled: SkillRuns,
 ) -> None:
     keep(skilled)
 
@@ -100,7 +102,7 @@ async def test_it_works_in_a_folder_of_its_own_and_the_run_says_which_definition
     assert snapshot["usage"]["model_calls"] == 1
 
 
-async def test_what_it_writes_stays_in_the_folder(skilled: Skilled) -> None:
+async def test_what_it_writes_stays_in_the_folder(skilled: SkillRuns) -> None:
     keep(skilled)
     workspace = skilled.shop.settings.workspace
     (workspace / "mine.txt").write_text("of the workspace")
@@ -122,7 +124,7 @@ async def test_what_it_writes_stays_in_the_folder(skilled: Skilled) -> None:
     assert not (workspace / "a.txt").exists()
 
 
-async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: Skilled) -> None:
+async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: SkillRuns) -> None:
     keep(skilled)
     workspace = skilled.shop.settings.workspace
 
@@ -140,7 +142,7 @@ async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: Skilled) ->
     assert not (workspace / "a.txt").exists()
 
 
-async def test_the_same_call_id_in_two_runs_leads_to_two_folders(skilled: Skilled) -> None:
+async def test_the_same_call_id_in_two_runs_leads_to_two_folders(skilled: SkillRuns) -> None:
     keep(skilled)
 
     first, second = await spawned(skilled), await spawned(skilled)
@@ -149,7 +151,7 @@ async def test_the_same_call_id_in_two_runs_leads_to_two_folders(skilled: Skille
     assert second["snapshot"]["workdir"] == f"{WORKTREES}/{NAME}/call_abc-2"
 
 
-async def test_it_changes_no_skills(skilled: Skilled) -> None:
+async def test_it_changes_no_skills(skilled: SkillRuns) -> None:
     keep(skilled)
 
     spawn = await spawned(skilled, child=(call("publish_skill", {"path": "."}), "end"))
@@ -159,7 +161,7 @@ async def test_it_changes_no_skills(skilled: Skilled) -> None:
 
 
 async def test_what_was_put_out_last_is_the_result_whatever_was_said_last(
-    skilled: Skilled,
+    skilled: SkillRuns,
 ) -> None:
     keep(skilled)
     skilled.fake.rule = play({"go": [use()], "Carry out": ["the last message"]})
@@ -177,7 +179,7 @@ async def test_what_was_put_out_last_is_the_result_whatever_was_said_last(
     assert json.loads(result["content"])["spawn"]["final_output"] == "emitted"
 
 
-async def test_a_model_that_does_not_answer_is_replaced_by_the_other(skilled: Skilled) -> None:
+async def test_a_model_that_does_not_answer_is_replaced_by_the_other(skilled: SkillRuns) -> None:
     keep(skilled, "model: model-x\nfallback_model: model-y\n")
 
     def answer(seen: SeenRequest) -> ModelAnswer | str:
@@ -190,7 +192,7 @@ async def test_a_model_that_does_not_answer_is_replaced_by_the_other(skilled: Sk
     assert asked == ["model-x", "model-y"]
 
 
-async def test_a_skill_that_cannot_begin_leaves_no_folder(skilled: Skilled) -> None:
+async def test_a_skill_that_cannot_begin_leaves_no_folder(skilled: SkillRuns) -> None:
     keep(skilled, "provider: nowhere\n")
 
     told = await skilled.told(use())
@@ -199,7 +201,7 @@ async def test_a_skill_that_cannot_begin_leaves_no_folder(skilled: Skilled) -> N
     assert [*(skilled.shop.settings.workspace / WORKTREES / NAME).iterdir()] == []
 
 
-async def test_without_a_folder_it_does_not_begin(skilled: Skilled) -> None:
+async def test_without_a_folder_it_does_not_begin(skilled: SkillRuns) -> None:
     keep(skilled)
     (skilled.shop.settings.workspace / WORKTREES).symlink_to(skilled.shop.settings.home)
 
@@ -210,7 +212,7 @@ async def test_without_a_folder_it_does_not_begin(skilled: Skilled) -> None:
         assert unit.sidechains.below(LEARNER) == ()
 
 
-async def test_nobody_who_carries_it_out_uses_it_again(skilled: Skilled) -> None:
+async def test_nobody_who_carries_it_out_uses_it_again(skilled: SkillRuns) -> None:
     keep(skilled)
     again = [
         call("use_skill", {"name": name})
@@ -227,7 +229,7 @@ async def test_nobody_who_carries_it_out_uses_it_again(skilled: Skilled) -> None
     assert session(skilled, spawn["session_id"]).capability_scope == {"skill_deny": [NAME]}
 
 
-async def test_what_it_has_others_carry_out_does_not_use_it_either(skilled: Skilled) -> None:
+async def test_what_it_has_others_carry_out_does_not_use_it_either(skilled: SkillRuns) -> None:
     keep(skilled)
     other = {
         "SKILL.md": b"---\nname: other\ndescription: Another\n---\nAct as the other.\n",
@@ -259,7 +261,7 @@ async def test_what_it_has_others_carry_out_does_not_use_it_either(skilled: Skil
     ],
 )
 async def test_it_uses_other_skills_only_if_its_tools_say_so(
-    skilled: Skilled, more: str, status: str
+    skilled: SkillRuns, more: str, status: str
 ) -> None:
     keep(skilled, more)
     other = {"SKILL.md": b"---\nname: other\ndescription: Another\n---\nDo something.\n"}
@@ -273,7 +275,7 @@ async def test_it_uses_other_skills_only_if_its_tools_say_so(
     assert is_told is (status == "ok")
 
 
-async def test_who_carries_it_out_is_told_only_of_its_tools(skilled: Skilled) -> None:
+async def test_who_carries_it_out_is_told_only_of_its_tools(skilled: SkillRuns) -> None:
     keep(
         skilled, "allowed_tools: [read_file, list_files, write_file]\nblocked_tools: [write_file]\n"
     )
@@ -286,7 +288,7 @@ async def test_who_carries_it_out_is_told_only_of_its_tools(skilled: Skilled) ->
     assert not denied & {*told}
 
 
-def skilled_ref(skilled: Skilled) -> str:
+def skilled_ref(skilled: SkillRuns) -> str:
     """The skill by its id."""
     skill = skilled.skill(NAME)
     assert skill is not None

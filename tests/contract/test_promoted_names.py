@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, make_session
-from tests.support.mounted import EVE, Scenery
-from tests.support.rolled_out import ASKED, Stagehand
-from tests.support.skill_service import ANN, BOB, skill_md
-from tests.support.skill_store import make_skill
-from tests.support.together import together
+from tests.support.mounted_rollouts import EVE, MountedRollouts
+from tests.support.rollout_harness import ASKED, RolloutHarness
+from tests.support.skill_factories import make_skill
+from tests.support.skill_service_harness import ANN, BOB, skill_md
+from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict, UnderstudyError
 from understudy.rollout.model import Rollout
 from understudy.rollout.shadows import CatalogueNames
@@ -31,15 +31,15 @@ NAME = "Tide-Tables"
 
 
 @pytest.fixture
-def scenery(house: House, settings: Settings) -> Scenery:
-    scenery = Scenery(house.units, settings.home)
+def scenery(house: UnitsOnDatabase, settings: Settings) -> MountedRollouts:
+    scenery = MountedRollouts(house.units, settings.home)
     scenery.hand.learn("lrn_1")
     scenery.hand.learn("lrn_2")
     return scenery
 
 
 @pytest.fixture
-def skills(scenery: Scenery) -> SkillService:
+def skills(scenery: MountedRollouts) -> SkillService:
     return SkillService(
         scenery.units,
         scenery.clock,
@@ -59,7 +59,7 @@ def refused(code: str, act: Callable[[], object]) -> None:
 @pytest.mark.parametrize("other", ["tide-tables", "TIDE-TABLES"])
 @pytest.mark.parametrize("stage", [Stage.DRAFT, Stage.ACTIVE])
 def test_two_live_rollouts_never_differ_in_capitals_alone(
-    scenery: Scenery, stage: Stage, other: str
+    scenery: MountedRollouts, stage: Stage, other: str
 ) -> None:
     hand = scenery.hand
     hand.bring_to(stage, "lrn_1", skill_name=NAME)
@@ -75,7 +75,7 @@ def test_two_live_rollouts_never_differ_in_capitals_alone(
 
 
 def test_the_database_itself_keeps_two_live_names_apart(units: Units) -> None:
-    hand = Stagehand(units)
+    hand = RolloutHarness(units)
     hand.learn("lrn_1")
     first = hand.promote("lrn_1", skill_name="sched").record
     hand.learn("lrn_2")
@@ -111,7 +111,7 @@ TAKING: dict[str, Callable[[SkillService], object]] = {
 @pytest.mark.parametrize("way", TAKING)
 @pytest.mark.parametrize("stage", [Stage.DRAFT, Stage.ACTIVE])
 def test_no_kept_skill_takes_the_name_of_a_live_rollout(
-    scenery: Scenery, skills: SkillService, stage: Stage, way: str
+    scenery: MountedRollouts, skills: SkillService, stage: Stage, way: str
 ) -> None:
     scenery.hand.bring_to(stage, skill_name=NAME)
 
@@ -122,7 +122,7 @@ def test_no_kept_skill_takes_the_name_of_a_live_rollout(
 
 
 def test_a_skill_does_not_come_back_from_the_trash_or_an_old_version_into_such_a_name(
-    scenery: Scenery, skills: SkillService
+    scenery: MountedRollouts, skills: SkillService
 ) -> None:
     skill_id = kept(skills, NAME)
     trashed = skills.delete(ANN, skill_id)
@@ -134,7 +134,7 @@ def test_a_skill_does_not_come_back_from_the_trash_or_an_old_version_into_such_a
     refused("skill_name_promoted", lambda: skills.restore(ANN, versions, 1))
 
 
-def test_what_came_with_the_product_takes_no_such_name_either(scenery: Scenery) -> None:
+def test_what_came_with_the_product_takes_no_such_name_either(scenery: MountedRollouts) -> None:
     scenery.hand.promote(skill_name=NAME)
     shipped = {"tide-tables": Bundle({"SKILL.md": skill_md("Tides").encode()})}
 
@@ -145,7 +145,7 @@ def test_what_came_with_the_product_takes_no_such_name_either(scenery: Scenery) 
 
 
 def test_a_skill_that_has_the_name_already_goes_on_with_its_versions(
-    scenery: Scenery, skills: SkillService
+    scenery: MountedRollouts, skills: SkillService
 ) -> None:
     # The rollout does not ask who has the name, as if both had begun at once.
     kept(skills, NAME)
@@ -161,7 +161,7 @@ def test_a_skill_that_has_the_name_already_goes_on_with_its_versions(
 
 @pytest.mark.parametrize("is_back", [False, True])
 def test_what_somebody_put_beside_it_meanwhile_keeps_it_from_being_active(
-    scenery: Scenery, is_back: bool
+    scenery: MountedRollouts, is_back: bool
 ) -> None:
     hand = scenery.hand
     if is_back:
@@ -183,7 +183,7 @@ def test_what_somebody_put_beside_it_meanwhile_keeps_it_from_being_active(
 
 
 def test_of_all_who_want_a_name_at_once_just_one_gets_it(
-    scenery: Scenery, skills: SkillService
+    scenery: MountedRollouts, skills: SkillService
 ) -> None:
     rollouts = replace(scenery.hand.rollouts, is_taken=CatalogueNames(scenery.keeper.shadows))
 
@@ -206,7 +206,9 @@ def test_of_all_who_want_a_name_at_once_just_one_gets_it(
     assert set(codes) <= {"skill_already_exists", "skill_name_promoted"}
 
 
-def test_a_file_that_an_agent_wrote_keeps_no_name_from_a_promoted_skill(scenery: Scenery) -> None:
+def test_a_file_that_an_agent_wrote_keeps_no_name_from_a_promoted_skill(
+    scenery: MountedRollouts,
+) -> None:
     is_taken = CatalogueNames(scenery.keeper.shadows)
     scenery.put_local("workspace/skills", "squat")
     scenery.put_local("named", "of-people")
@@ -216,7 +218,7 @@ def test_a_file_that_an_agent_wrote_keeps_no_name_from_a_promoted_skill(scenery:
         assert is_taken(unit, "of-people")
 
 
-def test_in_full_it_is_found_though_a_kept_skill_comes_first(scenery: Scenery) -> None:
+def test_in_full_it_is_found_though_a_kept_skill_comes_first(scenery: MountedRollouts) -> None:
     scenery.hand.bring_to(Stage.ACTIVE, skill_name=NAME)
     with scenery.units.write() as unit:
         unit.skills.add(make_skill("tide-tables", name=NAME, visibility=Visibility.PUBLIC))

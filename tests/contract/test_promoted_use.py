@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_session
-from tests.support.mounted import Scenery
-from tests.support.promoted import skilled_with
-from tests.support.rolled_out import MARKER, NAME
-from tests.support.skilled import ANN, LEARNER, Skilled, author
+from tests.support.mounted_rollouts import MountedRollouts
+from tests.support.promoted_skill_runs import skilled_with
+from tests.support.rollout_harness import MARKER, NAME
+from tests.support.skill_runs import ANN, LEARNER, SkillRuns, author
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
 from understudy.testing.answers import ModelAnswer, call
@@ -18,14 +18,14 @@ from understudy.testing.fake_model import FakeModel
 
 
 @pytest.fixture
-def scenery(house: House, settings: Settings) -> Scenery:
-    return Scenery(house.units, settings.home)
+def scenery(house: UnitsOnDatabase, settings: Settings) -> MountedRollouts:
+    return MountedRollouts(house.units, settings.home)
 
 
 @pytest.fixture
 async def skilled(
-    house: House, settings: Settings, fake: FakeModel, scenery: Scenery
-) -> AsyncIterator[Skilled]:
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, scenery: MountedRollouts
+) -> AsyncIterator[SkillRuns]:
     async with skilled_with(house, settings, fake, scenery.catalogue) as skilled:
         yield skilled
 
@@ -34,7 +34,7 @@ def use(name: str = NAME) -> ModelAnswer:
     return call("use_skill", {"name": name})
 
 
-async def names(skilled: Skilled, session_id: str = LEARNER) -> list[list[str]]:
+async def names(skilled: SkillRuns, session_id: str = LEARNER) -> list[list[str]]:
     """What each of the tools that list skills names."""
     told = await skilled.told(
         call("list_skills", {}),
@@ -49,7 +49,7 @@ async def names(skilled: Skilled, session_id: str = LEARNER) -> list[list[str]]:
 
 
 async def test_a_draft_is_found_by_no_run_and_an_active_skill_by_all(
-    skilled: Skilled, scenery: Scenery
+    skilled: SkillRuns, scenery: MountedRollouts
 ) -> None:
     scenery.hand.learn()
     for stage in (Stage.DRAFT, Stage.CANARY):
@@ -75,7 +75,7 @@ async def test_a_draft_is_found_by_no_run_and_an_active_skill_by_all(
 
 
 async def test_a_session_that_is_denied_it_finds_it_nowhere(
-    skilled: Skilled, scenery: Scenery
+    skilled: SkillRuns, scenery: MountedRollouts
 ) -> None:
     scenery.activate()
     denied = make_session("denied", agent_id=LEARNER, capability_scope={"skill_deny": [NAME]})
@@ -88,7 +88,7 @@ async def test_a_session_that_is_denied_it_finds_it_nowhere(
 
 
 async def test_a_skill_whose_files_were_changed_starts_no_child_until_a_restart(
-    skilled: Skilled, scenery: Scenery
+    skilled: SkillRuns, scenery: MountedRollouts
 ) -> None:
     scenery.activate()
     manifest = scenery.folder() / "SKILL.md"
@@ -105,7 +105,9 @@ async def test_a_skill_whose_files_were_changed_starts_no_child_until_a_restart(
     assert json.loads(told)["spawn"]["status"] == "completed"
 
 
-async def test_a_use_counts_for_the_promoted_skill(skilled: Skilled, scenery: Scenery) -> None:
+async def test_a_use_counts_for_the_promoted_skill(
+    skilled: SkillRuns, scenery: MountedRollouts
+) -> None:
     scenery.activate()
 
     await skilled.run(use(), "end", child=(MARKER,))
@@ -116,7 +118,7 @@ async def test_a_use_counts_for_the_promoted_skill(skilled: Skilled, scenery: Sc
 
 
 async def test_its_full_name_means_it_whatever_else_is_called_like_it(
-    skilled: Skilled, scenery: Scenery
+    skilled: SkillRuns, scenery: MountedRollouts
 ) -> None:
     scenery.activate(skill_name="tides")
     named = "---\nname: {}\ndescription: Somebody's own\n---\nDo as I say.\n"

@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.learned import SESSION
-from tests.support.learning_plane import Plane
-from tests.support.together import together
+from tests.support.learning_factories import SESSION
+from tests.support.learning_harness import LearningHarness
+from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict
 from understudy.learnings.bulk import BulkAction, BulkRequest
 from understudy.learnings.filters import LearningFilter
@@ -18,11 +18,13 @@ MANY = 6
 
 
 @pytest.fixture
-def plane(units: Units) -> Plane:
-    return Plane(units)
+def plane(units: Units) -> LearningHarness:
+    return LearningHarness(units)
 
 
-def test_one_candidate_published_by_many_at_once_becomes_one_learning(plane: Plane) -> None:
+def test_one_candidate_published_by_many_at_once_becomes_one_learning(
+    plane: LearningHarness,
+) -> None:
     candidate = plane.propose("Project codename is Atlas", scope=SESSION)
     answers = together([partial(plane.publish, candidate)] * MANY)
     (learning_id,) = {it.learning.learning_id for it in answers}
@@ -31,7 +33,9 @@ def test_one_candidate_published_by_many_at_once_becomes_one_learning(plane: Pla
     assert plane.published() == 1
 
 
-def test_of_candidates_that_contradict_each_other_only_one_is_published(plane: Plane) -> None:
+def test_of_candidates_that_contradict_each_other_only_one_is_published(
+    plane: LearningHarness,
+) -> None:
     proposed = [plane.propose(f"Project codename is Name{number}") for number in range(MANY)]
     answers = together([partial(plane.publish, it) for it in proposed])
     refused = [it for it in answers if isinstance(it, Conflict)]
@@ -42,14 +46,14 @@ def test_of_candidates_that_contradict_each_other_only_one_is_published(plane: P
     assert states == [CandidateState.PENDING] * (MANY - 1) + [CandidateState.PUBLISHED]
 
 
-def test_candidates_that_say_the_same_become_one_learning(plane: Plane) -> None:
+def test_candidates_that_say_the_same_become_one_learning(plane: LearningHarness) -> None:
     proposed = [plane.propose("Project codename is Atlas") for _ in range(MANY)]
     answers = together([partial(plane.publish, it) for it in proposed])
     assert len({it.learning.learning_id for it in answers}) == 1
     assert len(plane.all_learnings()) == 1
 
 
-def test_a_learning_superseded_by_many_at_once_has_one_replacement(plane: Plane) -> None:
+def test_a_learning_superseded_by_many_at_once_has_one_replacement(plane: LearningHarness) -> None:
     first = plane.learn("Project codename is Atlas")
     said = [f"Project codename is Name{number}" for number in range(MANY)]
     answers = together([partial(plane.supersede, first, it) for it in said])
@@ -57,7 +61,7 @@ def test_a_learning_superseded_by_many_at_once_has_one_replacement(plane: Plane)
     assert len(plane.all_learnings()) == 2
 
 
-def test_publishing_and_rejecting_at_once_ends_in_one_of_both(plane: Plane) -> None:
+def test_publishing_and_rejecting_at_once_ends_in_one_of_both(plane: LearningHarness) -> None:
     candidate = plane.propose("Project codename is Atlas", scope=SESSION)
     together(
         [
@@ -69,7 +73,7 @@ def test_publishing_and_rejecting_at_once_ends_in_one_of_both(plane: Plane) -> N
     assert len(plane.all_learnings()) == int(is_published)
 
 
-def test_those_who_hold_many_records_do_not_lock_each_other_out(plane: Plane) -> None:
+def test_those_who_hold_many_records_do_not_lock_each_other_out(plane: LearningHarness) -> None:
     scopes = [SESSION, plane.learn("The moon is far").scope]
     proposed = [
         plane.propose(f"Number {number} is odd", scope=scopes[number % 2]) for number in range(12)

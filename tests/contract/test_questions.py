@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
-from tests.support.desk import QUESTION, Desk, Guarded, asking, held
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.approval_harness import QUESTION, ApprovalRuns, Approver, asking, held
 from tests.support.factories import ALICE
-from tests.support.workshop import Probe, arrived, restarted, texts
+from tests.support.run_harness import Probe, arrived, restarted, texts
 from understudy.core.errors import Conflict, Invalid, UnderstudyError
 from understudy.runs.answers import QuestionAnswer as Chosen
 from understudy.runs.answers import QuestionResolution
@@ -24,7 +24,7 @@ from understudy.tools.base import Approval
 
 
 async def test_an_answer_wakes_the_run_and_reaches_the_model(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
     assert guarded.stored(run_id).status is RunStatus.WAITING_FOR_USER_QUESTION
@@ -69,8 +69,8 @@ WRONG: list[tuple[str, tuple[Chosen, ...], bool]] = [
 
 @pytest.mark.parametrize(("code", "answers", "declined"), WRONG, ids=[each[0] for each in WRONG])
 async def test_an_answer_that_does_not_fit_leaves_the_run_waiting(
-    guarded: Guarded,
-    desk: Desk,
+    guarded: ApprovalRuns,
+    desk: Approver,
     fake: FakeModel,
     code: str,
     answers: tuple[Chosen, ...],
@@ -88,7 +88,7 @@ async def test_an_answer_that_does_not_fit_leaves_the_run_waiting(
 
 
 async def test_a_declined_question_is_told_to_the_model(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
 
@@ -99,7 +99,7 @@ async def test_a_declined_question_is_told_to_the_model(
 
 
 async def test_settled_foreign_and_unknown_questions_are_told_apart(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
     [request_id] = desk.asked(run_id)
@@ -124,7 +124,7 @@ async def test_settled_foreign_and_unknown_questions_are_told_apart(
 
 
 async def test_a_question_that_expires_cancels_the_run_and_says_so(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake, expires_in_s=5)
     [request_id] = desk.asked(run_id)
@@ -142,7 +142,7 @@ async def test_a_question_that_expires_cancels_the_run_and_says_so(
 
 
 async def test_cancelling_a_question_cancels_the_run(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
 
@@ -152,7 +152,7 @@ async def test_cancelling_a_question_cancels_the_run(
 
 
 async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     fake.queue(
         ModelAnswer(
@@ -179,7 +179,7 @@ async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
 
 
 async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     asked, probed = (
         FakeCall(name="ask_user", arguments=QUESTION),
@@ -204,7 +204,7 @@ async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
 
 
 async def test_asking_may_itself_need_approval(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     asker = guarded.registry.get("ask_user")
     assert isinstance(asker, AskUser)
@@ -223,7 +223,7 @@ async def test_asking_may_itself_need_approval(
 # What cannot be read
 
 
-def tear(house: House, request_id: str) -> None:
+def tear(house: UnitsOnDatabase, request_id: str) -> None:
     with house.engine.begin() as connection:
         connection.execute(
             sa.text("UPDATE requests SET body = '{torn' WHERE request_id = :id"), {"id": request_id}
@@ -231,7 +231,7 @@ def tear(house: House, request_id: str) -> None:
 
 
 async def test_a_torn_request_costs_its_run_and_nobody_elses(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     torn = await asking(guarded, fake, expires_in_s=5)
     tear(house, desk.asked(torn)[0])
@@ -248,7 +248,7 @@ async def test_a_torn_request_costs_its_run_and_nobody_elses(
 
 
 async def test_a_run_with_a_torn_request_can_be_seen_and_cancelled(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     run_id = await held(guarded, fake)
     behind = guarded.submit("two")
@@ -263,7 +263,7 @@ async def test_a_run_with_a_torn_request_can_be_seen_and_cancelled(
 
 
 async def test_a_stop_that_was_asked_for_elsewhere_ends_a_run_on_its_way_to_sleep(
-    guarded: Guarded, fake: FakeModel
+    guarded: ApprovalRuns, fake: FakeModel
 ) -> None:
     fake.queue(call("probe", {"label": "x"}))
     run_id = guarded.submit()
@@ -282,7 +282,7 @@ async def test_a_stop_that_was_asked_for_elsewhere_ends_a_run_on_its_way_to_slee
 
 
 async def test_who_was_overlooked_in_line_is_found(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     first = await held(guarded, fake)
     second = guarded.submit("two")

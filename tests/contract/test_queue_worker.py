@@ -9,9 +9,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.contract.test_learning_capture import EXAMPLE, ended, school
-from tests.support.review_desk import ReviewDesk, judging, verdict
-from tests.support.school import School
-from tests.support.workshop import arrived, until
+from tests.support.learning_runs import LearningRuns
+from tests.support.review_harness import ReviewHarness, judging, verdict
+from tests.support.run_harness import arrived, until
 from understudy.core.errors import DatabaseUnavailable
 from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.model import CandidateState, Kind
@@ -34,9 +34,9 @@ DAY_MS = 24 * 3600 * 1000
 
 
 @pytest.fixture
-async def desk(units: Units, settings: Settings) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, settings: Settings) -> AsyncIterator[ReviewHarness]:
     routes = Routes(settings)
-    desk = ReviewDesk(units, routes)
+    desk = ReviewHarness(units, routes)
     desk.bell.attach(asyncio.get_running_loop())
     yield desk
     await routes.close()
@@ -54,7 +54,7 @@ async def at_work(worker: QueueWorker) -> AsyncIterator[None]:
 
 
 async def test_a_daemon_that_is_stopped_again_and_again_gives_no_candidate_up(
-    desk: ReviewDesk, fake: FakeModel
+    desk: ReviewHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: verdict("publish_provisional")
     desk.set_policy(PROVISIONAL, **judging())
@@ -74,7 +74,7 @@ async def test_a_daemon_that_is_stopped_again_and_again_gives_no_candidate_up(
 
 
 async def test_a_judge_that_hangs_holds_up_nothing_that_needs_none(
-    desk: ReviewDesk, fake: FakeModel
+    desk: ReviewHarness, fake: FakeModel
 ) -> None:
     desk.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
     for number in range(sum(AT_ONCE.values()) + 2):
@@ -90,7 +90,7 @@ async def test_a_judge_that_hangs_holds_up_nothing_that_needs_none(
 
 
 async def test_a_model_that_hangs_holds_up_no_run_with_labels(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     school.bell.attach(asyncio.get_running_loop())
     plain = [await ended(school) for _ in range(sum(AT_ONCE.values()) + 1)]
@@ -104,7 +104,7 @@ async def test_a_model_that_hangs_holds_up_no_run_with_labels(
 
 
 async def test_a_worker_does_not_take_on_again_what_it_has_under_way(
-    desk: ReviewDesk, fake: FakeModel
+    desk: ReviewHarness, fake: FakeModel
 ) -> None:
     """As after a database that was away for longer than a claim lasts."""
     fake.rule = lambda _: verdict("publish_provisional")
@@ -123,7 +123,7 @@ async def test_a_worker_does_not_take_on_again_what_it_has_under_way(
 
 
 async def test_what_the_judge_said_is_kept_when_the_claim_is_lost(
-    desk: ReviewDesk, fake: FakeModel
+    desk: ReviewHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: verdict("publish_provisional")
     desk.set_policy(PROVISIONAL, **judging())
@@ -146,7 +146,7 @@ async def test_what_the_judge_said_is_kept_when_the_claim_is_lost(
 
 
 async def test_a_database_that_was_away_for_a_moment_costs_no_attempt(
-    desk: ReviewDesk, fake: FakeModel
+    desk: ReviewHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: verdict("publish_provisional")
     away = [DatabaseUnavailable("database_unavailable")] * (MAX_ATTEMPTS + 1)
@@ -172,7 +172,7 @@ async def test_a_database_that_was_away_for_a_moment_costs_no_attempt(
 @pytest.mark.parametrize("left", ["waiting", "held"])
 @pytest.mark.parametrize("notices", ["at the start", "while it works"])
 async def test_what_a_clock_that_was_set_back_put_off_is_done_all_the_same(
-    desk: ReviewDesk, left: str, notices: str
+    desk: ReviewHarness, left: str, notices: str
 ) -> None:
     desk.set_policy({"action": "reject"})
     candidate = desk.find(HELIX)
@@ -193,7 +193,7 @@ async def test_what_a_clock_that_was_set_back_put_off_is_done_all_the_same(
     assert [it["number"] for it in logs if it["event"] == "review.clock_went_back"] == [1]
 
 
-async def test_a_wait_or_a_claim_of_the_usual_length_is_not_cut_short(desk: ReviewDesk) -> None:
+async def test_a_wait_or_a_claim_of_the_usual_length_is_not_cut_short(desk: ReviewHarness) -> None:
     first, second = desk.find(HELIX), desk.find("Preferred shell is fish")
     jobs = {job.job_id: job for job in desk.claimed(2)}
     due = desk.clock.now_ms() + WAITS_MS[-1]

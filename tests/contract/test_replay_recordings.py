@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.post_tool import Post, send
-from tests.support.replaying import SKILL, TASK, Replays
-from tests.support.rolled_out import MARKER
-from tests.support.scenes import play
-from tests.support.trialling import make_bench
-from tests.support.workshop import Probe, die
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.model_scripts import play
+from tests.support.once_tool import Post, send
+from tests.support.replay_harness import SKILL, TASK, ReplayHarness
+from tests.support.rollout_harness import MARKER
+from tests.support.run_harness import Probe, die
+from tests.support.trial_harness import make_trial_harness
 from understudy.rollout.replay.stand_ins import UNRECORDED
 from understudy.runs.model import Run, RunStatus
 from understudy.settings import Settings
@@ -24,7 +24,7 @@ from understudy.tools.base import Approval
 class Office:
     """Replays, and the post that must not go out twice."""
 
-    replays: Replays
+    replays: ReplayHarness
     post: Post
     probe: Probe
 
@@ -34,22 +34,24 @@ class Office:
 
 
 @pytest.fixture
-async def office(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Office]:
+async def office(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[Office]:
     post, probe = Post(), Probe()
-    bench = make_bench(house.units, house.queued, settings, fake, (post, probe))
-    yield Office(Replays(bench), post, probe)
+    bench = make_trial_harness(house.units, house.queued, settings, fake, (post, probe))
+    yield Office(ReplayHarness(bench), post, probe)
     await bench.shop.providers.close()
 
 
 @pytest.fixture
-def replays(office: Office) -> Replays:
+def replays(office: Office) -> ReplayHarness:
     """A draft that recorded runs can be run again with."""
     office.replays.bench.stage.promote()
     return office.replays
 
 
 async def test_what_would_do_more_when_done_again_is_answered_from_the_recording(
-    office: Office, replays: Replays
+    office: Office, replays: ReplayHarness
 ) -> None:
     recorded = await replays.record(send("a"), send("b"), send("a"), send("lost"), "done")
     assert office.post.sent == ["a", "b", "a", "lost"]
@@ -76,7 +78,7 @@ async def test_what_would_do_more_when_done_again_is_answered_from_the_recording
 
 
 async def test_what_the_recording_does_not_hold_is_refused_in_words(
-    office: Office, replays: Replays
+    office: Office, replays: ReplayHarness
 ) -> None:
     recorded = await replays.record(send("a"), "done")
 
@@ -93,7 +95,9 @@ async def test_what_the_recording_does_not_hold_is_refused_in_words(
     assert trial.report["cases"][0]["with_skill"]["unrecorded_calls"] == 2
 
 
-async def test_a_long_answer_is_told_again_as_a_whole(office: Office, replays: Replays) -> None:
+async def test_a_long_answer_is_told_again_as_a_whole(
+    office: Office, replays: ReplayHarness
+) -> None:
     recorded = await replays.record(send("long"), "done")
 
     trial = await replays.replay(recorded, parts={SKILL: [send("long"), "done"]})
@@ -107,7 +111,9 @@ async def test_a_long_answer_is_told_again_as_a_whole(office: Office, replays: R
     assert office.post.sent == ["long"]
 
 
-async def test_nobody_is_asked_about_what_does_not_happen(office: Office, replays: Replays) -> None:
+async def test_nobody_is_asked_about_what_does_not_happen(
+    office: Office, replays: ReplayHarness
+) -> None:
     recorded = await replays.record(send("a"), "done")
     office.post.approval = Approval.ALWAYS
 
@@ -118,7 +124,7 @@ async def test_nobody_is_asked_about_what_does_not_happen(office: Office, replay
 
 
 async def test_a_plain_trial_and_a_run_that_claims_to_be_one_have_their_own_tools(
-    office: Office, replays: Replays
+    office: Office, replays: ReplayHarness
 ) -> None:
     await replays.bench.trial(send("a"), MARKER)
     await replays.bench.work("done")
@@ -129,7 +135,7 @@ async def test_a_plain_trial_and_a_run_that_claims_to_be_one_have_their_own_tool
 
 
 async def test_a_replay_taken_up_again_answers_the_call_under_way_as_before(
-    office: Office, replays: Replays
+    office: Office, replays: ReplayHarness
 ) -> None:
     recorded = await replays.record(send("a"), send("a"), "done")
     trial = replays.begin(recorded)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
-from tests.support.replaying import JUDGE, SKILL, Replays
-from tests.support.rolled_out import MARKER, NAME
-from tests.support.trialling import make_bench
+from tests.support.replay_harness import JUDGE, SKILL, ReplayHarness
+from tests.support.rollout_harness import MARKER, NAME
+from tests.support.trial_harness import make_trial_harness
 from understudy.core.errors import Invalid
 from understudy.review.policy import JudgeSettings, PromotionSettings
 from understudy.rollout.stages import Stage
@@ -25,7 +25,7 @@ YES, NO = ['{"success": true, "reason": "ok"}'], ['{"success": false, "reason": 
 class Required:
     """A canary that only a replay keeps from being active."""
 
-    replays: Replays
+    replays: ReplayHarness
 
     async def recorded(self, *outputs: str) -> list[str]:
         """Runs that said that, and then the canary."""
@@ -47,10 +47,12 @@ class Required:
 
 
 @pytest.fixture
-async def required(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Required]:
-    bench = make_bench(house.units, house.queued, settings, fake)
+async def required(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[Required]:
+    bench = make_trial_harness(house.units, house.queued, settings, fake)
     bench.stage.policy = PromotionSettings(require_replay=True)
-    yield Required(Replays(bench))
+    yield Required(ReplayHarness(bench))
     await bench.shop.providers.close()
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
-from tests.support.memories import indexed
-from tests.support.replaying import JUDGE, SKILL, TASK, Replays
-from tests.support.rolled_out import MARKER, NAME
-from tests.support.trialling import make_bench
+from tests.support.replay_harness import JUDGE, SKILL, TASK, ReplayHarness
+from tests.support.rollout_harness import MARKER, NAME
+from tests.support.run_memory_reads import indexed
+from tests.support.trial_harness import make_trial_harness
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import (
     Conflict,
@@ -42,11 +42,13 @@ TORN = ("report = '{\"a\"'", "report = '[]'", "report = '{\"recorded\":{}}'", "m
 
 
 @pytest.fixture
-async def replays(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Replays]:
+async def replays(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ReplayHarness]:
     """A draft that recorded runs can be run again with."""
-    bench = make_bench(house.units, house.queued, settings, fake)
+    bench = make_trial_harness(house.units, house.queued, settings, fake)
     bench.stage.promote()
-    yield Replays(bench)
+    yield ReplayHarness(bench)
     await bench.shop.providers.close()
 
 
@@ -57,14 +59,14 @@ def refused(kind: type[UnderstudyError], do: Callable[[], object]) -> tuple[str,
     return problem.value.code, [each.pointer for each in places]
 
 
-def session_of(replays: Replays, run: Run) -> Session:
+def session_of(replays: ReplayHarness, run: Run) -> Session:
     with replays.bench.stage.units.read() as unit:
         found = unit.sessions.get(run.session_id)
     assert found is not None
     return found
 
 
-async def test_each_case_runs_again_with_the_skill_and_without(replays: Replays) -> None:
+async def test_each_case_runs_again_with_the_skill_and_without(replays: ReplayHarness) -> None:
     recorded = await replays.record("nothing to see")
     stage = replays.bench.stage
 
@@ -85,7 +87,7 @@ async def test_each_case_runs_again_with_the_skill_and_without(replays: Replays)
     assert [entry.action for entry in stage.audit()][-1] == "rollouts.trial"
 
 
-async def test_the_report_compares_all_three(replays: Replays) -> None:
+async def test_the_report_compares_all_three(replays: ReplayHarness) -> None:
     recorded = await replays.record(call("list_files"), "nothing to see")
 
     trial = await replays.replay(
@@ -115,7 +117,9 @@ async def test_the_report_compares_all_three(replays: Replays) -> None:
     assert 0 < report["wilson_lower_bound"] < 1
 
 
-async def test_a_replay_is_no_evidence_and_leaves_nothing_to_remember(replays: Replays) -> None:
+async def test_a_replay_is_no_evidence_and_leaves_nothing_to_remember(
+    replays: ReplayHarness,
+) -> None:
     recorded = await replays.record("fine")
     before = indexed(replays.bench.stage.units)
 
@@ -128,7 +132,9 @@ async def test_a_replay_is_no_evidence_and_leaves_nothing_to_remember(replays: R
     assert replays.bench.stage.get().evidence == ()
 
 
-async def test_a_case_that_worked_and_no_longer_does_is_a_regression(replays: Replays) -> None:
+async def test_a_case_that_worked_and_no_longer_does_is_a_regression(
+    replays: ReplayHarness,
+) -> None:
     good = await replays.record(MARKER)
     other = await replays.record("other words", task="Look elsewhere.")
 
@@ -144,7 +150,7 @@ async def test_a_case_that_worked_and_no_longer_does_is_a_regression(replays: Re
     assert (trial.report["regressions"], trial.report["is_clean"]) == ([good], False)
 
 
-async def test_a_case_that_asks_for_a_word_is_judged_by_it(replays: Replays) -> None:
+async def test_a_case_that_asks_for_a_word_is_judged_by_it(replays: ReplayHarness) -> None:
     """Both sides are asked for it alike, so it favours neither."""
     asked = "Check the queue, and reply with exactly CASE_OK."
     recorded = await replays.record("CASE_OK", task=asked)
@@ -159,7 +165,7 @@ async def test_a_case_that_asks_for_a_word_is_judged_by_it(replays: Replays) -> 
     assert [it["successes"] for it in sides] == [0, 1]
 
 
-async def test_cases_have_markers_of_their_own(replays: Replays) -> None:
+async def test_cases_have_markers_of_their_own(replays: ReplayHarness) -> None:
     first, second = await replays.record("one"), await replays.record("two")
     cases = (CaseWish(run_id=first, marker=" one "), CaseWish(run_id=second))
 
@@ -172,7 +178,7 @@ async def test_cases_have_markers_of_their_own(replays: Replays) -> None:
 
 
 async def test_a_judge_decides_where_the_policy_has_one_and_nothing_is_expected(
-    replays: Replays,
+    replays: ReplayHarness,
 ) -> None:
     replays.judge = JudgeSettings(enabled=True)
     recorded = await replays.record("something")
@@ -192,7 +198,7 @@ async def test_a_judge_decides_where_the_policy_has_one_and_nothing_is_expected(
 
 
 async def test_activation_asks_for_a_clean_replay_where_the_policy_says_so(
-    replays: Replays,
+    replays: ReplayHarness,
 ) -> None:
     stage = replays.bench.stage
     recorded = await replays.record(MARKER)
@@ -215,7 +221,7 @@ async def test_activation_asks_for_a_clean_replay_where_the_policy_says_so(
     assert stage.get().record.status is Stage.ACTIVE
 
 
-async def test_a_replay_of_other_words_counts_for_nothing(replays: Replays) -> None:
+async def test_a_replay_of_other_words_counts_for_nothing(replays: ReplayHarness) -> None:
     recorded = await replays.record(MARKER)
     await replays.replay(recorded)
     stage = replays.bench.stage
@@ -228,7 +234,7 @@ async def test_a_replay_of_other_words_counts_for_nothing(replays: Replays) -> N
 
 @pytest.mark.parametrize("is_revoked", [False, True])
 async def test_a_replay_ends_when_what_it_is_about_is_gone(
-    replays: Replays, is_revoked: bool
+    replays: ReplayHarness, is_revoked: bool
 ) -> None:
     recorded = [await replays.record("one"), await replays.record("two")]
     trial = replays.begin(*recorded)
@@ -244,7 +250,9 @@ async def test_a_replay_ends_when_what_it_is_about_is_gone(
     assert [case.is_begun for case in replays.cases(trial)] == [True, False]
 
 
-async def test_a_replay_that_ended_while_the_judge_thought_stays_as_it_is(replays: Replays) -> None:
+async def test_a_replay_that_ended_while_the_judge_thought_stays_as_it_is(
+    replays: ReplayHarness,
+) -> None:
     replays.judge = JudgeSettings(enabled=True)
     trial = replays.begin(await replays.record("one"))
 
@@ -262,7 +270,9 @@ async def test_a_replay_that_ended_while_the_judge_thought_stays_as_it_is(replay
     assert replays.cases(trial)[0].report is None
 
 
-async def test_a_case_is_not_begun_with_words_that_changed_a_moment_ago(replays: Replays) -> None:
+async def test_a_case_is_not_begun_with_words_that_changed_a_moment_ago(
+    replays: ReplayHarness,
+) -> None:
     trial = replays.begin(await replays.record("one"), await replays.record("two"))
     case = replays.cases(trial)[1]
     replays.bench.stage.promote(instructions="Something else altogether.")
@@ -274,7 +284,7 @@ async def test_a_case_is_not_begun_with_words_that_changed_a_moment_ago(replays:
     assert not replays.cases(trial)[1].is_begun
 
 
-async def test_cases_follow_each_other_and_each_is_begun_once(replays: Replays) -> None:
+async def test_cases_follow_each_other_and_each_is_begun_once(replays: ReplayHarness) -> None:
     recorded = [await replays.record("one"), await replays.record("two")]
     trial = replays.begin(*recorded)
     first, second = replays.cases(trial)
@@ -295,7 +305,9 @@ async def test_cases_follow_each_other_and_each_is_begun_once(replays: Replays) 
     assert replays.cases(trial) == before
 
 
-async def test_a_run_that_somebody_stopped_leaves_its_case_undecided(replays: Replays) -> None:
+async def test_a_run_that_somebody_stopped_leaves_its_case_undecided(
+    replays: ReplayHarness,
+) -> None:
     trial = replays.begin(await replays.record("fine"))
     replays.bench.shop.runs.cancel(ALICE, replays.sides(trial)[1].run_id)
 
@@ -307,7 +319,7 @@ async def test_a_run_that_somebody_stopped_leaves_its_case_undecided(replays: Re
     assert ended.report["cases"][0]["with_skill"]["verdict"] == "undecided"
 
 
-async def test_a_replay_that_cannot_go_on_ends(replays: Replays) -> None:
+async def test_a_replay_that_cannot_go_on_ends(replays: ReplayHarness) -> None:
     trial = replays.begin(await replays.record("one"), await replays.record("two"))
     folder = replays.bench.shop.settings.workspace / WORKTREES
     folder.rename(folder.with_name("elsewhere"))
@@ -321,7 +333,9 @@ async def test_a_replay_that_cannot_go_on_ends(replays: Replays) -> None:
     assert ended.report is None
 
 
-async def test_a_case_that_cannot_be_read_ends_its_replay_and_no_other(replays: Replays) -> None:
+async def test_a_case_that_cannot_be_read_ends_its_replay_and_no_other(
+    replays: ReplayHarness,
+) -> None:
     recorded = await replays.record("one")
     torn = [replays.begin(recorded) for _ in TORN]
     sound = replays.begin(recorded)
@@ -336,7 +350,7 @@ async def test_a_case_that_cannot_be_read_ends_its_replay_and_no_other(replays: 
     assert states == [*(TrialState.FAILED for _ in TORN), TrialState.PASSED]
 
 
-async def test_a_worker_that_stumbles_tries_again(replays: Replays) -> None:
+async def test_a_worker_that_stumbles_tries_again(replays: ReplayHarness) -> None:
     trial = replays.begin(await replays.record("one"))
     away = DatabaseUnavailable("database_unavailable", domain="storage", detail="away")
 
@@ -355,7 +369,7 @@ async def test_a_worker_that_stumbles_tries_again(replays: Replays) -> None:
     assert replays.bench.trials.get(NAME, trial.trial_id).state is TrialState.PASSED
 
 
-async def test_nobody_in_a_replay_is_offered_the_skill(replays: Replays) -> None:
+async def test_nobody_in_a_replay_is_offered_the_skill(replays: ReplayHarness) -> None:
     trial = replays.begin(await replays.record("one"))
 
     without, with_ = (session_of(replays, run) for run in replays.sides(trial))
@@ -363,7 +377,7 @@ async def test_nobody_in_a_replay_is_offered_the_skill(replays: Replays) -> None
     assert without.capability_scope == with_.capability_scope == {"skill_deny": [NAME]}
 
 
-async def test_runs_have_the_tools_and_models_of_the_definition(replays: Replays) -> None:
+async def test_runs_have_the_tools_and_models_of_the_definition(replays: ReplayHarness) -> None:
     replays.bench.stage.promote(provider="b", model="model-x", blocked_tools=("list_files",))
     recorded = await replays.record("one")
 
@@ -378,7 +392,7 @@ async def test_runs_have_the_tools_and_models_of_the_definition(replays: Replays
     assert [it["status"] for it in results(with_.run_id)] == ["denied"]
 
 
-async def test_what_cannot_be_replayed_is_refused_with_its_place(replays: Replays) -> None:
+async def test_what_cannot_be_replayed_is_refused_with_its_place(replays: ReplayHarness) -> None:
     good = await replays.record("fine")
     long = await replays.record("fine", task="x" * 5_000)
     tried = await replays.bench.trial(MARKER)
@@ -419,7 +433,7 @@ async def test_what_cannot_be_replayed_is_refused_with_its_place(replays: Replay
     assert replays.bench.queued == []
 
 
-async def test_a_replay_that_cannot_begin_gives_its_folders_back(replays: Replays) -> None:
+async def test_a_replay_that_cannot_begin_gives_its_folders_back(replays: ReplayHarness) -> None:
     recorded = await replays.record("fine")
     replays.bench.stage.promote(provider="nowhere")
 
@@ -434,7 +448,7 @@ async def test_a_replay_that_cannot_begin_gives_its_folders_back(replays: Replay
     assert refused(Unavailable, partial(replays.begin, recorded))[0] == "worktree_missing"
 
 
-async def test_replays_count_among_the_trials_that_go_on_at_once(replays: Replays) -> None:
+async def test_replays_count_among_the_trials_that_go_on_at_once(replays: ReplayHarness) -> None:
     recorded = await replays.record("fine")
     for _ in range(MAX_PENDING):
         replays.begin(recorded)
@@ -442,14 +456,14 @@ async def test_replays_count_among_the_trials_that_go_on_at_once(replays: Replay
     assert refused(Conflict, partial(replays.begin, recorded))[0] == "too_many_trials"
 
 
-async def test_what_is_in_force_is_not_replayed(replays: Replays) -> None:
+async def test_what_is_in_force_is_not_replayed(replays: ReplayHarness) -> None:
     recorded = await replays.record("fine")
     replays.bench.stage.bring_to(Stage.ACTIVE)
 
     assert refused(Invalid, partial(replays.begin, recorded))[0] == "rollout_not_on_trial"
 
 
-async def test_cases_are_kept_as_they_are(replays: Replays) -> None:
+async def test_cases_are_kept_as_they_are(replays: ReplayHarness) -> None:
     trial = replays.begin(await replays.record("one"), marker="ö\x00")
     (case,) = replays.cases(trial)
 

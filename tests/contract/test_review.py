@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import ADMIN, ALICE, NOW, make_run
-from tests.support.learned import keep, make_learning
-from tests.support.review_desk import ReviewDesk
-from tests.support.workshop import make_settings
+from tests.support.learning_factories import keep, make_learning
+from tests.support.review_harness import ReviewHarness
+from tests.support.run_harness import make_settings
 from understudy.core.errors import Invalid, StaleVersion
 from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.model import (
@@ -40,13 +40,13 @@ HELIX = "Preferred editor is Helix"
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
-    yield ReviewDesk(units, routes)
+    yield ReviewHarness(units, routes)
     await routes.close()
 
 
-async def test_by_default_a_review_is_noted_and_nothing_happens(desk: ReviewDesk) -> None:
+async def test_by_default_a_review_is_noted_and_nothing_happens(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
 
     reviewed = await desk.review(candidate)
@@ -61,7 +61,7 @@ async def test_by_default_a_review_is_noted_and_nothing_happens(desk: ReviewDesk
     assert desk.counted.reviewed == [ReviewAction.MANUAL_REVIEW]
 
 
-async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(desk: ReviewDesk) -> None:
+async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(desk: ReviewHarness) -> None:
     desk.set_policy(ACTIVE, mode="shadow")
     desk.remember(f"Fact: {HELIX}")
     candidate = desk.find(HELIX)
@@ -74,7 +74,7 @@ async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(desk: ReviewD
     assert desk.plane.all_learnings() == []
 
 
-async def test_where_people_decide_alone_nothing_is_reviewed(desk: ReviewDesk) -> None:
+async def test_where_people_decide_alone_nothing_is_reviewed(desk: ReviewHarness) -> None:
     desk.set_policy(REJECT, mode="manual_only")
     candidate = desk.plane.propose(HELIX)
 
@@ -84,7 +84,7 @@ async def test_where_people_decide_alone_nothing_is_reviewed(desk: ReviewDesk) -
     assert desk.plane.queued() == 0
 
 
-async def test_what_no_rule_decides_is_left_to_a_person(desk: ReviewDesk) -> None:
+async def test_what_no_rule_decides_is_left_to_a_person(desk: ReviewHarness) -> None:
     desk.set_policy()
     candidate = desk.find(HELIX)
 
@@ -99,7 +99,7 @@ async def test_what_no_rule_decides_is_left_to_a_person(desk: ReviewDesk) -> Non
     assert by_hand.policy_decision is PolicyDecision.MANUAL
 
 
-async def test_a_rule_may_reject(desk: ReviewDesk) -> None:
+async def test_a_rule_may_reject(desk: ReviewHarness) -> None:
     desk.set_policy(REJECT, PROVISIONAL)
     candidate = desk.plane.propose(HELIX)
 
@@ -110,7 +110,7 @@ async def test_a_rule_may_reject(desk: ReviewDesk) -> None:
     assert rejected.decision_reason == desk.review_of(candidate).reason
 
 
-async def test_a_rule_in_quarantine_lets_the_next_one_decide(desk: ReviewDesk) -> None:
+async def test_a_rule_in_quarantine_lets_the_next_one_decide(desk: ReviewHarness) -> None:
     desk.set_policy(REJECT, PROVISIONAL, publication={"quarantined_rule_names": [" NO "]})
     candidate = desk.plane.propose(HELIX)
 
@@ -119,7 +119,7 @@ async def test_a_rule_in_quarantine_lets_the_next_one_decide(desk: ReviewDesk) -
     assert desk.review_of(candidate).matched_rule_name == "provisional"
 
 
-async def test_a_rule_may_publish_for_the_time_being(desk: ReviewDesk) -> None:
+async def test_a_rule_may_publish_for_the_time_being(desk: ReviewHarness) -> None:
     desk.set_policy({**PROVISIONAL, "expires_after_ms": 100})
     candidate = desk.plane.propose(HELIX, expires_at_ms=NOW + 1000)
 
@@ -138,7 +138,7 @@ async def test_a_rule_may_publish_for_the_time_being(desk: ReviewDesk) -> None:
 
 
 async def test_a_candidate_from_the_api_is_not_active_even_where_that_is_allowed(
-    desk: ReviewDesk,
+    desk: ReviewHarness,
 ) -> None:
     desk.set_policy(ACTIVE)
     first = desk.plane.propose(HELIX)
@@ -155,7 +155,7 @@ async def test_a_candidate_from_the_api_is_not_active_even_where_that_is_allowed
 
 @pytest.mark.parametrize("content", [HELIX, "The preferred editor: Helix"])
 async def test_what_its_run_said_becomes_active_and_verified(
-    desk: ReviewDesk, content: str
+    desk: ReviewHarness, content: str
 ) -> None:
     desk.set_policy(ACTIVE)
     desk.remember("For later. " * 60 + f"Fact: {HELIX}")
@@ -170,7 +170,7 @@ async def test_what_its_run_said_becomes_active_and_verified(
     assert "verified by the request of run_1" in desk.review_of(candidate).reason
 
 
-async def test_what_its_run_did_not_say_is_only_provisional(desk: ReviewDesk) -> None:
+async def test_what_its_run_did_not_say_is_only_provisional(desk: ReviewHarness) -> None:
     desk.set_policy(ACTIVE)
     desk.remember(f"It is not so that {HELIX}")
     candidates = [
@@ -186,7 +186,7 @@ async def test_what_its_run_did_not_say_is_only_provisional(desk: ReviewDesk) ->
         assert "evidence is missing" in desk.review_of(candidate).reason
 
 
-async def test_what_a_run_left_behind_counts_only_for_its_time(desk: ReviewDesk) -> None:
+async def test_what_a_run_left_behind_counts_only_for_its_time(desk: ReviewHarness) -> None:
     desk.set_policy(ACTIVE)
     desk.remember(f"Fact: {HELIX}")
     desk.clock.advance(31 * 24 * 3600 * 1000)
@@ -199,7 +199,7 @@ async def test_what_a_run_left_behind_counts_only_for_its_time(desk: ReviewDesk)
 
 @pytest.mark.parametrize("trusts_tools", [True, False])
 async def test_what_a_tool_answered_supports_it_where_tools_are_trusted(
-    desk: ReviewDesk, trusts_tools: bool
+    desk: ReviewHarness, trusts_tools: bool
 ) -> None:
     allowed = {
         "allow_api_origin_active_publication": True,
@@ -236,7 +236,7 @@ async def test_what_a_tool_answered_supports_it_where_tools_are_trusted(
 
 
 async def test_what_only_a_tool_said_is_not_active_whatever_the_candidate_says_of_itself(
-    desk: ReviewDesk,
+    desk: ReviewHarness,
 ) -> None:
     desk.set_policy(ACTIVE)
     desk.remember("What does the page say?")
@@ -263,7 +263,7 @@ QUOTED = {
 
 @pytest.mark.parametrize("request_text", QUOTED.values(), ids=QUOTED)
 async def test_what_a_request_quotes_or_denies_verifies_nothing(
-    desk: ReviewDesk, request_text: str
+    desk: ReviewHarness, request_text: str
 ) -> None:
     desk.set_policy(ACTIVE)
     desk.remember(request_text)
@@ -280,7 +280,7 @@ async def test_what_a_request_quotes_or_denies_verifies_nothing(
 
 @pytest.mark.parametrize("how", ["rejected", "revoked"])
 async def test_what_a_person_declined_after_it_was_proposed_no_rule_publishes(
-    desk: ReviewDesk, how: str
+    desk: ReviewHarness, how: str
 ) -> None:
     desk.set_policy(ACTIVE)
     desk.remember(f"Fact: {HELIX}")
@@ -298,7 +298,7 @@ async def test_what_a_person_declined_after_it_was_proposed_no_rule_publishes(
     assert "a person said no to the same thing" in desk.review_of(candidate).reason
 
 
-async def test_what_comes_from_strangers_does_not_become_active(desk: ReviewDesk) -> None:
+async def test_what_comes_from_strangers_does_not_become_active(desk: ReviewHarness) -> None:
     desk.set_policy(ACTIVE)
     desk.remember(f"Fact: {HELIX}")
     candidate = desk.find(HELIX, derived_from_untrusted=True)
@@ -310,7 +310,7 @@ async def test_what_comes_from_strangers_does_not_become_active(desk: ReviewDesk
 
 @pytest.mark.parametrize("rule", [ACTIVE, PROVISIONAL], ids=["active", "provisional"])
 async def test_what_contradicts_a_learning_is_left_to_a_person(
-    desk: ReviewDesk, rule: dict[str, str]
+    desk: ReviewHarness, rule: dict[str, str]
 ) -> None:
     known = make_learning("Codename is Atlas")
     keep(desk.units, known)
@@ -328,7 +328,7 @@ async def test_what_contradicts_a_learning_is_left_to_a_person(
     assert desk.plane.queued() == 0
 
 
-async def test_what_is_known_already_makes_no_second_learning(desk: ReviewDesk) -> None:
+async def test_what_is_known_already_makes_no_second_learning(desk: ReviewHarness) -> None:
     known = make_learning("Codename is Atlas")
     keep(desk.units, known)
     desk.set_policy(PROVISIONAL)
@@ -340,7 +340,7 @@ async def test_what_is_known_already_makes_no_second_learning(desk: ReviewDesk) 
     assert len(desk.plane.all_learnings()) == 1
 
 
-async def test_a_secret_is_rejected_before_any_rule(desk: ReviewDesk) -> None:
+async def test_a_secret_is_rejected_before_any_rule(desk: ReviewHarness) -> None:
     desk.set_policy(ACTIVE)
     candidate = desk.find("The API key is " + "sk-proj-" + "abcdefgh12345678")
 
@@ -350,7 +350,7 @@ async def test_a_secret_is_rejected_before_any_rule(desk: ReviewDesk) -> None:
     assert "secret classifier" in desk.review_of(candidate).reason
 
 
-async def test_a_procedure_is_published_for_the_time_being_at_most(desk: ReviewDesk) -> None:
+async def test_a_procedure_is_published_for_the_time_being_at_most(desk: ReviewHarness) -> None:
     desk.set_policy({"kind": "procedure", "action": "publish_provisional"})
     candidate = desk.find("To deploy, run make ship", kind=Kind.PROCEDURE)
 
@@ -360,7 +360,7 @@ async def test_a_procedure_is_published_for_the_time_being_at_most(desk: ReviewD
 
 
 @pytest.mark.parametrize("state", ["expired", "rejected", "published"])
-async def test_what_waits_no_longer_is_not_reviewed(desk: ReviewDesk, state: str) -> None:
+async def test_what_waits_no_longer_is_not_reviewed(desk: ReviewHarness, state: str) -> None:
     desk.set_policy(REJECT)
     candidate = desk.plane.propose(HELIX, expires_at_ms=NOW + 10)
     if state == "expired":
@@ -377,7 +377,7 @@ async def test_what_waits_no_longer_is_not_reviewed(desk: ReviewDesk, state: str
     assert desk.plane.queued() == 0
 
 
-async def test_a_new_policy_has_everything_that_waits_reviewed_again(desk: ReviewDesk) -> None:
+async def test_a_new_policy_has_everything_that_waits_reviewed_again(desk: ReviewHarness) -> None:
     waiting = [desk.plane.propose(f"Preferred tool {number} is good") for number in range(3)]
     await desk.work()
     assert desk.plane.queued() == 0
@@ -389,7 +389,7 @@ async def test_a_new_policy_has_everything_that_waits_reviewed_again(desk: Revie
     assert {desk.plane.candidate(it).state for it in waiting} == {CandidateState.REJECTED}
 
 
-async def test_another_setting_has_nothing_reviewed_again(desk: ReviewDesk) -> None:
+async def test_another_setting_has_nothing_reviewed_again(desk: ReviewHarness) -> None:
     desk.plane.propose(HELIX)
     await desk.work()
 
@@ -398,7 +398,7 @@ async def test_another_setting_has_nothing_reviewed_again(desk: ReviewDesk) -> N
     assert desk.plane.queued() == 0
 
 
-async def test_a_policy_that_comes_back_brings_its_reviews_back(desk: ReviewDesk) -> None:
+async def test_a_policy_that_comes_back_brings_its_reviews_back(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
     desk.set_policy(REJECT, mode="shadow")
     await desk.work()
@@ -416,7 +416,7 @@ async def test_a_policy_that_comes_back_brings_its_reviews_back(desk: ReviewDesk
         assert len(unit.reviews.of_candidate(candidate.candidate_id)) == 2
 
 
-async def test_what_is_queued_again_for_nothing_is_left_as_it_is(desk: ReviewDesk) -> None:
+async def test_what_is_queued_again_for_nothing_is_left_as_it_is(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
     reviewed = await desk.review(candidate)
     with desk.units.write() as unit:
@@ -428,7 +428,7 @@ async def test_what_is_queued_again_for_nothing_is_left_as_it_is(desk: ReviewDes
     assert desk.plane.queued() == 0
 
 
-async def test_what_somebody_else_took_over_is_left_to_them(desk: ReviewDesk) -> None:
+async def test_what_somebody_else_took_over_is_left_to_them(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
     reviewed = await desk.review(candidate)
     with desk.units.write() as unit:
@@ -443,7 +443,7 @@ async def test_what_somebody_else_took_over_is_left_to_them(desk: ReviewDesk) ->
     assert desk.plane.queued() == 1
 
 
-async def test_a_wrong_policy_changes_nothing(desk: ReviewDesk) -> None:
+async def test_a_wrong_policy_changes_nothing(desk: ReviewHarness) -> None:
     before = desk.policies.policy()
 
     with pytest.raises(Invalid) as refused:
@@ -460,7 +460,7 @@ async def test_a_wrong_policy_changes_nothing(desk: ReviewDesk) -> None:
     assert desk.policies.policy() == before
 
 
-async def test_policies_have_a_history(desk: ReviewDesk) -> None:
+async def test_policies_have_a_history(desk: ReviewHarness) -> None:
     desk.policies.set_policy(ADMIN, {"publication": {"default_action": "reject"}})
     desk.policies.runtime.change(ADMIN, {"debug_level": "full"})
     changed, revision = desk.policies.set_policy(ADMIN, {"mode": "enabled"}, expected_revision=3)
@@ -475,7 +475,7 @@ async def test_policies_have_a_history(desk: ReviewDesk) -> None:
     assert revision.document["debug_level"] == "full"
 
 
-async def test_the_trace_of_a_candidate_can_be_asked_for(desk: ReviewDesk) -> None:
+async def test_the_trace_of_a_candidate_can_be_asked_for(desk: ReviewHarness) -> None:
     desk.set_policy({"kind": "decision", "action": "reject"}, REJECT, mode="shadow")
     candidate = desk.plane.propose(HELIX)
 
@@ -485,7 +485,7 @@ async def test_the_trace_of_a_candidate_can_be_asked_for(desk: ReviewDesk) -> No
     assert [it.decided for it in said.trace.rules] == [False, True]
 
 
-async def test_a_damaged_policy_has_nothing_reviewed(desk: ReviewDesk) -> None:
+async def test_a_damaged_policy_has_nothing_reviewed(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
     torn = {"learning_policy": {"mode": "torn"}}
     with desk.units.write() as unit:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.review_desk import ReviewDesk
-from tests.support.workshop import make_settings
+from tests.support.review_harness import ReviewHarness
+from tests.support.run_harness import make_settings
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.learnings.model import CandidateState, Kind, ReviewAction, Tier
@@ -22,13 +22,15 @@ REJECT = {"name": "no", "action": "reject"}
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
-    yield ReviewDesk(units, routes)
+    yield ReviewHarness(units, routes)
     await routes.close()
 
 
-def tried(desk: ReviewDesk, *rules: dict[str, Any], mode: str = "enabled", **fields: Any) -> DryRun:
+def tried(
+    desk: ReviewHarness, *rules: dict[str, Any], mode: str = "enabled", **fields: Any
+) -> DryRun:
     document = {"mode": mode, "publication": {"rules": list(rules)}}
     return desk.policies.dry_run(document, **fields)
 
@@ -37,7 +39,7 @@ def changed(result: DryRun) -> dict[str, tuple[ReviewAction, ReviewAction]]:
     return {it.candidate_id: (it.before.action, it.after.action) for it in result.changes}
 
 
-async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewDesk) -> None:
+async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewHarness) -> None:
     desk.set_policy({"kind": "fact", "action": "publish_provisional"}, mode="shadow")
     fact, decision = desk.plane.propose("Team is red"), desk.plane.propose("Go", kind=Kind.DECISION)
     before = desk.plane.audit()
@@ -60,7 +62,7 @@ async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewDesk
     assert desk.plane.candidate(decision) == decision
 
 
-async def test_what_begins_to_happen_is_a_change(desk: ReviewDesk) -> None:
+async def test_what_begins_to_happen_is_a_change(desk: ReviewHarness) -> None:
     desk.set_policy(REJECT, mode="shadow")
     waiting = desk.plane.propose("Team is red")
 
@@ -71,7 +73,7 @@ async def test_what_begins_to_happen_is_a_change(desk: ReviewDesk) -> None:
     assert tried(desk, REJECT, mode="shadow").changes == ()
 
 
-async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewDesk) -> None:
+async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewHarness) -> None:
     active, provisional, rejected, escalated = (
         desk.plane.propose(f"Team {number} is red") for number in range(4)
     )
@@ -94,7 +96,7 @@ async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewDesk)
     assert (result.pending_count, result.decided_count) == (1, 3)
 
 
-async def test_only_the_last_days_count(desk: ReviewDesk) -> None:
+async def test_only_the_last_days_count(desk: ReviewHarness) -> None:
     desk.plane.learn("Team is red")
     desk.clock.advance(7 * DAY_MS + 1)
 
@@ -107,7 +109,7 @@ async def test_only_the_last_days_count(desk: ReviewDesk) -> None:
 
 
 async def test_a_policy_under_which_people_decide_changes_what_happens_by_itself(
-    desk: ReviewDesk,
+    desk: ReviewHarness,
 ) -> None:
     desk.set_policy(REJECT)
     waiting = desk.plane.propose("Team is red")
@@ -117,13 +119,13 @@ async def test_a_policy_under_which_people_decide_changes_what_happens_by_itself
     }
 
 
-async def test_a_wrong_policy_is_not_tried(desk: ReviewDesk) -> None:
+async def test_a_wrong_policy_is_not_tried(desk: ReviewHarness) -> None:
     with pytest.raises(Invalid) as refused:
         tried(desk, {"action": "publish_active"})
     assert refused.value.code == "invalid_learning_policy"
 
 
-async def test_it_says_when_there_is_more_than_it_looked_at(desk: ReviewDesk) -> None:
+async def test_it_says_when_there_is_more_than_it_looked_at(desk: ReviewHarness) -> None:
     for number in range(3):
         desk.plane.propose(f"Team {number} is red")
     enabled = desk.policies.read({"mode": "enabled"})

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.support.archive import make_record
 from tests.support.factories import NOW, make_run
-from tests.support.reviewed import found
+from tests.support.review_factories import found
+from tests.support.run_memory_harness import make_record
 from understudy.learnings.model import EvidenceRef, Kind, LearningSource, Origin
 from understudy.memory.record import RunEvidence, RunMemoryRecord
 from understudy.review.verify import Support, support_for

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN
-from tests.support.review_desk import ReviewDesk, judging
-from tests.support.reviewed import found
-from tests.support.workshop import make_settings, until
+from tests.support.review_factories import found
+from tests.support.review_harness import ReviewHarness, judging
+from tests.support.run_harness import make_settings, until
 from understudy.core.errors import Invalid, Unavailable
 from understudy.learnings.claims import LEASE_MS, ClaimLost
 from understudy.learnings.model import CandidateState, Job, Kind, Mode, ReviewAction
@@ -31,9 +31,9 @@ PROVISIONAL = {"kind": "fact", "action": "publish_provisional"}
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewDesk]:
+async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
-    yield ReviewDesk(units, routes)
+    yield ReviewHarness(units, routes)
     await routes.close()
 
 
@@ -49,7 +49,7 @@ class Crashing:
         raise self.problem
 
 
-def crashing(desk: ReviewDesk, problem: Exception) -> Crashing:
+def crashing(desk: ReviewHarness, problem: Exception) -> Crashing:
     judge = Crashing(problem)
     reviewer = replace(desk.reviewer, judge=judge)  # type: ignore[arg-type]
     desk.worker = desk.worker_for(reviewer)
@@ -57,7 +57,7 @@ def crashing(desk: ReviewDesk, problem: Exception) -> Crashing:
 
 
 async def test_a_review_that_fails_is_tried_again_later_and_then_left_to_a_person(
-    desk: ReviewDesk,
+    desk: ReviewHarness,
 ) -> None:
     judge = crashing(desk, Unavailable("odd", detail="nobody knows why"))
     desk.set_policy(PROVISIONAL, **judging())
@@ -78,7 +78,7 @@ async def test_a_review_that_fails_is_tried_again_later_and_then_left_to_a_perso
     assert desk.plane.queued() == 0
 
 
-async def test_a_failure_holds_up_no_other_candidate(desk: ReviewDesk) -> None:
+async def test_a_failure_holds_up_no_other_candidate(desk: ReviewHarness) -> None:
     crashing(desk, RuntimeError("boom"))
     desk.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
     poison = desk.find("Preferred editor is Helix")
@@ -90,7 +90,7 @@ async def test_a_failure_holds_up_no_other_candidate(desk: ReviewDesk) -> None:
     assert desk.plane.candidate(fine).state is CandidateState.ESCALATED
 
 
-async def test_what_would_only_fail_again_is_not_tried_again(desk: ReviewDesk) -> None:
+async def test_what_would_only_fail_again_is_not_tried_again(desk: ReviewHarness) -> None:
     crashing(desk, Invalid("secret_content", detail="it looks like a secret"))
     desk.set_policy(PROVISIONAL, **judging())
     candidate = desk.find("Preferred editor is Helix")
@@ -101,7 +101,7 @@ async def test_what_would_only_fail_again_is_not_tried_again(desk: ReviewDesk) -
     assert "secret_content: it looks like a secret" in desk.review_of(candidate).reason
 
 
-async def test_in_the_shadow_a_failure_is_noted(desk: ReviewDesk) -> None:
+async def test_in_the_shadow_a_failure_is_noted(desk: ReviewHarness) -> None:
     crashing(desk, Invalid("odd", detail="odd"))
     desk.set_policy(PROVISIONAL, mode="shadow", **judging())
     candidate = desk.find("Preferred editor is Helix")
@@ -115,7 +115,7 @@ async def test_in_the_shadow_a_failure_is_noted(desk: ReviewDesk) -> None:
 
 
 async def test_a_candidate_that_cannot_be_read_is_left_and_the_others_go_on(
-    desk: ReviewDesk, house: House
+    desk: ReviewHarness, house: UnitsOnDatabase
 ) -> None:
     desk.set_policy({"action": "reject"})
     torn, fine = desk.find("Preferred editor is Helix"), desk.find("Preferred shell is fish")
@@ -135,7 +135,7 @@ async def test_a_candidate_that_cannot_be_read_is_left_and_the_others_go_on(
 
 
 async def test_a_candidate_that_kills_its_daemon_does_not_go_round_for_ever(
-    desk: ReviewDesk,
+    desk: ReviewHarness,
 ) -> None:
     desk.set_policy(PROVISIONAL)
     candidate = desk.find("Preferred editor is Helix")
@@ -149,7 +149,7 @@ async def test_a_candidate_that_kills_its_daemon_does_not_go_round_for_ever(
     assert "could not be reviewed" in desk.review_of(candidate).reason
 
 
-async def test_what_a_lost_claim_came_to_is_not_written(desk: ReviewDesk) -> None:
+async def test_what_a_lost_claim_came_to_is_not_written(desk: ReviewHarness) -> None:
     desk.set_policy(PROVISIONAL)
     candidate = desk.find("Preferred editor is Helix")
     [late] = desk.claimed()
@@ -164,12 +164,12 @@ async def test_what_a_lost_claim_came_to_is_not_written(desk: ReviewDesk) -> Non
     assert desk.plane.candidate(candidate).state is CandidateState.PUBLISHED
 
 
-async def test_many_workers_share_the_queue_without_meeting(desk: ReviewDesk) -> None:
+async def test_many_workers_share_the_queue_without_meeting(desk: ReviewHarness) -> None:
     for number in range(20):
         desk.find(f"Preferred tool {number} is good")
     claimed: list[Job] = []
 
-    def work(one: ReviewDesk) -> None:
+    def work(one: ReviewHarness) -> None:
         while jobs := one.worker.claim(3).jobs:
             claimed.extend(jobs)
 
@@ -182,7 +182,7 @@ async def test_many_workers_share_the_queue_without_meeting(desk: ReviewDesk) ->
     assert len(claimed) == len({job.job_id for job in claimed}) == 20
 
 
-async def test_at_the_start_what_waits_is_queued_once(desk: ReviewDesk) -> None:
+async def test_at_the_start_what_waits_is_queued_once(desk: ReviewHarness) -> None:
     candidate = found("Preferred editor is Helix")
     with desk.units.write() as unit:
         unit.candidates.add(candidate)
@@ -197,7 +197,7 @@ async def test_at_the_start_what_waits_is_queued_once(desk: ReviewDesk) -> None:
     assert desk.review_of(candidate).action is ReviewAction.MANUAL_REVIEW
 
 
-async def test_the_worker_is_woken_by_what_is_proposed(desk: ReviewDesk) -> None:
+async def test_the_worker_is_woken_by_what_is_proposed(desk: ReviewHarness) -> None:
     """It would look again by itself only after a minute."""
     desk.bell.attach(asyncio.get_running_loop())
     running = asyncio.create_task(replace(desk.worker, look_s=60.0).run())
@@ -212,7 +212,9 @@ async def test_the_worker_is_woken_by_what_is_proposed(desk: ReviewDesk) -> None
         await running
 
 
-async def test_a_worker_with_nothing_to_do_asks_nothing(desk: ReviewDesk, house: House) -> None:
+async def test_a_worker_with_nothing_to_do_asks_nothing(
+    desk: ReviewHarness, house: UnitsOnDatabase
+) -> None:
     running = asyncio.create_task(replace(desk.worker, look_s=60.0).run())
     await asyncio.sleep(0.3)
     asked: list[str] = []
@@ -232,7 +234,7 @@ async def test_a_worker_with_nothing_to_do_asks_nothing(desk: ReviewDesk, house:
 
 @pytest.mark.parametrize("meanwhile", ["decided", "taken", "left to people"])
 async def test_giving_up_leaves_alone_what_is_no_longer_its_affair(
-    desk: ReviewDesk, meanwhile: str
+    desk: ReviewHarness, meanwhile: str
 ) -> None:
     desk.set_policy(PROVISIONAL)
     candidate = desk.find("Preferred editor is Helix")
@@ -253,7 +255,7 @@ async def test_giving_up_leaves_alone_what_is_no_longer_its_affair(
     assert desk.plane.queued() == (1 if meanwhile == "taken" else 0)
 
 
-async def test_a_policy_that_changed_unnoticed_is_noticed_at_the_end(desk: ReviewDesk) -> None:
+async def test_a_policy_that_changed_unnoticed_is_noticed_at_the_end(desk: ReviewHarness) -> None:
     desk.set_policy(PROVISIONAL)
     candidate = desk.find("Preferred editor is Helix")
     [job] = desk.claimed()
@@ -272,7 +274,7 @@ async def test_a_policy_that_changed_unnoticed_is_noticed_at_the_end(desk: Revie
     assert (await desk.review(candidate)).state is CandidateState.ESCALATED
 
 
-async def test_a_claim_is_held_on_to_while_the_judge_thinks(desk: ReviewDesk) -> None:
+async def test_a_claim_is_held_on_to_while_the_judge_thinks(desk: ReviewHarness) -> None:
     desk.find("Preferred editor is Helix")
     [job] = desk.claimed()
     desk.clock.advance(LEASE_MS - 1)
@@ -285,7 +287,7 @@ async def test_a_claim_is_held_on_to_while_the_judge_thinks(desk: ReviewDesk) ->
     assert not desk.reviewer._extend(job)
 
 
-async def test_a_claim_that_was_lost_is_no_failure(desk: ReviewDesk) -> None:
+async def test_a_claim_that_was_lost_is_no_failure(desk: ReviewHarness) -> None:
     crashing(desk, ClaimLost())
     desk.set_policy(PROVISIONAL, **judging())
     candidate = desk.find("Preferred editor is Helix")
@@ -304,7 +306,7 @@ class Gone:
 
 
 async def test_a_failure_that_cannot_be_written_down_leaves_the_claim_to_run_out(
-    desk: ReviewDesk,
+    desk: ReviewHarness,
 ) -> None:
     crashing(desk, Unavailable("odd"))
     desk.set_policy(PROVISIONAL, **judging())
@@ -318,7 +320,7 @@ async def test_a_failure_that_cannot_be_written_down_leaves_the_claim_to_run_out
     assert [it.attempts for it in desk.claimed()] == [1]
 
 
-async def test_more_than_fits_at_once_is_reviewed_all_the_same(desk: ReviewDesk) -> None:
+async def test_more_than_fits_at_once_is_reviewed_all_the_same(desk: ReviewHarness) -> None:
     for number in range(2 * AT_ONCE[False] + 1):
         desk.find(f"Preferred tool {number} is good")
     running = asyncio.create_task(replace(desk.worker, look_s=60.0).run())

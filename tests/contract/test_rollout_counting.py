@@ -4,10 +4,10 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from tests.support.effort import effort
+from tests.support.cpu_effort import effort
 from tests.support.factories import NOW
-from tests.support.rolled_out import NAME, Stagehand
-from tests.support.rollout_records import make_event, make_evidence, make_rollout
+from tests.support.rollout_factories import make_event, make_evidence, make_rollout
+from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.page import PageRequest
 from understudy.rollout.evidence import NOTHING, Counts, EvidenceSums
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
@@ -130,7 +130,7 @@ def crowd(units: Units, rollout: Rollout, numbers: range) -> None:
 
 
 def test_what_a_rollout_costs_does_not_grow_with_what_speaks_for_it(units: Units) -> None:
-    hand = Stagehand(units)
+    hand = RolloutHarness(units)
     hand.learn()
     rollout = hand.bring_to(Stage.CANARY).record
     crowd(units, rollout, range(FEW))
@@ -154,7 +154,7 @@ def test_what_a_rollout_costs_does_not_grow_with_what_speaks_for_it(units: Units
 
 
 def test_a_list_names_every_run_that_verified_a_skill_however_many(units: Units) -> None:
-    hand = Stagehand(units)
+    hand = RolloutHarness(units)
     hand.learn()
     hand.learn("lrn_2")
     other = hand.promote("lrn_2", skill_name="other").record

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.rolled_out import NAME, Stagehand
+from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.learnings.filters import LearningFilter
@@ -18,13 +18,13 @@ PAGE = PageRequest(limit=10)
 
 
 @pytest.fixture
-def hand(units: Units) -> Stagehand:
-    stagehand = Stagehand(units)
+def hand(units: Units) -> RolloutHarness:
+    stagehand = RolloutHarness(units)
     stagehand.learn(expires_at_ms=stagehand.clock.now_ms() + 1_000_000)
     return stagehand
 
 
-def damage(hand: Stagehand, *statements: str) -> None:
+def damage(hand: RolloutHarness, *statements: str) -> None:
     with hand.units.write() as unit:
         for statement in ("UPDATE rollouts SET body = '{'", *statements):
             unit.connection.exec_driver_sql(statement)
@@ -32,12 +32,12 @@ def damage(hand: Stagehand, *statements: str) -> None:
         hand.get()
 
 
-def expire(hand: Stagehand) -> None:
+def expire(hand: RolloutHarness) -> None:
     hand.clock.advance(2_000_000)
     assert ExpiredSources(units=hand.units, maker=hand.maker).look() == 1
 
 
-ENDINGS: dict[str, Callable[[Stagehand], object]] = {
+ENDINGS: dict[str, Callable[[RolloutHarness], object]] = {
     "by its name": lambda hand: hand.rollouts.revoke(ALICE, NAME),
     "with its learning": lambda hand: hand.learnings.revoke(ALICE, "lrn_1"),
     "with many learnings": lambda hand: hand.learnings.revoke_matching(
@@ -49,7 +49,7 @@ ENDINGS: dict[str, Callable[[Stagehand], object]] = {
 
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
 def test_what_cannot_be_read_ends_by_what_is_left_of_it(
-    hand: Stagehand, end: Callable[[Stagehand], object]
+    hand: RolloutHarness, end: Callable[[RolloutHarness], object]
 ) -> None:
     before = hand.bring_to(Stage.ACTIVE).record
     damage(hand)
@@ -63,14 +63,14 @@ def test_what_cannot_be_read_ends_by_what_is_left_of_it(
     assert (hand.audit()[-1].action, hand.audit()[-1].resource_id) == ("rollouts.revoke", NAME)
 
 
-def test_a_learning_ends_though_its_skill_cannot_be_read(hand: Stagehand) -> None:
+def test_a_learning_ends_though_its_skill_cannot_be_read(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     damage(hand)
     hand.learnings.revoke(ALICE, "lrn_1")
     assert hand.learnings.get("lrn_1").status is LearningStatus.REVOKED
 
 
-def test_what_was_read_again_comes_back_as_it_was(hand: Stagehand) -> None:
+def test_what_was_read_again_comes_back_as_it_was(hand: RolloutHarness) -> None:
     before = hand.bring_to(Stage.ACTIVE).record
     damage(hand)
     hand.rollouts.revoke(ALICE, NAME)
@@ -79,7 +79,9 @@ def test_what_was_read_again_comes_back_as_it_was(hand: Stagehand) -> None:
 
 
 @pytest.mark.parametrize("torn", ["DELETE FROM rollout_definitions", "SELECT 1"])
-def test_what_is_lost_is_promoted_anew_and_never_rolled_back_to(hand: Stagehand, torn: str) -> None:
+def test_what_is_lost_is_promoted_anew_and_never_rolled_back_to(
+    hand: RolloutHarness, torn: str
+) -> None:
     hand.promote()
     damage(hand, torn, "UPDATE rollouts SET fingerprint = 'another'")
 
@@ -92,7 +94,7 @@ def test_what_is_lost_is_promoted_anew_and_never_rolled_back_to(hand: Stagehand,
     assert not hand.rollouts.history(NAME, PAGE).items
 
 
-def test_what_was_held_is_still_held_when_it_is_promoted_anew(hand: Stagehand) -> None:
+def test_what_was_held_is_still_held_when_it_is_promoted_anew(hand: RolloutHarness) -> None:
     hand.promote()
     hand.rollouts.hold(ALICE, NAME, reason="wait")
     damage(hand)
@@ -101,7 +103,9 @@ def test_what_was_held_is_still_held_when_it_is_promoted_anew(hand: Stagehand) -
 
 
 @pytest.mark.parametrize("act", ["promote", "rollback"])
-def test_what_was_damaged_after_it_was_revoked_is_written_over(hand: Stagehand, act: str) -> None:
+def test_what_was_damaged_after_it_was_revoked_is_written_over(
+    hand: RolloutHarness, act: str
+) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     damage(hand)
@@ -116,7 +120,7 @@ def test_what_was_damaged_after_it_was_revoked_is_written_over(hand: Stagehand, 
     assert hand.get().record.is_live
 
 
-def test_one_under_way_is_not_written_over(hand: Stagehand) -> None:
+def test_one_under_way_is_not_written_over(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.VERIFIED)
     damage(hand)
     with pytest.raises(DamagedRecord):
@@ -125,7 +129,7 @@ def test_one_under_way_is_not_written_over(hand: Stagehand) -> None:
         hand.rollouts.rollback(ALICE, NAME)
 
 
-def test_what_is_not_there_is_not_found(hand: Stagehand) -> None:
+def test_what_is_not_there_is_not_found(hand: RolloutHarness) -> None:
     for act in (hand.rollouts.revoke, hand.rollouts.rollback):
         with pytest.raises(NotFound):
             act(ALICE, "none")

@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import ALICE, NOW
-from tests.support.mounted import Scenery
-from tests.support.rolled_out import NAME
+from tests.support.mounted_rollouts import MountedRollouts
+from tests.support.rollout_harness import NAME
 from understudy.daemon.rollout_status import DEMOTED_SHOWN_MS, ENDING_SHOWN_MS, RolloutStatus
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def scenery(units: Units, tmp_path: Path) -> Scenery:
-    return Scenery(units, tmp_path / "home", looks_around=False)
+def scenery(units: Units, tmp_path: Path) -> MountedRollouts:
+    return MountedRollouts(units, tmp_path / "home", looks_around=False)
 
 
-def flagged(scenery: Scenery) -> list[tuple[str, str]]:
+def flagged(scenery: MountedRollouts) -> list[tuple[str, str]]:
     hand = scenery.hand
     status = RolloutStatus(
         units=scenery.units,
@@ -29,7 +29,7 @@ def flagged(scenery: Scenery) -> list[tuple[str, str]]:
     return [(it["code"], it["name"]) for it in status()["flagged"]]
 
 
-def test_one_that_is_held_is_named_until_it_is_released(scenery: Scenery) -> None:
+def test_one_that_is_held_is_named_until_it_is_released(scenery: MountedRollouts) -> None:
     scenery.hand.learn()
     scenery.hand.bring_to(Stage.CANARY)
     assert flagged(scenery) == []
@@ -42,7 +42,7 @@ def test_one_that_is_held_is_named_until_it_is_released(scenery: Scenery) -> Non
     assert flagged(scenery) == []
 
 
-def test_one_that_was_demoted_is_named_for_a_week(scenery: Scenery) -> None:
+def test_one_that_was_demoted_is_named_for_a_week(scenery: MountedRollouts) -> None:
     scenery.activate()
 
     scenery.hand.demote("it does worse")
@@ -52,7 +52,7 @@ def test_one_that_was_demoted_is_named_for_a_week(scenery: Scenery) -> None:
     assert flagged(scenery) == []
 
 
-def test_one_that_was_rolled_back_is_no_longer_named(scenery: Scenery) -> None:
+def test_one_that_was_rolled_back_is_no_longer_named(scenery: MountedRollouts) -> None:
     scenery.activate()
     scenery.hand.demote("it does worse")
 
@@ -61,7 +61,7 @@ def test_one_that_was_rolled_back_is_no_longer_named(scenery: Scenery) -> None:
     assert flagged(scenery) == []
 
 
-def test_one_whose_learning_ends_soon_is_named_in_time(scenery: Scenery) -> None:
+def test_one_whose_learning_ends_soon_is_named_in_time(scenery: MountedRollouts) -> None:
     ends = NOW + ENDING_SHOWN_MS + 1000
     scenery.hand.learn(expires_at_ms=ends)
     scenery.hand.learn("lrn_2")

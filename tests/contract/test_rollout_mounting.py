@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.mounted import Scenery
-from tests.support.rolled_out import NAME
-from tests.support.rollout_records import make_definition, make_rollout
-from tests.support.together import together
+from tests.support.mounted_rollouts import MountedRollouts
+from tests.support.rollout_factories import make_definition, make_rollout
+from tests.support.rollout_harness import NAME
+from tests.support.threads_at_once import together
 from understudy.core.errors import Invalid, Unsafe
 from understudy.rollout.stages import Stage
 from understudy.skills.bundles.manifest import parse
@@ -20,12 +20,12 @@ BOTH = ["lrn_1/SKILL.md", "lrn_1/agents/understudy.yaml"]
 
 
 @pytest.fixture
-def scenery(units: Units, tmp_path: Path) -> Scenery:
-    return Scenery(units, tmp_path / "home")
+def scenery(units: Units, tmp_path: Path) -> MountedRollouts:
+    return MountedRollouts(units, tmp_path / "home")
 
 
 @pytest.mark.parametrize("stage", [Stage.DRAFT, Stage.VERIFIED, Stage.CANARY])
-def test_what_is_not_active_has_no_files(scenery: Scenery, stage: Stage) -> None:
+def test_what_is_not_active_has_no_files(scenery: MountedRollouts, stage: Stage) -> None:
     scenery.hand.learn()
     scenery.hand.bring_to(stage)
 
@@ -33,7 +33,9 @@ def test_what_is_not_active_has_no_files(scenery: Scenery, stage: Stage) -> None
     scenery.check_agreement()
 
 
-def test_what_is_active_has_two_files_that_say_what_the_record_does(scenery: Scenery) -> None:
+def test_what_is_active_has_two_files_that_say_what_the_record_does(
+    scenery: MountedRollouts,
+) -> None:
     record = scenery.activate(when_to_use="Before a release", blocked_tools=("shell",), model="m")
 
     files = scenery.files()
@@ -56,7 +58,7 @@ def test_what_is_active_has_two_files_that_say_what_the_record_does(scenery: Sce
     scenery.check_agreement()
 
 
-def test_files_go_and_come_back_with_the_record(scenery: Scenery) -> None:
+def test_files_go_and_come_back_with_the_record(scenery: MountedRollouts) -> None:
     scenery.activate()
     before = scenery.files()
 
@@ -73,7 +75,7 @@ def test_files_go_and_come_back_with_the_record(scenery: Scenery) -> None:
     scenery.check_agreement()
 
 
-def test_a_change_that_comes_to_nothing_changes_no_files(scenery: Scenery) -> None:
+def test_a_change_that_comes_to_nothing_changes_no_files(scenery: MountedRollouts) -> None:
     record = scenery.activate()
     before = scenery.files()
 
@@ -91,7 +93,7 @@ def test_a_change_that_comes_to_nothing_changes_no_files(scenery: Scenery) -> No
     assert scenery.files() == before
 
 
-def test_a_commit_that_is_heard_of_late_does_not_bring_files_back(scenery: Scenery) -> None:
+def test_a_commit_that_is_heard_of_late_does_not_bring_files_back(scenery: MountedRollouts) -> None:
     active = scenery.activate()
     scenery.hand.rollouts.revoke(ALICE, NAME)
 
@@ -101,7 +103,9 @@ def test_a_commit_that_is_heard_of_late_does_not_bring_files_back(scenery: Scene
     assert scenery.files() == {}
 
 
-def test_files_agree_with_the_record_however_many_change_it_at_once(scenery: Scenery) -> None:
+def test_files_agree_with_the_record_however_many_change_it_at_once(
+    scenery: MountedRollouts,
+) -> None:
     scenery.activate()
     acts = [
         partial(scenery.hand.rollouts.revoke, ALICE, NAME),
@@ -114,7 +118,7 @@ def test_files_agree_with_the_record_however_many_change_it_at_once(scenery: Sce
 
 
 def test_a_learning_that_is_promoted_again_has_the_files_of_its_new_skill(
-    scenery: Scenery,
+    scenery: MountedRollouts,
 ) -> None:
     scenery.activate()
     revoked = scenery.hand.rollouts.revoke(ALICE, NAME).record
@@ -130,7 +134,9 @@ def test_a_learning_that_is_promoted_again_has_the_files_of_its_new_skill(
 class TestChecks:
     """What could not be kept is refused before it is."""
 
-    def test_what_the_guard_finds_fault_with_is_refused_by_field(self, scenery: Scenery) -> None:
+    def test_what_the_guard_finds_fault_with_is_refused_by_field(
+        self, scenery: MountedRollouts
+    ) -> None:
         scenery.hand.learn()
         harmful = "rm -" + "rf /"
 
@@ -142,7 +148,7 @@ class TestChecks:
         with scenery.units.read() as unit:
             assert unit.rollouts.get(NAME) is None
 
-    def test_what_would_read_otherwise_is_refused(self, scenery: Scenery) -> None:
+    def test_what_would_read_otherwise_is_refused(self, scenery: MountedRollouts) -> None:
         odd = make_definition(description="one\u2028two")
 
         with pytest.raises(Invalid) as caught:
@@ -155,28 +161,28 @@ class TestStarts:
     """At a start every file is as the records say."""
 
     @pytest.fixture(autouse=True)
-    def active(self, scenery: Scenery) -> None:
+    def active(self, scenery: MountedRollouts) -> None:
         scenery.activate()
         self.before = scenery.files()
 
-    def test_an_edited_file_is_written_anew(self, scenery: Scenery) -> None:
+    def test_an_edited_file_is_written_anew(self, scenery: MountedRollouts) -> None:
         (scenery.folder() / "SKILL.md").write_text("---\nname: mine\n---\nDo harm.\n")
 
         assert scenery.restarted().files() == self.before
 
-    def test_a_removed_folder_is_made_anew(self, scenery: Scenery) -> None:
+    def test_a_removed_folder_is_made_anew(self, scenery: MountedRollouts) -> None:
         scenery.folders.remove("lrn_1")
 
         assert scenery.restarted().files() == self.before
 
-    def test_what_was_added_goes(self, scenery: Scenery) -> None:
+    def test_what_was_added_goes(self, scenery: MountedRollouts) -> None:
         (scenery.folder() / "scripts").mkdir()
         (scenery.folder() / "scripts" / "run.py").write_text("print()")
         (scenery.folder() / "link").symlink_to(scenery.home)
 
         assert scenery.restarted().files() == self.before
 
-    def test_what_has_no_active_record_goes(self, scenery: Scenery) -> None:
+    def test_what_has_no_active_record_goes(self, scenery: MountedRollouts) -> None:
         scenery.hand.learn("lrn_2")
         scenery.hand.promote("lrn_2", skill_name="draft")
         for name in ("lrn_2", "learning-99", ".hidden", ".tmp-0123456789abcdef"):
@@ -190,7 +196,7 @@ class TestStarts:
         assert again.files() == self.before
         again.check_agreement()
 
-    def test_a_link_is_removed_and_not_followed(self, scenery: Scenery) -> None:
+    def test_a_link_is_removed_and_not_followed(self, scenery: MountedRollouts) -> None:
         elsewhere = scenery.home / "elsewhere"
         elsewhere.mkdir()
         (elsewhere / "SKILL.md").write_text("of somebody")
@@ -204,7 +210,7 @@ class TestStarts:
         assert (elsewhere / "SKILL.md").read_text() == "of somebody"
         assert not again.folder().is_symlink()
 
-    def test_nothing_is_written_through_a_link_on_the_way(self, scenery: Scenery) -> None:
+    def test_nothing_is_written_through_a_link_on_the_way(self, scenery: MountedRollouts) -> None:
         elsewhere = scenery.home / "elsewhere"
         (scenery.home / "skills").rename(elsewhere)
         (scenery.home / "skills").symlink_to(elsewhere)
@@ -215,7 +221,9 @@ class TestStarts:
         assert again.troubles() == [("rollout_unmounted", NAME)]
         assert not (elsewhere / "procedural" / "lrn_1" / "SKILL.md").exists()
 
-    def test_one_that_cannot_be_mended_keeps_no_other_from_being(self, scenery: Scenery) -> None:
+    def test_one_that_cannot_be_mended_keeps_no_other_from_being(
+        self, scenery: MountedRollouts
+    ) -> None:
         with scenery.units.write() as unit:
             odd = make_rollout("odd", status=Stage.ACTIVE, source_learning_id="../../odd")
             unit.rollouts.add(odd)
@@ -227,7 +235,9 @@ class TestStarts:
         assert again.troubles() == [("rollout_unmounted", "odd")]
         assert not (scenery.home / "odd").exists()
 
-    def test_what_cannot_be_read_is_counted_and_has_no_files(self, scenery: Scenery) -> None:
+    def test_what_cannot_be_read_is_counted_and_has_no_files(
+        self, scenery: MountedRollouts
+    ) -> None:
         damage(scenery.units)
 
         again = scenery.restarted()
@@ -236,7 +246,7 @@ class TestStarts:
         assert again.offered() == []
 
     def test_what_became_unreadable_loses_its_files_with_the_next_change(
-        self, scenery: Scenery
+        self, scenery: MountedRollouts
     ) -> None:
         record = scenery.hand.get().record
         damage(scenery.units)
@@ -250,7 +260,7 @@ class TestStarts:
 class TestLooks:
     """Between starts files follow records, and what somebody did to them is only told."""
 
-    def test_an_edited_file_is_told_and_left(self, scenery: Scenery) -> None:
+    def test_an_edited_file_is_told_and_left(self, scenery: MountedRollouts) -> None:
         scenery.activate()
         (scenery.folder() / "SKILL.md").write_text("edited")
         before = scenery.files()
@@ -261,7 +271,7 @@ class TestLooks:
         assert scenery.troubles() == [("rollout_drifted", NAME)]
         scenery.restarted().check_agreement()
 
-    def test_what_could_not_be_written_is_made_up_for(self, scenery: Scenery) -> None:
+    def test_what_could_not_be_written_is_made_up_for(self, scenery: MountedRollouts) -> None:
         (scenery.home / "skills").write_text("in the way")
         record = scenery.activate()
         assert scenery.troubles() == [("rollout_unmounted", NAME)]
@@ -272,8 +282,8 @@ class TestLooks:
         assert scenery.folders.digest("lrn_1") == record.digest
         scenery.check_agreement()
 
-    def test_another_daemon_on_the_database_follows(self, scenery: Scenery) -> None:
-        other = Scenery(scenery.units, scenery.home.parent / "other")
+    def test_another_daemon_on_the_database_follows(self, scenery: MountedRollouts) -> None:
+        other = MountedRollouts(scenery.units, scenery.home.parent / "other")
 
         def check() -> None:
             # As before each run and each use of a skill.

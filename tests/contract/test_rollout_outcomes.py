@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from tests.support.factories import ALICE, make_run, make_session
-from tests.support.rolled_out import MARKER, NAME
-from tests.support.together import together
-from tests.support.watched import Watched
+from tests.support.rollout_harness import MARKER, NAME
+from tests.support.threads_at_once import together
+from tests.support.watched_rollouts import WatchedRollouts
 from understudy.core.errors import Invalid
 from understudy.learnings.model import CandidateState, CapturePath, Kind, Origin
 from understudy.review.policy import PromotionSettings
@@ -31,21 +31,21 @@ ONLY_TOLD = PromotionSettings(demote_when_worse=False)
 
 
 @pytest.fixture
-def canary(units: Units) -> Watched:
-    watched = Watched(units)
+def canary(units: Units) -> WatchedRollouts:
+    watched = WatchedRollouts(units)
     watched.hand.bring_to(Stage.CANARY)
     return watched
 
 
 @pytest.fixture
-def active(units: Units) -> Watched:
-    watched = Watched(units)
+def active(units: Units) -> WatchedRollouts:
+    watched = WatchedRollouts(units)
     watched.hand.bring_to(Stage.ACTIVE)
     return watched
 
 
 @contextmanager
-def damaged(watched: Watched, table: str, column: str) -> Iterator[None]:
+def damaged(watched: WatchedRollouts, table: str, column: str) -> Iterator[None]:
     """What stands in a column of all rows cannot be read meanwhile."""
     swap = f"UPDATE {table} SET {column} = "
     with watched.units.write() as unit:
@@ -55,7 +55,7 @@ def damaged(watched: Watched, table: str, column: str) -> Iterator[None]:
         unit.connection.exec_driver_sql(f"{swap} substr({column}, 2)")
 
 
-def test_a_canary_run_that_succeeds_is_executed_evidence(canary: Watched) -> None:
+def test_a_canary_run_that_succeeds_is_executed_evidence(canary: WatchedRollouts) -> None:
     [used_by] = canary.use(GOOD)
 
     run = canary.carried_out_for(used_by)
@@ -70,7 +70,7 @@ def test_a_canary_run_that_succeeds_is_executed_evidence(canary: Watched) -> Non
 
 
 def test_a_canary_run_that_fails_holds_the_rollout_and_asks_somebody_to_look(
-    canary: Watched,
+    canary: WatchedRollouts,
 ) -> None:
     [used_by] = canary.use(BAD)
 
@@ -98,7 +98,7 @@ def test_a_canary_run_that_fails_holds_the_rollout_and_asks_somebody_to_look(
         canary.hand.promote(status=Stage.ACTIVE)
 
 
-def test_another_failure_holds_what_is_held_no_second_time(canary: Watched) -> None:
+def test_another_failure_holds_what_is_held_no_second_time(canary: WatchedRollouts) -> None:
     canary.use(BAD, BAD)
 
     assert canary.hand.happened().count("hold") == 1
@@ -106,14 +106,14 @@ def test_another_failure_holds_what_is_held_no_second_time(canary: Watched) -> N
     assert canary.hand.get().counts.canary_failure_count == 2
 
 
-def test_a_failure_that_somebody_reports_asks_people_as_well(canary: Watched) -> None:
+def test_a_failure_that_somebody_reports_asks_people_as_well(canary: WatchedRollouts) -> None:
     detail = canary.hand.show("canary", canary.hand.run("nothing of the kind"))
 
     assert detail.record.held_reason is not None
     assert len(canary.items()) == 1
 
 
-def test_a_hold_by_hand_asks_nobody(canary: Watched) -> None:
+def test_a_hold_by_hand_asks_nobody(canary: WatchedRollouts) -> None:
     canary.hand.rollouts.hold(ALICE, NAME, reason="let me think")
 
     assert canary.items() == []
@@ -129,7 +129,7 @@ def test_a_hold_by_hand_asks_nobody(canary: Watched) -> None:
     ],
 )
 def test_how_the_skill_was_carried_out_counts_and_not_what_else_its_run_did(
-    canary: Watched, own_end: RunStatus, carried_out: RunStatus, counted: OutcomeCounts
+    canary: WatchedRollouts, own_end: RunStatus, carried_out: RunStatus, counted: OutcomeCounts
 ) -> None:
     run = canary.begin()
     canary.carry_out(run, carried_out)
@@ -140,7 +140,7 @@ def test_how_the_skill_was_carried_out_counts_and_not_what_else_its_run_did(
     assert (canary.hand.get().record.held_reason is not None) is (carried_out is BAD)
 
 
-def test_where_nobody_carried_it_out_nothing_is_shown(canary: Watched) -> None:
+def test_where_nobody_carried_it_out_nothing_is_shown(canary: WatchedRollouts) -> None:
     canary.end(canary.begin(), GOOD)
     canary.end(canary.begin(), BAD)
 
@@ -149,7 +149,7 @@ def test_where_nobody_carried_it_out_nothing_is_shown(canary: Watched) -> None:
     assert canary.hand.get().record.held_reason is None
 
 
-def test_what_failed_once_has_failed_though_it_was_done_again(canary: Watched) -> None:
+def test_what_failed_once_has_failed_though_it_was_done_again(canary: WatchedRollouts) -> None:
     run = canary.begin()
     failed = canary.carry_out(run, BAD)
     canary.carry_out(run, GOOD)
@@ -159,7 +159,7 @@ def test_what_failed_once_has_failed_though_it_was_done_again(canary: Watched) -
     assert canary.hand.get().record.held_reason == f"canary run {failed.run_id} failed"
 
 
-def test_what_somebody_stopped_is_counted_and_shows_nothing(canary: Watched) -> None:
+def test_what_somebody_stopped_is_counted_and_shows_nothing(canary: WatchedRollouts) -> None:
     canary.use(STOPPED, RunStatus.INTERRUPTED)
 
     assert canary.counts(Stage.CANARY) == OutcomeCounts(abandoned=2)
@@ -167,7 +167,7 @@ def test_what_somebody_stopped_is_counted_and_shows_nothing(canary: Watched) -> 
     assert canary.hand.happened()[-1] == "promote"
 
 
-def test_a_use_is_noted_once_the_sidechain_is_over_too(canary: Watched) -> None:
+def test_a_use_is_noted_once_the_sidechain_is_over_too(canary: WatchedRollouts) -> None:
     run = canary.begin()
     carrying = canary.carry_out(run)
 
@@ -178,7 +178,9 @@ def test_a_use_is_noted_once_the_sidechain_is_over_too(canary: Watched) -> None:
     assert canary.counts(Stage.CANARY) == OutcomeCounts(failed=1)
 
 
-def test_the_end_of_a_sidechain_notes_nothing_while_its_run_goes_on(canary: Watched) -> None:
+def test_the_end_of_a_sidechain_notes_nothing_while_its_run_goes_on(
+    canary: WatchedRollouts,
+) -> None:
     run = canary.begin()
     canary.end(canary.carry_out(run))
     assert canary.counts(Stage.CANARY) == OutcomeCounts()
@@ -189,7 +191,7 @@ def test_the_end_of_a_sidechain_notes_nothing_while_its_run_goes_on(canary: Watc
 
 @pytest.mark.parametrize("fingerprint", [None, "f" * 64])
 def test_a_run_that_used_no_promoted_skill_is_none_of_it(
-    canary: Watched, fingerprint: str | None
+    canary: WatchedRollouts, fingerprint: str | None
 ) -> None:
     # One that carries a definition out for a trial has no run above it.
     run = make_run(status=RunStatus.RUNNING, skill_fingerprint=fingerprint)
@@ -201,7 +203,7 @@ def test_a_run_that_used_no_promoted_skill_is_none_of_it(
     assert sum(canary.hand.counters.snapshot()["uses_total"].values()) == 0
 
 
-def test_a_use_of_what_has_no_rollout_is_left(canary: Watched) -> None:
+def test_a_use_of_what_has_no_rollout_is_left(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, BAD)
     with canary.units.write() as unit:
@@ -213,7 +215,7 @@ def test_a_use_of_what_has_no_rollout_is_left(canary: Watched) -> None:
     assert canary.outcomes.catch_up() == 0
 
 
-def test_a_trial_says_nothing_of_what_it_happens_to_use(canary: Watched) -> None:
+def test_a_trial_says_nothing_of_what_it_happens_to_use(canary: WatchedRollouts) -> None:
     run = canary.begin(request=FOR_A_TRIAL, trial_id="trl_of_another_skill")
     canary.carry_out(run, BAD)
 
@@ -224,14 +226,14 @@ def test_a_trial_says_nothing_of_what_it_happens_to_use(canary: Watched) -> None
     assert canary.hand.get().record.held_reason is None
 
 
-def test_a_run_that_only_says_it_is_a_trial_counts_as_any_other(canary: Watched) -> None:
+def test_a_run_that_only_says_it_is_a_trial_counts_as_any_other(canary: WatchedRollouts) -> None:
     canary.use(BAD, request=FOR_A_TRIAL)
 
     assert canary.counts(Stage.CANARY) == OutcomeCounts(failed=1)
     assert canary.hand.get().record.held_reason is not None
 
 
-def test_uses_of_an_earlier_definition_are_counted_for_that_one(canary: Watched) -> None:
+def test_uses_of_an_earlier_definition_are_counted_for_that_one(canary: WatchedRollouts) -> None:
     earlier = canary.hand.get().record.fingerprint
     run = canary.begin()
     canary.carry_out(run, BAD)
@@ -248,7 +250,7 @@ def test_uses_of_an_earlier_definition_are_counted_for_that_one(canary: Watched)
 
 @pytest.mark.parametrize("status", [GOOD, BAD])
 def test_a_use_of_an_earlier_attempt_is_counted_and_shows_nothing(
-    canary: Watched, status: RunStatus
+    canary: WatchedRollouts, status: RunStatus
 ) -> None:
     run = canary.begin()
     canary.carry_out(run, status)
@@ -263,7 +265,7 @@ def test_a_use_of_an_earlier_attempt_is_counted_and_shows_nothing(
     assert detail.record.held_reason is None
 
 
-def test_what_was_left_is_noted_later_and_only_once(canary: Watched) -> None:
+def test_what_was_left_is_noted_later_and_only_once(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, GOOD)
     canary.stop(run, GOOD)
@@ -278,7 +280,7 @@ def test_what_was_left_is_noted_later_and_only_once(canary: Watched) -> None:
     assert canary.hand.happened().count("rollout_result") == 2
 
 
-def test_what_is_carried_out_still_is_left_until_it_ends(canary: Watched) -> None:
+def test_what_is_carried_out_still_is_left_until_it_ends(canary: WatchedRollouts) -> None:
     run = canary.begin()
     carrying = canary.carry_out(run)
     canary.stop(run, GOOD)
@@ -290,14 +292,14 @@ def test_what_is_carried_out_still_is_left_until_it_ends(canary: Watched) -> Non
     assert canary.counts(Stage.CANARY) == OutcomeCounts(succeeded=1)
 
 
-def test_what_is_long_past_is_left(canary: Watched) -> None:
+def test_what_is_long_past_is_left(canary: WatchedRollouts) -> None:
     canary.stop(canary.begin(), BAD)
     canary.hand.clock.advance(LOOK_BACK_MS + 1)
 
     assert canary.outcomes.catch_up() == 0
 
 
-def test_a_run_that_cannot_be_read_says_nothing(canary: Watched) -> None:
+def test_a_run_that_cannot_be_read_says_nothing(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, BAD)
     run = canary.stop(run, BAD)
@@ -310,7 +312,7 @@ def test_a_run_that_cannot_be_read_says_nothing(canary: Watched) -> None:
     assert run.status is BAD
 
 
-def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(canary: Watched) -> None:
+def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, GOOD)
 
@@ -321,7 +323,7 @@ def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(canary: Watched)
     assert canary.counts(Stage.CANARY) == OutcomeCounts(succeeded=1)
 
 
-def test_several_daemons_note_a_use_once(canary: Watched) -> None:
+def test_several_daemons_note_a_use_once(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, BAD)
     canary.stop(run, GOOD)
@@ -333,7 +335,7 @@ def test_several_daemons_note_a_use_once(canary: Watched) -> None:
     assert canary.hand.counters.snapshot()["uses_total"]["canary_failed"] == 1
 
 
-def test_a_skill_that_does_worse_than_it_did_is_demoted(active: Watched) -> None:
+def test_a_skill_that_does_worse_than_it_did_is_demoted(active: WatchedRollouts) -> None:
     runs = active.use(*START, *REGRESSION)
 
     detail = active.hand.get()
@@ -359,7 +361,7 @@ def test_a_skill_that_does_worse_than_it_did_is_demoted(active: Watched) -> None
     assert active.hand.counters.snapshot()["uses_total"]["active_failed"] == LEAST_USES
 
 
-def test_a_skill_that_does_as_it_did_stays(active: Watched) -> None:
+def test_a_skill_that_does_as_it_did_stays(active: WatchedRollouts) -> None:
     active.use(*[GOOD, GOOD, GOOD, BAD] * 6)
 
     detail = active.hand.get()
@@ -371,7 +373,7 @@ def test_a_skill_that_does_as_it_did_stays(active: Watched) -> None:
     assert active.items() == []
 
 
-def test_what_was_demoted_shows_the_figures_of_then(active: Watched) -> None:
+def test_what_was_demoted_shows_the_figures_of_then(active: WatchedRollouts) -> None:
     active.use(*START, *REGRESSION)
 
     uses = active.hand.get().uses
@@ -380,7 +382,7 @@ def test_what_was_demoted_shows_the_figures_of_then(active: Watched) -> None:
 
 
 def test_what_fails_from_its_first_day_is_demoted_though_somebody_vouched_for_it(
-    active: Watched,
+    active: WatchedRollouts,
 ) -> None:
     active.use(*REGRESSION[1:])
     assert active.hand.get().record.status is Stage.ACTIVE
@@ -394,7 +396,9 @@ def test_what_fails_from_its_first_day_is_demoted_though_somebody_vouched_for_it
     )
 
 
-def test_one_session_alone_takes_nothing_back_that_works_for_others(active: Watched) -> None:
+def test_one_session_alone_takes_nothing_back_that_works_for_others(
+    active: WatchedRollouts,
+) -> None:
     for number in range(FIRST_USES):
         active.use_in(f"other{number}", GOOD)
 
@@ -405,7 +409,7 @@ def test_one_session_alone_takes_nothing_back_that_works_for_others(active: Watc
     assert detail.uses.active == OutcomeCounts(succeeded=FIRST_USES, failed=RECENT_USES)
 
 
-def test_the_sidechains_of_a_session_count_as_that_session(active: Watched) -> None:
+def test_the_sidechains_of_a_session_count_as_that_session(active: WatchedRollouts) -> None:
     for number in range(FIRST_USES):
         active.use_in(f"other{number}", GOOD)
     for number in range(RECENT_USES):
@@ -422,7 +426,7 @@ def test_the_sidechains_of_a_session_count_as_that_session(active: Watched) -> N
     assert {it.root_session_id for it in found} == {"s1"}
 
 
-def test_what_many_sessions_see_fail_is_taken_back(active: Watched) -> None:
+def test_what_many_sessions_see_fail_is_taken_back(active: WatchedRollouts) -> None:
     active.use(*START)
     for number in range(LEAST_USES + 1):
         active.use_in(f"other{number}", BAD)
@@ -430,7 +434,7 @@ def test_what_many_sessions_see_fail_is_taken_back(active: Watched) -> None:
     assert active.hand.get().record.is_demoted
 
 
-def test_evidence_that_somebody_adds_later_forgets_no_failure(active: Watched) -> None:
+def test_evidence_that_somebody_adds_later_forgets_no_failure(active: WatchedRollouts) -> None:
     active.use(*START, *REGRESSION[1:])
     active.hand.show("verification", active.hand.run())
 
@@ -439,7 +443,7 @@ def test_evidence_that_somebody_adds_later_forgets_no_failure(active: Watched) -
     assert active.hand.get().record.is_demoted
 
 
-def test_what_the_canary_showed_is_part_of_the_baseline(canary: Watched) -> None:
+def test_what_the_canary_showed_is_part_of_the_baseline(canary: WatchedRollouts) -> None:
     canary.use(*[GOOD] * 5)
     canary.hand.promote(status=Stage.ACTIVE)
 
@@ -451,7 +455,7 @@ def test_what_the_canary_showed_is_part_of_the_baseline(canary: Watched) -> None
 
 
 def test_where_the_policy_takes_nothing_back_it_is_held_and_stays_in_force(
-    active: Watched,
+    active: WatchedRollouts,
 ) -> None:
     active.hand.policy = ONLY_TOLD
 
@@ -465,7 +469,7 @@ def test_where_the_policy_takes_nothing_back_it_is_held_and_stays_in_force(
     assert len(active.items()) == 1
 
 
-def test_what_is_released_is_watched_anew(active: Watched) -> None:
+def test_what_is_released_is_watched_anew(active: WatchedRollouts) -> None:
     active.hand.policy = ONLY_TOLD
     active.use(*START, *REGRESSION)
     active.hand.clock.advance(1)
@@ -480,7 +484,7 @@ def test_what_is_released_is_watched_anew(active: Watched) -> None:
 
 
 def test_what_is_rolled_back_has_to_fail_again_before_it_is_demoted_again(
-    active: Watched,
+    active: WatchedRollouts,
 ) -> None:
     active.use(*START, *REGRESSION)
     active.hand.clock.advance(1)
@@ -493,7 +497,7 @@ def test_what_is_rolled_back_has_to_fail_again_before_it_is_demoted_again(
     assert active.hand.get().record.is_demoted
 
 
-def test_runs_that_end_at_once_demote_once(active: Watched) -> None:
+def test_runs_that_end_at_once_demote_once(active: WatchedRollouts) -> None:
     active.use(*START, *REGRESSION[1:])
     runs = [active.begin() for _ in range(4)]
     for run in runs:
@@ -509,7 +513,7 @@ def test_runs_that_end_at_once_demote_once(active: Watched) -> None:
         assert unit.rollout_outcomes.unsettled(since_ms=0, limit=10) == ()
 
 
-def test_what_deserves_a_look_is_found_by_it(active: Watched) -> None:
+def test_what_deserves_a_look_is_found_by_it(active: WatchedRollouts) -> None:
     with active.units.read() as unit:
         assert unit.rollouts.flagged(limit=5) == ()
     active.use(*START, *REGRESSION)

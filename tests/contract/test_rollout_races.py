@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.rolled_out import NAME, Stagehand
-from tests.support.together import together
+from tests.support.rollout_harness import NAME, RolloutHarness
+from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict, Invalid
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Kind
@@ -18,11 +18,11 @@ MANY = 5
 
 
 @pytest.fixture
-def hand(units: Units) -> Stagehand:
-    return Stagehand(units)
+def hand(units: Units) -> RolloutHarness:
+    return RolloutHarness(units)
 
 
-def test_one_name_for_many_learnings_at_once_is_one_rollout(hand: Stagehand) -> None:
+def test_one_name_for_many_learnings_at_once_is_one_rollout(hand: RolloutHarness) -> None:
     ids = [hand.learn(f"lrn_{number}").learning_id for number in range(MANY)]
     answers = together([partial(hand.promote, it) for it in ids])
     (begun,) = [it for it in answers if isinstance(it, RolloutDetail)]
@@ -33,7 +33,7 @@ def test_one_name_for_many_learnings_at_once_is_one_rollout(hand: Stagehand) -> 
     assert hand.happened() == ["promote"]
 
 
-def test_many_names_for_one_learning_at_once_are_one_rollout(hand: Stagehand) -> None:
+def test_many_names_for_one_learning_at_once_are_one_rollout(hand: RolloutHarness) -> None:
     hand.learn()
     names = [f"skill-{number}" for number in range(MANY)]
     answers = together([partial(hand.promote, skill_name=it) for it in names])
@@ -43,7 +43,7 @@ def test_many_names_for_one_learning_at_once_are_one_rollout(hand: Stagehand) ->
     assert len(hand.audit()) == 1
 
 
-def test_a_run_that_many_hand_in_at_once_counts_once(hand: Stagehand) -> None:
+def test_a_run_that_many_hand_in_at_once_counts_once(hand: RolloutHarness) -> None:
     hand.learn()
     hand.promote()
     run = hand.run()
@@ -53,7 +53,7 @@ def test_a_run_that_many_hand_in_at_once_counts_once(hand: Stagehand) -> None:
 
 
 def test_a_learning_that_ends_while_its_skill_moves_on_never_leaves_it_in_force(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.learn()
     hand.bring_to(Stage.CANARY)
@@ -72,7 +72,9 @@ def test_a_learning_that_ends_while_its_skill_moves_on_never_leaves_it_in_force(
     assert hand.happened().count("revoke") == 1
 
 
-def test_a_rollback_and_the_end_of_its_learning_leave_nothing_in_force(hand: Stagehand) -> None:
+def test_a_rollback_and_the_end_of_its_learning_leave_nothing_in_force(
+    hand: RolloutHarness,
+) -> None:
     hand.learn()
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
@@ -86,7 +88,7 @@ def test_a_rollback_and_the_end_of_its_learning_leave_nothing_in_force(hand: Sta
     assert hand.mounted.files == {}
 
 
-def test_of_many_rollbacks_at_once_one_is_done(hand: Stagehand) -> None:
+def test_of_many_rollbacks_at_once_one_is_done(hand: RolloutHarness) -> None:
     hand.learn()
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)

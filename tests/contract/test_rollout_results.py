@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.support.factories import ALICE, NOW, make_session
-from tests.support.rolled_out import MARKER, NAME, Stagehand
-from tests.support.rollout_records import make_trial
+from tests.support.rollout_factories import make_trial
+from tests.support.rollout_harness import MARKER, NAME, RolloutHarness
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.ids import new_id
 from understudy.review.policy import PromotionSettings
@@ -23,13 +23,13 @@ EXECUTED_ONLY = PromotionSettings(require_executed_evidence=True)
 
 
 @pytest.fixture
-def hand(units: Units) -> Stagehand:
-    stagehand = Stagehand(units)
+def hand(units: Units) -> RolloutHarness:
+    stagehand = RolloutHarness(units)
     stagehand.learn()
     return stagehand
 
 
-def refused(hand: Stagehand, run: Run | str, kind: str = "verification", **fields: str) -> str:
+def refused(hand: RolloutHarness, run: Run | str, kind: str = "verification", **fields: str) -> str:
     """Why a result is not taken; nothing changes then."""
     before = hand.get()
     with pytest.raises(Invalid) as told:
@@ -39,7 +39,12 @@ def refused(hand: Stagehand, run: Run | str, kind: str = "verification", **field
 
 
 def executed(
-    hand: Stagehand, record: Rollout, run: Run, kind: str = "verification", *, success: bool = True
+    hand: RolloutHarness,
+    record: Rollout,
+    run: Run,
+    kind: str = "verification",
+    *,
+    success: bool = True,
 ) -> Rollout:
     trial = make_trial(record, "trl_1", workspace_digest="c" * 40)
     execution = SkillExecution(kind=EvidenceKind(kind), run=run, success=success, trial=trial)
@@ -47,7 +52,7 @@ def executed(
         return record_executed(hand.maker.within(unit, "alice"), record, execution)
 
 
-def test_a_run_that_failed_or_lacks_the_marker_verifies_nothing(hand: Stagehand) -> None:
+def test_a_run_that_failed_or_lacks_the_marker_verifies_nothing(hand: RolloutHarness) -> None:
     hand.promote()
     for status in (RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.INTERRUPTED):
         assert refused(hand, hand.run(status=status)) == "verification_failed"
@@ -56,7 +61,7 @@ def test_a_run_that_failed_or_lacks_the_marker_verifies_nothing(hand: Stagehand)
     assert refused(hand, hand.run(status=RunStatus.RUNNING)) == "run_not_ended"
 
 
-def test_a_completed_run_with_the_marker_verifies_on_somebodys_word(hand: Stagehand) -> None:
+def test_a_completed_run_with_the_marker_verifies_on_somebodys_word(hand: RolloutHarness) -> None:
     hand.promote()
     run = hand.run(f"All is well: {MARKER}!")
     detail = hand.show("verification", run, expected_output_contains=f"  {MARKER} ")
@@ -78,7 +83,7 @@ def test_a_completed_run_with_the_marker_verifies_on_somebodys_word(hand: Stageh
     assert hand.told()[-1].data["what"] == "rollout_result"
 
 
-def test_only_the_last_output_that_says_anything_counts(hand: Stagehand) -> None:
+def test_only_the_last_output_that_says_anything_counts(hand: RolloutHarness) -> None:
     def say(run: Run, text: object) -> None:
         event = NewEvent(kind=EventKind.OUTPUT, run_id=run.run_id, data={"text": text})
         with hand.units.write() as unit:
@@ -94,7 +99,9 @@ def test_only_the_last_output_that_says_anything_counts(hand: Stagehand) -> None
     assert hand.show("verification", other).counts.successful_run_count == 1
 
 
-def test_where_nothing_is_expected_a_completed_run_has_to_say_something(hand: Stagehand) -> None:
+def test_where_nothing_is_expected_a_completed_run_has_to_say_something(
+    hand: RolloutHarness,
+) -> None:
     silent, failed, said = hand.run(" \n"), hand.run(status=RunStatus.FAILED), hand.run("x")
     with hand.units.read() as unit:
         found = [shown_by(unit, run, "") for run in (silent, failed, said)]
@@ -102,7 +109,9 @@ def test_where_nothing_is_expected_a_completed_run_has_to_say_something(hand: St
     assert found[0].why == f"run {silent.run_id} put out nothing"
 
 
-def test_the_same_run_again_changes_nothing_whatever_it_is_said_to_show(hand: Stagehand) -> None:
+def test_the_same_run_again_changes_nothing_whatever_it_is_said_to_show(
+    hand: RolloutHarness,
+) -> None:
     hand.bring_to(Stage.CANARY)
     before = hand.get()
     (run_id,) = before.verifier_run_ids
@@ -111,7 +120,7 @@ def test_the_same_run_again_changes_nothing_whatever_it_is_said_to_show(hand: St
     assert hand.show("verification", run_id, expected_output_contains="else") == before
 
 
-def test_unknown_runs_blank_markers_and_other_definitions_are_refused(hand: Stagehand) -> None:
+def test_unknown_runs_blank_markers_and_other_definitions_are_refused(hand: RolloutHarness) -> None:
     record = hand.promote().record
     with pytest.raises(NotFound) as told:
         hand.show("verification", "run_nobody")
@@ -126,7 +135,7 @@ def test_unknown_runs_blank_markers_and_other_definitions_are_refused(hand: Stag
     assert hand.show("verification", run, definition_fingerprint=record.fingerprint).evidence
 
 
-def test_canary_results_need_the_canary_stage_and_a_live_rollout(hand: Stagehand) -> None:
+def test_canary_results_need_the_canary_stage_and_a_live_rollout(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.VERIFIED)
     assert refused(hand, hand.run(), "canary") == "rollout_not_in_canary"
     hand.rollouts.revoke(ALICE, NAME)
@@ -134,7 +143,7 @@ def test_canary_results_need_the_canary_stage_and_a_live_rollout(hand: Stagehand
     assert refused(hand, hand.run(), "canary") == "rollout_revoked"
 
 
-def test_a_canary_that_did_not_complete_failed(hand: Stagehand) -> None:
+def test_a_canary_that_did_not_complete_failed(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     assert refused(hand, hand.run(status=RunStatus.RUNNING), "canary") == "run_not_ended"
     detail = hand.show("canary", hand.run(status=RunStatus.CANCELLED))
@@ -144,7 +153,7 @@ def test_a_canary_that_did_not_complete_failed(hand: Stagehand) -> None:
     assert (detail.counts.canary_failure_count, hand.happened().count("hold")) == (2, 1)
 
 
-def test_a_lying_marker_is_refused_where_executed_evidence_is_asked(hand: Stagehand) -> None:
+def test_a_lying_marker_is_refused_where_executed_evidence_is_asked(hand: RolloutHarness) -> None:
     hand.policy = EXECUTED_ONLY
     fingerprint = hand.promote().record.fingerprint
     assert refused(hand, hand.run()) == "evidence_not_executed"
@@ -154,7 +163,7 @@ def test_a_lying_marker_is_refused_where_executed_evidence_is_asked(hand: Stageh
     assert hand.promote(status=Stage.VERIFIED).record.status is Stage.VERIFIED
 
 
-def test_what_was_taken_on_a_word_no_longer_counts_once_more_is_asked(hand: Stagehand) -> None:
+def test_what_was_taken_on_a_word_no_longer_counts_once_more_is_asked(hand: RolloutHarness) -> None:
     hand.promote()
     hand.show("verification", hand.run())
     hand.policy = EXECUTED_ONLY
@@ -165,13 +174,13 @@ def test_what_was_taken_on_a_word_no_longer_counts_once_more_is_asked(hand: Stag
     assert hand.promote(status=Stage.VERIFIED).record.status is Stage.VERIFIED
 
 
-def carried_out(hand: Stagehand, output: str = MARKER, **fields: Any) -> tuple[Run, Run]:
+def carried_out(hand: RolloutHarness, output: str = MARKER, **fields: Any) -> tuple[Run, Run]:
     """A run that prints the marker, and a sidechain of it that carried the definition out."""
     parent = hand.run()
     return parent, carried_out_for(parent, hand, output, **fields)
 
 
-def carried_out_for(parent: Run, hand: Stagehand, output: str = MARKER, **fields: Any) -> Run:
+def carried_out_for(parent: Run, hand: RolloutHarness, output: str = MARKER, **fields: Any) -> Run:
     """A sidechain of a run, which carried the definition out."""
     session_id = new_id("ses")
     with hand.units.write() as unit:
@@ -186,7 +195,7 @@ def carried_out_for(parent: Run, hand: Stagehand, output: str = MARKER, **fields
     return child
 
 
-def test_a_run_whose_sidechain_carried_the_skill_out_executed_it(hand: Stagehand) -> None:
+def test_a_run_whose_sidechain_carried_the_skill_out_executed_it(hand: RolloutHarness) -> None:
     hand.policy = EXECUTED_ONLY
     hand.promote()
     for which in (0, 1):
@@ -201,7 +210,9 @@ def test_a_run_whose_sidechain_carried_the_skill_out_executed_it(hand: Stagehand
 
 
 @pytest.mark.parametrize("kind", ["verification", "canary"])
-def test_a_run_that_has_it_carried_out_thrice_succeeded_once(hand: Stagehand, kind: str) -> None:
+def test_a_run_that_has_it_carried_out_thrice_succeeded_once(
+    hand: RolloutHarness, kind: str
+) -> None:
     hand.bring_to(Stage.CANARY)
     hand.policy = EXECUTED_ONLY
     parent, first = carried_out(hand)
@@ -213,7 +224,7 @@ def test_a_run_that_has_it_carried_out_thrice_succeeded_once(hand: Stagehand, ki
 
 
 def test_a_sidechain_that_failed_is_heard_whatever_the_one_beside_it_showed(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.bring_to(Stage.CANARY)
     parent, first = carried_out(hand)
@@ -224,7 +235,7 @@ def test_a_sidechain_that_failed_is_heard_whatever_the_one_beside_it_showed(
 
 
 def test_what_the_daemon_sees_of_a_run_counts_once_with_what_people_named(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     record = hand.bring_to(Stage.CANARY).record
     parent, first = carried_out(hand)
@@ -238,7 +249,7 @@ def test_what_the_daemon_sees_of_a_run_counts_once_with_what_people_named(
     assert hand.get().counts.canary_failure_count == 1
 
 
-def test_sidechains_count_as_the_session_above_them(hand: Stagehand) -> None:
+def test_sidechains_count_as_the_session_above_them(hand: RolloutHarness) -> None:
     hand.promote()
     for _ in range(2):
         hand.show("verification", carried_out(hand)[1])
@@ -252,7 +263,7 @@ def test_sidechains_count_as_the_session_above_them(hand: Stagehand) -> None:
 
 
 def test_what_a_run_prints_beside_a_skill_that_did_not_work_proves_nothing(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.policy = EXECUTED_ONLY
     hand.promote()
@@ -270,7 +281,7 @@ def test_what_a_run_prints_beside_a_skill_that_did_not_work_proves_nothing(
     assert hand.show("verification", liar).evidence[-1].proof is Proof.ATTESTED
 
 
-def test_one_that_failed_among_several_makes_no_success(hand: Stagehand) -> None:
+def test_one_that_failed_among_several_makes_no_success(hand: RolloutHarness) -> None:
     hand.policy = EXECUTED_ONLY
     hand.promote()
     parent, _ = carried_out(hand)
@@ -284,7 +295,7 @@ def test_one_that_failed_among_several_makes_no_success(hand: Stagehand) -> None
     assert refused(hand, parent) == "evidence_not_executed"
 
 
-def test_what_ran_before_the_attempt_began_did_not_execute_it(hand: Stagehand) -> None:
+def test_what_ran_before_the_attempt_began_did_not_execute_it(hand: RolloutHarness) -> None:
     """The same words again, after it was taken back to draft."""
     hand.promote()
     parent, child = carried_out(hand)
@@ -299,7 +310,7 @@ def test_what_ran_before_the_attempt_began_did_not_execute_it(hand: Stagehand) -
     assert hand.show("verification", child).evidence[1].proof is Proof.ATTESTED
 
 
-def test_a_canary_is_what_ran_in_the_canary(hand: Stagehand) -> None:
+def test_a_canary_is_what_ran_in_the_canary(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.VERIFIED)
     early, _ = carried_out(hand)
     hand.policy = EXECUTED_ONLY
@@ -310,7 +321,7 @@ def test_a_canary_is_what_ran_in_the_canary(hand: Stagehand) -> None:
     assert (detail.counts.canary_success_count, detail.evidence[-1].proof) == (1, Proof.EXECUTED)
 
 
-def test_a_canary_that_was_seen_to_fail_was_executed(hand: Stagehand) -> None:
+def test_a_canary_that_was_seen_to_fail_was_executed(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     hand.policy = EXECUTED_ONLY
     parent, _ = carried_out(hand, "no", status=RunStatus.FAILED)
@@ -324,7 +335,7 @@ def test_a_canary_that_was_seen_to_fail_was_executed(hand: Stagehand) -> None:
 
 @pytest.mark.parametrize("fingerprint", [None, "of this", "of another skill"])
 def test_a_run_of_a_trial_is_judged_by_the_daemon_alone(
-    hand: Stagehand, fingerprint: str | None
+    hand: RolloutHarness, fingerprint: str | None
 ) -> None:
     own = hand.promote().record.fingerprint
     run = hand.run(
@@ -338,7 +349,7 @@ def test_a_run_of_a_trial_is_judged_by_the_daemon_alone(
     )
 
 
-def test_a_trial_that_passed_in_this_attempt_is_known(hand: Stagehand) -> None:
+def test_a_trial_that_passed_in_this_attempt_is_known(hand: RolloutHarness) -> None:
     record, run = hand.promote().record, hand.run(trial_id="trl_1")
     executed(hand, record, run)
     before = hand.get()
@@ -348,13 +359,13 @@ def test_a_trial_that_passed_in_this_attempt_is_known(hand: Stagehand) -> None:
     assert refused(hand, run) == "evidence_of_a_trial"
 
 
-def test_a_marker_that_looks_like_a_secret_is_not_looked_for(hand: Stagehand) -> None:
+def test_a_marker_that_looks_like_a_secret_is_not_looked_for(hand: RolloutHarness) -> None:
     hand.promote()
     secret = "client" + "Secret: hunter2" + "hunter2"
     assert refused(hand, hand.run(secret), expected_output_contains=secret) == "secret_marker"
 
 
-def test_a_trial_is_recorded_as_executed_once(hand: Stagehand) -> None:
+def test_a_trial_is_recorded_as_executed_once(hand: RolloutHarness) -> None:
     record, run = hand.promote().record, hand.run()
     kept = executed(hand, record, run)
     assert executed(hand, record, run) == kept
@@ -365,7 +376,7 @@ def test_a_trial_is_recorded_as_executed_once(hand: Stagehand) -> None:
     assert hand.told()[-1].data["run_id"] == run.run_id
 
 
-def test_a_trial_that_came_too_late_or_failed_to_verify_says_nothing(hand: Stagehand) -> None:
+def test_a_trial_that_came_too_late_or_failed_to_verify_says_nothing(hand: RolloutHarness) -> None:
     first = hand.promote().record
     assert executed(hand, first, hand.run("no"), success=False) == first
     hand.promote(instructions="Something else.")
@@ -379,14 +390,14 @@ def test_a_trial_that_came_too_late_or_failed_to_verify_says_nothing(hand: Stage
     assert hand.get().evidence == ()
 
 
-def test_a_canary_trial_that_fails_holds_the_rollout(hand: Stagehand) -> None:
+def test_a_canary_trial_that_fails_holds_the_rollout(hand: RolloutHarness) -> None:
     record = hand.bring_to(Stage.CANARY).record
     held = executed(hand, record, hand.run("no"), "canary", success=False)
     assert held.held_reason is not None
     assert hand.happened()[-2:] == ["rollout_result", "hold"]
 
 
-def test_what_was_accepted_is_counted_and_what_was_not_is_not(hand: Stagehand) -> None:
+def test_what_was_accepted_is_counted_and_what_was_not_is_not(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     refused(hand, hand.run("no"))
     counted = hand.counters.snapshot()
@@ -397,7 +408,7 @@ def test_what_was_accepted_is_counted_and_what_was_not_is_not(hand: Stagehand) -
     assert counted["events_total"]["promote"] == 4
 
 
-def test_a_rollout_is_held_where_it_is_and_let_go(hand: Stagehand) -> None:
+def test_a_rollout_is_held_where_it_is_and_let_go(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.VERIFIED)
     held = hand.rollouts.hold(ALICE, NAME, reason=" not before Monday ")
     assert held.record.held_reason == "not before Monday"
@@ -413,7 +424,7 @@ def test_a_rollout_is_held_where_it_is_and_let_go(hand: Stagehand) -> None:
     assert hand.happened().count("hold") == 2
 
 
-def test_what_a_person_holds_only_a_person_lets_go(hand: Stagehand) -> None:
+def test_what_a_person_holds_only_a_person_lets_go(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     hand.rollouts.hold(ALICE, NAME, reason="legal says stop")
     for step in (
@@ -430,7 +441,7 @@ def test_what_a_person_holds_only_a_person_lets_go(hand: Stagehand) -> None:
     assert hand.rollouts.release(ALICE, NAME).record.held_reason is None
 
 
-def test_what_is_held_is_not_rolled_back(hand: Stagehand) -> None:
+def test_what_is_held_is_not_rolled_back(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     hand.promote()
@@ -446,7 +457,7 @@ def test_what_is_held_is_not_rolled_back(hand: Stagehand) -> None:
 
 @pytest.mark.parametrize("how", ["draft", "revoke"])
 def test_what_the_daemon_held_is_let_go_with_the_attempt_and_says_so(
-    hand: Stagehand, how: str
+    hand: RolloutHarness, how: str
 ) -> None:
     hand.bring_to(Stage.CANARY)
     hand.show("canary", hand.run("no"))
@@ -461,7 +472,7 @@ def test_what_the_daemon_held_is_let_go_with_the_attempt_and_says_so(
     assert released.reason == "the attempt that the daemon held it for is over"
 
 
-def test_a_person_takes_over_what_the_daemon_held(hand: Stagehand) -> None:
+def test_a_person_takes_over_what_the_daemon_held(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     hand.show("canary", hand.run("no"))
     assert hand.rollouts.hold(ALICE, NAME, reason="mine").record.held_reason == "mine"
@@ -470,7 +481,7 @@ def test_a_person_takes_over_what_the_daemon_held(hand: Stagehand) -> None:
     assert hand.promote(status=Stage.DRAFT).record.held_reason == "mine"
 
 
-def test_what_is_in_force_or_over_is_not_held(hand: Stagehand) -> None:
+def test_what_is_in_force_or_over_is_not_held(hand: RolloutHarness) -> None:
     def refuse() -> str:
         with pytest.raises(Conflict) as told:
             hand.rollouts.hold(ALICE, NAME)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, ODD_TEXTS
-from tests.support.rollout_records import (
+from tests.support.rollout_factories import (
     make_definition,
     make_event,
     make_evidence,
@@ -53,7 +53,7 @@ FULL = RuntimeSettings(
 
 
 @pytest.fixture
-def units(empty_house: House) -> Units:
+def units(empty_house: UnitsOnDatabase) -> Units:
     return empty_house.units
 
 

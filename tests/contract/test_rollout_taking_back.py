@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import ALICE, NOW
-from tests.support.rolled_out import ASKED, MARKER, NAME, Stagehand
+from tests.support.rollout_harness import ASKED, MARKER, NAME, RolloutHarness
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
@@ -26,18 +26,18 @@ ANOTHER = "Check scheduler the other way round"
 
 
 @pytest.fixture
-def hand(units: Units) -> Stagehand:
-    stagehand = Stagehand(units)
+def hand(units: Units) -> RolloutHarness:
+    stagehand = RolloutHarness(units)
     stagehand.learn()
     return stagehand
 
 
-def supersede(hand: Stagehand, learning_id: str = "lrn_1") -> None:
+def supersede(hand: RolloutHarness, learning_id: str = "lrn_1") -> None:
     wanted = Replacement(content=ANOTHER, kind=Kind.PROCEDURE)
     hand.learnings.supersede(ALICE, learning_id, wanted)
 
 
-ENDINGS: dict[str, Callable[[Stagehand], object]] = {
+ENDINGS: dict[str, Callable[[RolloutHarness], object]] = {
     "revoked": lambda hand: hand.learnings.revoke(ALICE, "lrn_1"),
     "superseded": supersede,
     "revoked with others": lambda hand: hand.learnings.revoke_matching(
@@ -54,7 +54,7 @@ def refused(code: str, act: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
 def test_a_learning_that_ends_takes_its_skill_along(
-    hand: Stagehand, end: Callable[[Stagehand], object]
+    hand: RolloutHarness, end: Callable[[RolloutHarness], object]
 ) -> None:
     hand.bring_to(Stage.ACTIVE)
     assert hand.mounted.files
@@ -69,7 +69,9 @@ def test_a_learning_that_ends_takes_its_skill_along(
     assert told[-1] != "rollout_revoke"
 
 
-def test_if_the_learning_cannot_end_the_skill_stays_in_force(hand: Stagehand, units: Units) -> None:
+def test_if_the_learning_cannot_end_the_skill_stays_in_force(
+    hand: RolloutHarness, units: Units
+) -> None:
     def refuse(_unit: Unit, _by: Principal, _learning: Learning) -> tuple[LearningNotice, ...]:
         raise Conflict("learning_busy", domain="learnings")
 
@@ -81,7 +83,7 @@ def test_if_the_learning_cannot_end_the_skill_stays_in_force(hand: Stagehand, un
     assert list(hand.mounted.files) == [NAME]
 
 
-def test_a_learning_without_a_skill_ends_as_ever(hand: Stagehand) -> None:
+def test_a_learning_without_a_skill_ends_as_ever(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.VERIFIED)
     hand.rollouts.revoke(ALICE, NAME)
     happened = hand.happened()
@@ -89,7 +91,7 @@ def test_a_learning_without_a_skill_ends_as_ever(hand: Stagehand) -> None:
     assert hand.happened() == happened
 
 
-def test_a_revoked_skill_says_why_and_stays_as_it_was_revoked_first(hand: Stagehand) -> None:
+def test_a_revoked_skill_says_why_and_stays_as_it_was_revoked_first(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     detail = hand.rollouts.revoke(ALICE, NAME, reason=" too slow ")
     assert (detail.record.status, detail.record.revoked_reason) == (Stage.REVOKED, "too slow")
@@ -104,7 +106,7 @@ def test_a_revoked_skill_says_why_and_stays_as_it_was_revoked_first(hand: Stageh
     assert hand.learnings.get("lrn_1").status is LearningStatus.ACTIVE
 
 
-def test_a_secret_in_a_reason_changes_nothing(hand: Stagehand) -> None:
+def test_a_secret_in_a_reason_changes_nothing(hand: RolloutHarness) -> None:
     before = hand.bring_to(Stage.CANARY)
     service = hand.rollouts
     for act in (service.revoke, service.rollback, service.hold, service.release):
@@ -115,7 +117,7 @@ def test_a_secret_in_a_reason_changes_nothing(hand: Stagehand) -> None:
     assert service.revoke(ALICE, NAME, reason="  ").record.revoked_reason is None
 
 
-def test_a_rollback_puts_a_skill_in_force_as_it_last_was(hand: Stagehand) -> None:
+def test_a_rollback_puts_a_skill_in_force_as_it_last_was(hand: RolloutHarness) -> None:
     active = hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     back = hand.rollouts.rollback(ALICE, NAME, reason="missed")
@@ -128,7 +130,7 @@ def test_a_rollback_puts_a_skill_in_force_as_it_last_was(hand: Stagehand) -> Non
     assert hand.mounted.files == {NAME: ASKED.instructions}
 
 
-def test_there_is_no_way_back_to_what_never_was(hand: Stagehand) -> None:
+def test_there_is_no_way_back_to_what_never_was(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     refused("rollback_refused", lambda: hand.rollouts.rollback(ALICE, NAME))
     hand.rollouts.revoke(ALICE, NAME)
@@ -138,7 +140,7 @@ def test_there_is_no_way_back_to_what_never_was(hand: Stagehand) -> None:
 
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
 def test_nothing_is_in_force_again_whose_learning_is_not(
-    hand: Stagehand, end: Callable[[Stagehand], object]
+    hand: RolloutHarness, end: Callable[[RolloutHarness], object]
 ) -> None:
     hand.bring_to(Stage.ACTIVE)
     end(hand)
@@ -148,7 +150,7 @@ def test_nothing_is_in_force_again_whose_learning_is_not(
 
 
 def test_a_rollback_asks_for_the_learning_of_the_snapshot_and_not_of_the_record(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.learn("lrn_2")
     first, second = f"First {MARKER}.", f"Second {MARKER}."
@@ -169,7 +171,7 @@ def test_a_rollback_asks_for_the_learning_of_the_snapshot_and_not_of_the_record(
     assert hand.mounted.files == {}
 
 
-def test_a_rollback_passes_over_snapshots_whose_learning_is_gone(hand: Stagehand) -> None:
+def test_a_rollback_passes_over_snapshots_whose_learning_is_gone(hand: RolloutHarness) -> None:
     hand.learn("lrn_2")
     first = hand.bring_to(Stage.ACTIVE, "lrn_1", instructions=f"First {MARKER}.")
     hand.rollouts.revoke(ALICE, NAME)
@@ -181,14 +183,14 @@ def test_a_rollback_passes_over_snapshots_whose_learning_is_gone(hand: Stagehand
     assert back.counts == first.counts
 
 
-def test_a_rollback_gives_no_learning_a_second_live_skill(hand: Stagehand) -> None:
+def test_a_rollback_gives_no_learning_a_second_live_skill(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     hand.promote(skill_name="another")
     refused("already_promoted", lambda: hand.rollouts.rollback(ALICE, NAME))
 
 
-def test_what_spoke_for_one_attempt_never_speaks_for_a_later_one(hand: Stagehand) -> None:
+def test_what_spoke_for_one_attempt_never_speaks_for_a_later_one(hand: RolloutHarness) -> None:
     """Also not after a rollback, from which other attempts begin."""
     other = {"instructions": "Something else."}
     hand.bring_to(Stage.ACTIVE)
@@ -202,7 +204,7 @@ def test_what_spoke_for_one_attempt_never_speaks_for_a_later_one(hand: Stagehand
 
 
 def test_a_demoted_skill_is_taken_back_and_an_older_one_comes_in_its_place(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.bring_to(Stage.ACTIVE, instructions=f"First {MARKER}.")
     hand.rollouts.revoke(ALICE, NAME)
@@ -217,7 +219,7 @@ def test_a_demoted_skill_is_taken_back_and_an_older_one_comes_in_its_place(
     assert not back.record.is_demoted
 
 
-def test_what_was_demoted_stays_passed_over_whatever_was_tried_since(hand: Stagehand) -> None:
+def test_what_was_demoted_stays_passed_over_whatever_was_tried_since(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE, instructions=f"First {MARKER}.")
     hand.rollouts.revoke(ALICE, NAME)
     hand.bring_to(Stage.ACTIVE, instructions=f"Second {MARKER}.")
@@ -228,13 +230,13 @@ def test_what_was_demoted_stays_passed_over_whatever_was_tried_since(hand: Stage
     assert back.record.definition.instructions == f"First {MARKER}."
 
 
-def test_a_demoted_skill_comes_back_where_there_was_never_another(hand: Stagehand) -> None:
+def test_a_demoted_skill_comes_back_where_there_was_never_another(hand: RolloutHarness) -> None:
     active = hand.bring_to(Stage.ACTIVE)
     hand.demote("worse")
     assert hand.rollouts.rollback(ALICE, NAME).record.definition == active.record.definition
 
 
-def test_everything_that_happened_is_told_in_its_order(hand: Stagehand) -> None:
+def test_everything_that_happened_is_told_in_its_order(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     hand.rollouts.rollback(ALICE, NAME)
@@ -251,7 +253,7 @@ def test_everything_that_happened_is_told_in_its_order(hand: Stagehand) -> None:
     shown = [(it.event, it.from_status, it.to_status, it.success) for it in hand.get().events]
     assert shown == expected
     # Whoever opens the database later finds the same, page by page.
-    later = Stagehand(hand.units)
+    later = RolloutHarness(hand.units)
     first = later.rollouts.events(NAME, PageRequest(limit=5))
     assert [it.event for it in first.items] == [event for event, *_ in expected[:5]]
     assert first.next_cursor is not None
@@ -269,7 +271,7 @@ def test_everything_that_happened_is_told_in_its_order(hand: Stagehand) -> None:
     assert all(it.recorded_at_ms > NOW for it in first.items)
 
 
-def test_the_history_shows_each_state_that_was_left(hand: Stagehand) -> None:
+def test_the_history_shows_each_state_that_was_left(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
     history = hand.rollouts.history(NAME, PageRequest()).items
@@ -281,7 +283,9 @@ def test_the_history_shows_each_state_that_was_left(hand: Stagehand) -> None:
     assert [hand.rollouts.at(NAME, number).revision for number in range(1, 8)] == [*range(1, 8)]
 
 
-def test_what_a_skill_says_is_kept_once_however_often_runs_speak_for_it(hand: Stagehand) -> None:
+def test_what_a_skill_says_is_kept_once_however_often_runs_speak_for_it(
+    hand: RolloutHarness,
+) -> None:
     hand.promote()
     for _ in range(5):
         hand.show("verification", hand.run())
@@ -297,7 +301,7 @@ def test_what_a_skill_says_is_kept_once_however_often_runs_speak_for_it(hand: St
 
 
 def test_runs_that_speak_for_a_skill_in_force_hide_no_earlier_one_from_a_rollback(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     first = hand.bring_to(Stage.ACTIVE).record
     hand.rollouts.revoke(ALICE, NAME)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support.factories import ALICE, NOW
-from tests.support.rolled_out import ASKED, NAME, Stagehand
-from tests.support.rollout_records import make_trial
+from tests.support.rollout_factories import make_trial
+from tests.support.rollout_harness import ASKED, NAME, RolloutHarness
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.learnings.model import Kind, LearningSource, LearningStatus, Tier
@@ -29,17 +29,17 @@ UNFIT: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def hand(units: Units) -> Stagehand:
-    return Stagehand(units)
+def hand(units: Units) -> RolloutHarness:
+    return RolloutHarness(units)
 
 
-def nothing_is_there(hand: Stagehand) -> bool:
+def nothing_is_there(hand: RolloutHarness) -> bool:
     return hand.rollouts.page(PageRequest()).items == () and hand.audit() == []
 
 
 @pytest.mark.parametrize("fields", UNFIT.values(), ids=UNFIT)
 def test_only_an_active_procedure_of_the_workspace_is_promoted(
-    hand: Stagehand, fields: dict[str, Any]
+    hand: RolloutHarness, fields: dict[str, Any]
 ) -> None:
     hand.learn(**fields)
     with pytest.raises(Invalid) as told:
@@ -48,7 +48,7 @@ def test_only_an_active_procedure_of_the_workspace_is_promoted(
     assert nothing_is_there(hand)
 
 
-def test_what_nobody_knows_is_not_promoted_and_not_found(hand: Stagehand) -> None:
+def test_what_nobody_knows_is_not_promoted_and_not_found(hand: RolloutHarness) -> None:
     with pytest.raises(NotFound) as told:
         hand.promote("lrn_nobody")
     assert told.value.code == "learning_not_found"
@@ -65,7 +65,9 @@ def test_what_nobody_knows_is_not_promoted_and_not_found(hand: Stagehand) -> Non
         assert missing.value.code == "rollout_not_found"
 
 
-def test_a_bad_definition_or_another_beginning_than_draft_leaves_nothing(hand: Stagehand) -> None:
+def test_a_bad_definition_or_another_beginning_than_draft_leaves_nothing(
+    hand: RolloutHarness,
+) -> None:
     hand.learn()
     for fields in ({"context": "inline"}, {"skill_name": "a b"}):
         with pytest.raises(Invalid) as told:
@@ -78,7 +80,7 @@ def test_a_bad_definition_or_another_beginning_than_draft_leaves_nothing(hand: S
     assert nothing_is_there(hand)
 
 
-def test_a_promoted_procedure_is_a_draft_that_nobody_is_offered(hand: Stagehand) -> None:
+def test_a_promoted_procedure_is_a_draft_that_nobody_is_offered(hand: RolloutHarness) -> None:
     learning = hand.learn()
     detail = hand.promote(description=" ")
     record = detail.record
@@ -96,7 +98,7 @@ def test_a_promoted_procedure_is_a_draft_that_nobody_is_offered(hand: Stagehand)
     assert (entry.action, entry.resource_id, entry.actor) == ("rollouts.promote", NAME, "alice")
 
 
-def test_the_session_of_the_source_hears_of_it_without_its_words(hand: Stagehand) -> None:
+def test_the_session_of_the_source_hears_of_it_without_its_words(hand: RolloutHarness) -> None:
     hand.learn()
     hand.promote()
     (told,) = hand.told()
@@ -109,13 +111,13 @@ def test_the_session_of_the_source_hears_of_it_without_its_words(hand: Stagehand
 
 
 def test_a_learning_that_names_a_session_that_is_gone_is_promoted_all_the_same(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.learn(source=LearningSource(session_id="gone"))
     assert hand.promote().record.status is Stage.DRAFT
 
 
-def test_a_learning_has_one_live_skill_and_a_name_one_owner(hand: Stagehand) -> None:
+def test_a_learning_has_one_live_skill_and_a_name_one_owner(hand: RolloutHarness) -> None:
     hand.learn("lrn_1")
     hand.learn("lrn_2")
     hand.promote("lrn_1")
@@ -133,7 +135,7 @@ def test_a_learning_has_one_live_skill_and_a_name_one_owner(hand: Stagehand) -> 
 
 
 def test_a_name_that_was_taken_back_may_be_used_again_if_it_is_still_free(
-    hand: Stagehand,
+    hand: RolloutHarness,
 ) -> None:
     hand.learn("lrn_1")
     hand.learn("lrn_2")
@@ -149,7 +151,7 @@ def test_a_name_that_was_taken_back_may_be_used_again_if_it_is_still_free(
     assert detail.record.revoked_at_ms is None
 
 
-def test_the_same_again_changes_nothing(hand: Stagehand) -> None:
+def test_the_same_again_changes_nothing(hand: RolloutHarness) -> None:
     hand.learn()
     shown = {Stage.VERIFIED: "verification", Stage.ACTIVE: "canary"}
     for stage in (Stage.DRAFT, Stage.VERIFIED, Stage.CANARY, Stage.ACTIVE):
@@ -160,7 +162,7 @@ def test_the_same_again_changes_nothing(hand: Stagehand) -> None:
         assert first.record.status is stage
 
 
-def test_a_draft_is_edited_freely_and_starts_anew_with_other_words(hand: Stagehand) -> None:
+def test_a_draft_is_edited_freely_and_starts_anew_with_other_words(hand: RolloutHarness) -> None:
     hand.learn()
     first = hand.promote()
     hand.show("verification", hand.run())
@@ -175,7 +177,7 @@ def test_a_draft_is_edited_freely_and_starts_anew_with_other_words(hand: Stageha
     assert numbers == [3, 2, 1]
 
 
-def test_verified_needs_evidence_for_these_very_words(hand: Stagehand) -> None:
+def test_verified_needs_evidence_for_these_very_words(hand: RolloutHarness) -> None:
     hand.learn()
     hand.promote()
     with pytest.raises(Invalid) as told:
@@ -190,7 +192,7 @@ def test_verified_needs_evidence_for_these_very_words(hand: Stagehand) -> None:
     assert hand.promote(status=Stage.VERIFIED).record.status is Stage.VERIFIED
 
 
-def test_other_words_in_verified_take_the_evidence_with_them(hand: Stagehand) -> None:
+def test_other_words_in_verified_take_the_evidence_with_them(hand: RolloutHarness) -> None:
     hand.learn()
     before = hand.bring_to(Stage.VERIFIED)
     with pytest.raises(Invalid) as told:
@@ -202,7 +204,7 @@ def test_other_words_in_verified_take_the_evidence_with_them(hand: Stagehand) ->
     assert after.record.fingerprint != before.record.fingerprint
 
 
-def test_no_stage_is_passed_over(hand: Stagehand) -> None:
+def test_no_stage_is_passed_over(hand: RolloutHarness) -> None:
     hand.learn()
     hand.bring_to(Stage.DRAFT)
     hand.show("verification", hand.run())
@@ -216,7 +218,7 @@ def test_no_stage_is_passed_over(hand: Stagehand) -> None:
     assert [it.code for it in told.value.errors] == ["needs_canary"]
 
 
-def test_active_needs_a_canary_that_succeeded_and_none_that_failed(hand: Stagehand) -> None:
+def test_active_needs_a_canary_that_succeeded_and_none_that_failed(hand: RolloutHarness) -> None:
     hand.learn()
     hand.bring_to(Stage.CANARY)
     assert hand.mounted.files == {}
@@ -230,7 +232,7 @@ def test_active_needs_a_canary_that_succeeded_and_none_that_failed(hand: Stageha
     assert active.missing == ()
 
 
-def test_a_failed_canary_sends_it_back_to_the_beginning(hand: Stagehand) -> None:
+def test_a_failed_canary_sends_it_back_to_the_beginning(hand: RolloutHarness) -> None:
     hand.learn()
     hand.bring_to(Stage.CANARY)
     failed = hand.show("canary", hand.run("no"))
@@ -260,7 +262,7 @@ def test_a_failed_canary_sends_it_back_to_the_beginning(hand: Stagehand) -> None
 @pytest.mark.parametrize(
     "change", [{"instructions": "Else."}, {"model": "m"}, {"allowed_tools": ["read_file"]}]
 )
-def test_what_is_active_is_changed_by_nobody(hand: Stagehand, change: dict[str, Any]) -> None:
+def test_what_is_active_is_changed_by_nobody(hand: RolloutHarness, change: dict[str, Any]) -> None:
     hand.learn()
     before = hand.bring_to(Stage.ACTIVE)
     files = dict(hand.mounted.files)
@@ -277,7 +279,7 @@ def test_what_is_active_is_changed_by_nobody(hand: Stagehand, change: dict[str, 
     assert hand.get() == before
 
 
-def test_a_policy_asks_for_runs_in_several_sessions(hand: Stagehand) -> None:
+def test_a_policy_asks_for_runs_in_several_sessions(hand: RolloutHarness) -> None:
     hand.policy = PromotionSettings(min_successes=3, min_sessions=2)
     hand.learn()
     hand.promote()
@@ -291,7 +293,7 @@ def test_a_policy_asks_for_runs_in_several_sessions(hand: Stagehand) -> None:
     assert hand.promote(status=Stage.VERIFIED).record.status is Stage.VERIFIED
 
 
-def test_a_policy_asks_for_a_replay_before_it_is_active(hand: Stagehand) -> None:
+def test_a_policy_asks_for_a_replay_before_it_is_active(hand: RolloutHarness) -> None:
     hand.learn()
     hand.policy = PromotionSettings(require_replay=True)
     record = hand.bring_to(Stage.CANARY).record
@@ -329,7 +331,7 @@ def test_a_policy_asks_for_a_replay_before_it_is_active(hand: Stagehand) -> None
     assert hand.promote(status=Stage.ACTIVE).record.status is Stage.ACTIVE
 
 
-def test_rollouts_are_listed_with_their_counts_and_by_what_is_asked(hand: Stagehand) -> None:
+def test_rollouts_are_listed_with_their_counts_and_by_what_is_asked(hand: RolloutHarness) -> None:
     for number in (1, 2, 3):
         hand.learn(f"lrn_{number}")
     hand.bring_to(Stage.VERIFIED, "lrn_1", skill_name="b")
@@ -351,7 +353,7 @@ def test_rollouts_are_listed_with_their_counts_and_by_what_is_asked(hand: Stageh
     assert named(source_learning_id="lrn_1", status=Stage.DRAFT) == []
 
 
-def test_a_rollout_is_shown_as_it_was_at_any_change(hand: Stagehand) -> None:
+def test_a_rollout_is_shown_as_it_was_at_any_change(hand: RolloutHarness) -> None:
     hand.learn()
     hand.promote()
     now = hand.promote(instructions="Something else.").record

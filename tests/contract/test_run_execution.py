@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, bound, make_file, make_persona, make_session
-from tests.support.workshop import (
+from tests.support.run_harness import (
     Probe,
-    Workshop,
+    RunHarness,
     arrived,
     die,
     make_settings,
@@ -31,7 +31,7 @@ from understudy.testing.fake_model import FakeModel
 # Asking and acting
 
 
-async def test_a_plain_answer_completes_the_run(shop: Workshop, fake: FakeModel) -> None:
+async def test_a_plain_answer_completes_the_run(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("Hello there.")
 
     done = await shop.run("hi", actor_id="tester")
@@ -52,7 +52,7 @@ async def test_a_plain_answer_completes_the_run(shop: Workshop, fake: FakeModel)
 
 
 async def test_tools_are_called_until_the_model_has_answered(
-    shop: Workshop, fake: FakeModel, settings: Settings
+    shop: RunHarness, fake: FakeModel, settings: Settings
 ) -> None:
     fake.queue(
         call("write_file", {"path": "a.txt", "content": "beans"}),
@@ -69,7 +69,7 @@ async def test_tools_are_called_until_the_model_has_answered(
 
 
 async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     pair = (FakeCall(name="probe", arguments={"label": "slow"}), FakeCall(name="other"))
     fake.queue(ModelAnswer(calls=pair), "done")
@@ -98,7 +98,7 @@ async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
     ],
 )
 async def test_a_bad_call_is_told_to_the_model_and_runs_nothing(
-    shop: Workshop, fake: FakeModel, probe: Probe, bad: ModelAnswer, said: str
+    shop: RunHarness, fake: FakeModel, probe: Probe, bad: ModelAnswer, said: str
 ) -> None:
     fake.queue(bad, "sorry")
 
@@ -111,7 +111,7 @@ async def test_a_bad_call_is_told_to_the_model_and_runs_nothing(
 
 
 async def test_a_tool_that_was_switched_off_is_neither_offered_nor_called(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     with shop.units.write() as unit:
         unit.tool_switches.set("probe", enabled=False)
@@ -127,7 +127,7 @@ async def test_a_tool_that_was_switched_off_is_neither_offered_nor_called(
 
 
 async def test_the_last_call_of_the_budget_has_no_tools_and_says_so(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.rule = lambda seen: call("probe") if seen.body.get("tools") else "That is all I have."
 
@@ -141,7 +141,7 @@ async def test_the_last_call_of_the_budget_has_no_tools_and_says_so(
 
 
 async def test_a_model_that_asks_for_tools_beyond_the_budget_fails_the_run(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: call("probe")
 
@@ -152,7 +152,7 @@ async def test_a_model_that_asks_for_tools_beyond_the_budget_fails_the_run(
     assert len(fake.requests) == 2
 
 
-async def test_the_smaller_budget_counts(shop: Workshop, fake: FakeModel) -> None:
+async def test_the_smaller_budget_counts(shop: RunHarness, fake: FakeModel) -> None:
     with shop.units.write() as unit:
         agent = unit.agents.get("default")
         assert agent is not None
@@ -168,7 +168,7 @@ async def test_the_smaller_budget_counts(shop: Workshop, fake: FakeModel) -> Non
 
 
 async def test_soul_and_context_files_are_in_the_system_text(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     with shop.units.write() as unit:
         unit.sessions.add(make_session("bound", **bound(make_persona(soul="I am Ada."))))
@@ -182,7 +182,7 @@ async def test_soul_and_context_files_are_in_the_system_text(
 
 
 async def test_earlier_runs_of_the_session_are_in_the_prompt_and_other_sessions_are_not(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue(call("probe", {"label": "x"}), "first answer", "elsewhere", "second answer")
     await shop.run("first question")
@@ -200,7 +200,7 @@ async def test_earlier_runs_of_the_session_are_in_the_prompt_and_other_sessions_
 
 
 async def test_a_run_sees_what_was_there_when_it_started_even_after_a_crash(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     with shop.units.write() as unit:
         unit.agents.add_file(make_file("SOUL.md", "old soul"))
@@ -223,7 +223,7 @@ async def test_a_run_sees_what_was_there_when_it_started_even_after_a_crash(
 
 
 async def test_a_failing_provider_fails_the_run_in_words_and_the_session_goes_on(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.fail(500)
 
@@ -239,7 +239,7 @@ async def test_a_failing_provider_fails_the_run_in_words_and_the_session_goes_on
 
 
 async def test_a_route_that_vanished_fails_the_run_instead_of_drifting(
-    shop: Workshop, fake: FakeModel, tmp_path: Path
+    shop: RunHarness, fake: FakeModel, tmp_path: Path
 ) -> None:
     run_id = shop.submit(provider="b")
     without = restarted(shop, settings=make_settings(tmp_path, fake.url, "a"))
@@ -252,7 +252,7 @@ async def test_a_route_that_vanished_fails_the_run_instead_of_drifting(
 
 
 async def test_a_tool_that_breaks_costs_its_call_and_not_the_run(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     class Broken(Probe):
         async def call(self, arguments: object, context: object) -> str:
@@ -270,7 +270,7 @@ async def test_a_tool_that_breaks_costs_its_call_and_not_the_run(
 
 
 async def test_the_same_key_is_the_same_run_and_another_request_is_a_conflict(
-    shop: Workshop, house: House
+    shop: RunHarness, house: UnitsOnDatabase
 ) -> None:
     def submit(content: str, session_id: str = "s1") -> str:
         detail = shop.runs.submit(
@@ -290,7 +290,7 @@ async def test_the_same_key_is_the_same_run_and_another_request_is_a_conflict(
 
 
 async def test_many_who_submit_under_one_key_at_once_get_one_run(
-    shop: Workshop, house: House
+    shop: RunHarness, house: UnitsOnDatabase
 ) -> None:
     def submit() -> str:
         detail = shop.runs.submit(ALICE, "s1", Submission(content="hi"), idempotency_key="k")
@@ -302,7 +302,9 @@ async def test_many_who_submit_under_one_key_at_once_get_one_run(
     assert len(house.queued) == 1
 
 
-async def test_a_refused_submission_leaves_nothing(shop: Workshop, house: House) -> None:
+async def test_a_refused_submission_leaves_nothing(
+    shop: RunHarness, house: UnitsOnDatabase
+) -> None:
     with pytest.raises(NotFound):
         shop.submit(session_id="nobody")
     with pytest.raises(Exception, match="no route"):
@@ -314,7 +316,7 @@ async def test_a_refused_submission_leaves_nothing(shop: Workshop, house: House)
     assert house.queued == []
 
 
-async def test_an_inline_run_needs_an_idle_session(shop: Workshop) -> None:
+async def test_an_inline_run_needs_an_idle_session(shop: RunHarness) -> None:
     shop.submit()
 
     with pytest.raises(Conflict) as refused:
@@ -324,7 +326,7 @@ async def test_an_inline_run_needs_an_idle_session(shop: Workshop) -> None:
 
 
 async def test_the_route_is_pinned_when_the_run_is_submitted(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     run_id = shop.submit()
     with shop.units.write() as unit:
@@ -347,7 +349,7 @@ async def test_the_route_is_pinned_when_the_run_is_submitted(
     [(DebugLevel.OFF, 0, 0), (DebugLevel.REQUESTS, 2, 0), (DebugLevel.FULL, 2, 2)],
 )
 async def test_what_is_captured_is_what_was_sent_without_secrets(
-    shop: Workshop, fake: FakeModel, level: DebugLevel, captured: int, answered: int
+    shop: RunHarness, fake: FakeModel, level: DebugLevel, captured: int, answered: int
 ) -> None:
     key = "sk-proj-" + "Ab3dEf6hIj9lMn2pQr5t" * 2
     fake.queue(call("probe", {"label": f"{key} hunter22"}), f"I saw {key} and hunter22.")
@@ -369,7 +371,7 @@ async def test_what_is_captured_is_what_was_sent_without_secrets(
 
 @pytest.mark.parametrize("level", [DebugLevel.REQUESTS, DebugLevel.FULL])
 async def test_every_try_is_captured_with_its_model(
-    shop: Workshop, fake: FakeModel, settings: Settings, level: DebugLevel
+    shop: RunHarness, fake: FakeModel, settings: Settings, level: DebugLevel
 ) -> None:
     route = settings.routes["a"].model_copy(update={"max_attempts": 2, "fallback_model": "spare"})
     patient = restarted(shop, settings=replace(settings, routes={"a": route}))
@@ -393,7 +395,7 @@ async def test_every_try_is_captured_with_its_model(
 
 
 async def test_a_request_that_never_got_an_answer_is_captured(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.fail(400)
 

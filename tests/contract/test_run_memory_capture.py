@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, ODD_TEXTS, bound, make_member, make_persona, make_project
-from tests.support.memories import evidence_of, indexed, record_of, set_policy
-from tests.support.scenes import ask, play
-from tests.support.troupe import WAIT, Troupe, spawn
-from tests.support.workshop import Probe, Workshop, arrived, restarted, until
+from tests.support.model_scripts import ask, play
+from tests.support.run_harness import Probe, RunHarness, arrived, restarted, until
+from tests.support.run_memory_reads import evidence_of, indexed, record_of, set_policy
+from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.agent.loop import AgentLoop
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Unavailable
@@ -32,21 +32,21 @@ from understudy.tools.base import Approval
 KEY = "sk-" + "proj-" + "ABCDEFGHIJKLMNOP1234"
 
 
-def record(shop: Workshop, run_id: str) -> RunMemoryRecord:
+def record(shop: RunHarness, run_id: str) -> RunMemoryRecord:
     found = record_of(shop.units, run_id)
     assert found is not None
     return found
 
 
-def memory(shop: Workshop, run_id: str) -> RunMemory:
+def memory(shop: RunHarness, run_id: str) -> RunMemory:
     return record(shop, run_id).memory
 
 
-def counters(shop: Workshop) -> dict[str, int]:
+def counters(shop: RunHarness) -> dict[str, int]:
     return shop.keeper.counters.snapshot()
 
 
-async def test_a_completed_run_leaves_a_record(shop: Workshop, fake: FakeModel) -> None:
+async def test_a_completed_run_leaves_a_record(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("done")
 
     run = (await shop.run("inspect the repo")).run
@@ -69,7 +69,7 @@ async def test_a_completed_run_leaves_a_record(shop: Workshop, fake: FakeModel) 
     assert counters(shop)["stored_total"] == 1
 
 
-async def test_a_failed_run_leaves_its_error(shop: Workshop, fake: FakeModel) -> None:
+async def test_a_failed_run_leaves_its_error(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue(
         ModelAnswer(text="so far so good", calls=(FakeCall(name="probe"),)),
         ModelAnswer(status=400, error="boom"),
@@ -91,7 +91,7 @@ async def test_a_failed_run_leaves_its_error(shop: Workshop, fake: FakeModel) ->
     [("cancel", RunStatus.CANCELLED), ("interrupt", RunStatus.INTERRUPTED)],
 )
 async def test_a_run_that_is_stopped_leaves_a_record(
-    shop: Workshop, fake: FakeModel, probe: Probe, stop: str, status: RunStatus
+    shop: RunHarness, fake: FakeModel, probe: Probe, stop: str, status: RunStatus
 ) -> None:
     fake.queue(call("probe"))
     probe.hold()
@@ -113,7 +113,7 @@ async def test_a_run_that_is_stopped_leaves_a_record(
     assert str(status) in found.summary
 
 
-async def test_a_queued_run_that_is_cancelled_leaves_a_record(shop: Workshop) -> None:
+async def test_a_queued_run_that_is_cancelled_leaves_a_record(shop: RunHarness) -> None:
     run_id = shop.submit("never begun")
 
     shop.runs.cancel(ALICE, run_id)
@@ -123,7 +123,7 @@ async def test_a_queued_run_that_is_cancelled_leaves_a_record(shop: Workshop) ->
 
 
 async def test_a_run_that_waits_leaves_nothing_yet(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     probe.approval = Approval.ALWAYS
     waiting = restarted(shop)
@@ -137,7 +137,7 @@ async def test_a_run_that_waits_leaves_nothing_yet(
     assert indexed(shop.units) == 0
 
 
-async def test_a_run_that_cannot_begin_leaves_a_record(shop: Workshop) -> None:
+async def test_a_run_that_cannot_begin_leaves_a_record(shop: RunHarness) -> None:
     run_id = shop.submit("use what is gone")
     broken = replace(shop.executor, worker=_CannotPrepare())
 
@@ -161,7 +161,7 @@ class _CannotPrepare(AgentLoop):
         raise AssertionError
 
 
-async def test_a_run_that_cannot_even_be_read_ends_without_a_record(shop: Workshop) -> None:
+async def test_a_run_that_cannot_even_be_read_ends_without_a_record(shop: RunHarness) -> None:
     run_id = shop.submit("torn")
     with shop.units.write() as unit:
         torn = sa.update(runs).where(runs.c.run_id == run_id).values(wanted=sa.text("'{'"))
@@ -178,39 +178,39 @@ async def test_a_run_that_cannot_even_be_read_ends_without_a_record(shop: Worksh
 
 
 async def test_the_runs_of_sidechains_leave_records_of_their_own_session(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": []})
-    parent = troupe.shop.submit("parent")
-    await troupe.work()
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
 
-    [child] = troupe.children()
-    found = record(troupe.shop, troupe.run_of(child).run_id)
+    [child] = sidechain_runs.children()
+    found = record(sidechain_runs.shop, sidechain_runs.run_of(child).run_id)
     assert found.session_id == child
     assert f"session:{child}" in found.scope_keys
-    assert record(troupe.shop, parent).session_id == "s1"
+    assert record(sidechain_runs.shop, parent).session_id == "s1"
 
 
 async def test_queued_runs_below_a_cancelled_one_leave_records_too(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ask("Shall I?")]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    below = troupe.run_of(child).run_id
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    below = sidechain_runs.run_of(child).run_id
 
-    troupe.shop.runs.cancel(ALICE, parent)
-    await troupe.work(only="s1")
-    await until(lambda: not troupe.shop.family.catch_up())
+    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    await sidechain_runs.work(only="s1")
+    await until(lambda: not sidechain_runs.shop.family.catch_up())
 
-    assert memory(troupe.shop, below).status is RunStatus.CANCELLED
-    assert memory(troupe.shop, parent).status is RunStatus.CANCELLED
+    assert memory(sidechain_runs.shop, below).status is RunStatus.CANCELLED
+    assert memory(sidechain_runs.shop, parent).status is RunStatus.CANCELLED
 
 
 @pytest.mark.parametrize("kind", [RunKind.INPUT, RunKind.SCHEDULED_INPUT, RunKind.MAILBOX_DELIVERY])
 async def test_the_whole_request_is_scrubbed_before_it_is_cut(
-    shop: Workshop, fake: FakeModel, kind: RunKind
+    shop: RunHarness, fake: FakeModel, kind: RunKind
 ) -> None:
     fake.queue("ok")
     filler = ("filler " * 30)[:150]
@@ -224,7 +224,7 @@ async def test_the_whole_request_is_scrubbed_before_it_is_cut(
 
 
 async def test_secrets_and_personal_data_reach_no_part_of_the_record(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     secrets = ("alice@example.com", "4111-1111-1111-1111", KEY, "hunter22")
     text = " and ".join(secrets)
@@ -242,7 +242,7 @@ async def test_secrets_and_personal_data_reach_no_part_of_the_record(
 
 
 async def test_personal_data_stays_where_the_policy_says_so(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     set_policy(shop.units, redact_pii=False)
     fake.queue("ok")
@@ -255,7 +255,7 @@ async def test_personal_data_stays_where_the_policy_says_so(
 
 
 async def test_files_that_were_given_and_made_are_named_once(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe", {"label": "x" * 40_000}), "made it")
     draft, again = (draft_of_bytes(b"hello", file_name=name) for name in ("a.txt", "b.txt"))
@@ -273,7 +273,7 @@ async def test_files_that_were_given_and_made_are_named_once(
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
 async def test_odd_characters_do_not_keep_a_run_from_ending(
-    shop: Workshop, fake: FakeModel, text: str
+    shop: RunHarness, fake: FakeModel, text: str
 ) -> None:
     fake.queue(text)
 
@@ -283,7 +283,7 @@ async def test_odd_characters_do_not_keep_a_run_from_ending(
     assert memory(shop, run.run_id).summary
 
 
-async def test_the_scopes_are_those_of_the_session(shop: Workshop, fake: FakeModel) -> None:
+async def test_the_scopes_are_those_of_the_session(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("ok")
     with shop.units.write() as unit:
         session = unit.sessions.get("s1")
@@ -301,14 +301,14 @@ async def test_the_scopes_are_those_of_the_session(shop: Workshop, fake: FakeMod
     )
 
 
-def tear_session(shop: Workshop) -> None:
+def tear_session(shop: RunHarness) -> None:
     torn = sa.update(sessions).where(sessions.c.session_id == "s1")
     with shop.units.write() as unit:
         unit.connection.execute(torn.values(reply_targets=sa.text("'{'")))
 
 
 async def test_of_a_session_that_cannot_be_read_only_its_own_scope_is_known(
-    shop: Workshop,
+    shop: RunHarness,
 ) -> None:
     run_id = shop.submit()
     tear_session(shop)
@@ -318,7 +318,7 @@ async def test_of_a_session_that_cannot_be_read_only_its_own_scope_is_known(
     assert record(shop, run_id).scope_keys == ("session:s1",)
 
 
-async def test_what_cannot_be_made_now_goes_to_the_end_of_the_line(shop: Workshop) -> None:
+async def test_what_cannot_be_made_now_goes_to_the_end_of_the_line(shop: RunHarness) -> None:
     first, second = shop.submit(), shop.submit()
     with shop.units.write() as unit:
         for at_ms, run_id in enumerate((first, second)):
@@ -334,7 +334,7 @@ async def test_what_cannot_be_made_now_goes_to_the_end_of_the_line(shop: Worksho
         assert unit.run_memory_index.postponed(limit=10) == (first,)
 
 
-async def test_nothing_is_kept_while_the_policy_is_off(shop: Workshop, fake: FakeModel) -> None:
+async def test_nothing_is_kept_while_the_policy_is_off(shop: RunHarness, fake: FakeModel) -> None:
     set_policy(shop.units, enabled=False)
     fake.queue("ok")
 
@@ -345,7 +345,7 @@ async def test_nothing_is_kept_while_the_policy_is_off(shop: Workshop, fake: Fak
 
 
 async def test_the_record_is_there_before_the_run_is_seen_to_have_ended(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
     run_id = shop.submit("slow")
@@ -382,11 +382,11 @@ class Disk:
 
 
 async def test_a_store_that_fails_postpones_the_record_and_the_run_ends(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     disk = Disk(is_full=True)
     units = Units(house.engine, enqueue=lambda *_: None, bell=house.bell, run_memories=disk)
-    shop = Workshop(units, settings)
+    shop = RunHarness(units, settings)
     fake.queue("done")
 
     run = (await shop.run("inspect")).run
@@ -403,7 +403,7 @@ async def test_a_store_that_fails_postpones_the_record_and_the_run_ends(
 
 
 async def test_what_is_postponed_is_given_up_where_there_is_nothing_to_remember(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue("done")
     set_policy(shop.units, enabled=False)
@@ -424,9 +424,9 @@ async def test_what_is_postponed_is_given_up_where_there_is_nothing_to_remember(
 
 
 async def test_a_run_whose_texts_break_the_making_ends_and_is_given_up_later(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
-    shop = Workshop(house.units, settings)
+    shop = RunHarness(house.units, settings)
     # Nothing that a person or a model sends does this; a literal that is no text stands for a bug.
     broken = replace(shop.capture, literals=cast("tuple[str, ...]", (7,)))
     shop.executor = replace(shop.executor, run_ended=broken.ended)
@@ -444,7 +444,7 @@ async def test_a_run_whose_texts_break_the_making_ends_and_is_given_up_later(
 
 
 async def test_one_that_cannot_be_made_yet_does_not_stop_the_others(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue("one", "two")
     first, second = [(await shop.run(each)).run.run_id for each in ("a", "b")]
@@ -460,7 +460,7 @@ async def test_one_that_cannot_be_made_yet_does_not_stop_the_others(
     assert memory(shop, second).summary == "Request: b\nResult: two"
 
 
-async def test_a_settled_receipt_is_not_unsettled(shop: Workshop, fake: FakeModel) -> None:
+async def test_a_settled_receipt_is_not_unsettled(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("done")
     run_id = (await shop.run()).run.run_id
     with shop.units.write() as unit:
@@ -476,7 +476,7 @@ async def test_a_settled_receipt_is_not_unsettled(shop: Workshop, fake: FakeMode
 
 
 async def test_long_texts_are_scrubbed_before_the_transaction_that_ends_the_run(
-    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+    shop: RunHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of each text that was scrubbed: how long it was, and whether a unit was open meanwhile.
     scrubbed: list[tuple[int, bool]] = []
@@ -493,7 +493,7 @@ async def test_long_texts_are_scrubbed_before_the_transaction_that_ends_the_run(
 
 
 async def test_a_policy_that_is_set_while_a_run_ends_is_kept_to(
-    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+    shop: RunHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = 0
 

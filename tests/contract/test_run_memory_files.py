@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.support.archive import (
-    Archive,
+from tests.support.factories import ADMIN, make_agent, make_run, make_session
+from tests.support.run_memory_harness import (
+    RunMemoryHarness,
     archive_of,
     make_evidence,
     make_record,
     safe_file,
     write_file,
 )
-from tests.support.factories import ADMIN, make_agent, make_run, make_session
 from understudy.core.bell import Bell
 from understudy.core.errors import StaleVersion, Unavailable
 from understudy.memory.policy import DEFAULT
@@ -34,7 +34,7 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def archive(sqlite_template: Path, tmp_path: Path) -> Iterator[Archive]:
+def archive(sqlite_template: Path, tmp_path: Path) -> Iterator[RunMemoryHarness]:
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
     units = Units(engine, enqueue=lambda *_: None, bell=Bell())
@@ -69,15 +69,17 @@ def make_undeletable(path: Path) -> None:
     (path / "inside").mkdir(parents=True)
 
 
-def other_store(archive: Archive, files: FileRunMemories) -> Archive:
+def other_store(archive: RunMemoryHarness, files: FileRunMemories) -> RunMemoryHarness:
     """The same, with files that behave otherwise."""
     units = Units(
         archive.units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
     )
-    return Archive(units, archive.clock)
+    return RunMemoryHarness(units, archive.clock)
 
 
-def test_a_run_ends_though_its_record_cannot_be_kept(archive: Archive, tmp_path: Path) -> None:
+def test_a_run_ends_though_its_record_cannot_be_kept(
+    archive: RunMemoryHarness, tmp_path: Path
+) -> None:
     archive.end_run("run-1")
     (tmp_path / "run-memories").mkdir()
     broken = tmp_path / "run-memories" / "__safe"
@@ -97,7 +99,9 @@ def test_a_run_ends_though_its_record_cannot_be_kept(archive: Archive, tmp_path:
         assert unit.run_memory_index.postponed(limit=5) == ()
 
 
-def test_what_cannot_be_removed_keeps_no_run_from_ending(archive: Archive, tmp_path: Path) -> None:
+def test_what_cannot_be_removed_keeps_no_run_from_ending(
+    archive: RunMemoryHarness, tmp_path: Path
+) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.keep("run-1")
     stuck = safe_file(tmp_path, "run-1")
@@ -115,7 +119,7 @@ def test_what_cannot_be_removed_keeps_no_run_from_ending(archive: Archive, tmp_p
 
 
 def test_a_directory_that_is_gone_costs_nothing_that_was_in_it(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep_some("run-1", "run-2")
     safe = safe_file(tmp_path, "run-1").parent
@@ -138,7 +142,7 @@ def test_a_directory_that_is_gone_costs_nothing_that_was_in_it(
 
 
 def test_one_file_that_may_not_be_read_hides_no_other(
-    archive: Archive, monkeypatch: pytest.MonkeyPatch
+    archive: RunMemoryHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.keep_some("run-1", "run-2")
 
@@ -152,7 +156,7 @@ def test_one_file_that_may_not_be_read_hides_no_other(
         assert list(unit.run_memories.readable(["run-1", "run-2"])) == ["run-2"]
 
 
-def test_a_full_disk_keeps_no_run_from_ending(archive: Archive, tmp_path: Path) -> None:
+def test_a_full_disk_keeps_no_run_from_ending(archive: RunMemoryHarness, tmp_path: Path) -> None:
     class FullDisk(FileRunMemories):
         def put(self, record: object) -> str:
             del record
@@ -166,14 +170,14 @@ def test_a_full_disk_keeps_no_run_from_ending(archive: Archive, tmp_path: Path) 
     engine = archive.units.engine
     units = Units(engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: full)
 
-    Archive(units, archive.clock).keep("run-1")
+    RunMemoryHarness(units, archive.clock).keep("run-1")
 
     assert archive.stored() == archive.pointers() == []
     assert archive.service.status(0)["postponed_record_count"] == 1
 
 
 def test_strangers_are_removed_at_start_and_what_belongs_stays(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep("run-1")
     with archive.units.write() as unit:
@@ -205,7 +209,7 @@ def test_strangers_are_removed_at_start_and_what_belongs_stays(
 
 
 def test_leftovers_links_and_directories_are_strangers_too(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep("run-1")
     archive.end_run("run-2")
@@ -232,7 +236,7 @@ def test_leftovers_links_and_directories_are_strangers_too(
     ids=["torn", "of another run", "of another session"],
 )
 def test_a_record_that_is_not_what_it_should_be_is_removed_at_start(
-    archive: Archive, tmp_path: Path, content: str
+    archive: RunMemoryHarness, tmp_path: Path, content: str
 ) -> None:
     archive.keep_some("run-1", "run-2")
     safe_file(tmp_path, "run-1").write_text(content)
@@ -245,7 +249,7 @@ def test_a_record_that_is_not_what_it_should_be_is_removed_at_start(
     assert archive.found_by("hello") == archive.found_by("hello")[:1]
 
 
-def test_swapped_files_are_noticed(archive: Archive, tmp_path: Path) -> None:
+def test_swapped_files_are_noticed(archive: RunMemoryHarness, tmp_path: Path) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     first, second = safe_file(tmp_path, "run-1"), safe_file(tmp_path, "run-2")
     first.rename(tmp_path / "swap")
@@ -256,7 +260,7 @@ def test_swapped_files_are_noticed(archive: Archive, tmp_path: Path) -> None:
     assert archive.pointers() == archive.stored() == ["run-3"]
 
 
-def test_a_record_under_its_older_name_moves(archive: Archive, tmp_path: Path) -> None:
+def test_a_record_under_its_older_name_moves(archive: RunMemoryHarness, tmp_path: Path) -> None:
     archive.end_run("run-1")
     archive.end_run("run-2", "s2")
     raw = tmp_path / "run-memories"
@@ -272,7 +276,7 @@ def test_a_record_under_its_older_name_moves(archive: Archive, tmp_path: Path) -
     assert archive.again().start().pruned_orphan_file_count == 0
 
 
-def test_the_index_is_brought_to_agreement(archive: Archive, tmp_path: Path) -> None:
+def test_the_index_is_brought_to_agreement(archive: RunMemoryHarness, tmp_path: Path) -> None:
     archive.keep_some("run-1", "run-2", "run-3", "run-4")
     engine = archive.units.engine
     with engine.connect() as connection:
@@ -295,7 +299,7 @@ def test_the_index_is_brought_to_agreement(archive: Archive, tmp_path: Path) -> 
     assert len(archive.found_by("hello")) == 3
 
 
-def test_what_has_not_changed_is_not_read_again(archive: Archive, tmp_path: Path) -> None:
+def test_what_has_not_changed_is_not_read_again(archive: RunMemoryHarness, tmp_path: Path) -> None:
     archive.keep_some("run-1", "run-2")
     archive.start()
     read: list[str] = []
@@ -309,19 +313,19 @@ def test_what_has_not_changed_is_not_read_again(archive: Archive, tmp_path: Path
     units = Units(
         archive.units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: watched
     )
-    Archive(units, archive.clock).start()
+    RunMemoryHarness(units, archive.clock).start()
     assert read == []
 
     path = safe_file(tmp_path, "run-2")
     path.write_text(path.read_text().replace("hello", "hullo"))
-    Archive(units, archive.clock).start()
+    RunMemoryHarness(units, archive.clock).start()
 
     assert set(read) == {"run-2"}
     assert len(archive.found_by("hullo")) == 1
 
 
 def test_a_store_that_cannot_be_listed_is_told_of_and_the_daemon_serves(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep("run-1")
     aside = break_store(tmp_path)
@@ -339,7 +343,7 @@ def test_a_store_that_cannot_be_listed_is_told_of_and_the_daemon_serves(
 
 
 def test_a_policy_is_not_changed_while_the_store_cannot_be_listed(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep("run-1")
     before = archive.service.policy()
@@ -361,7 +365,7 @@ def test_a_policy_is_not_changed_while_the_store_cannot_be_listed(
 
 
 def test_a_directory_that_is_not_ours_keeps_no_policy_from_being_changed(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     lost = tmp_path / "run-memories" / "lost+found"
@@ -384,7 +388,7 @@ def test_a_directory_that_is_not_ours_keeps_no_policy_from_being_changed(
 
 
 def test_a_policy_is_not_changed_when_a_record_cannot_be_removed_and_nothing_is_lost(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     write_file(safe_file(tmp_path, "run-999"), make_record("run-999"))
@@ -417,7 +421,7 @@ def test_a_policy_is_not_changed_when_a_record_cannot_be_removed_and_nothing_is_
 
 
 def test_something_stuck_in_the_place_of_an_expired_record_stops_a_change_until_a_start(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep_some("run-1", "run-2")
     make_undeletable(safe_file(tmp_path, "run-1"))
@@ -435,7 +439,7 @@ def test_something_stuck_in_the_place_of_an_expired_record_stops_a_change_until_
 
 
 def test_what_ended_a_look_is_told_beside_what_it_only_came_upon(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep("run-1")
     (tmp_path / "run-memories" / "lost+found").mkdir()
@@ -453,7 +457,7 @@ def test_what_ended_a_look_is_told_beside_what_it_only_came_upon(
 
 
 def test_what_a_crash_left_set_aside_goes_or_comes_back_as_the_index_says(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     for run_id in ("run-1", "run-2"):
@@ -473,7 +477,7 @@ def test_what_a_crash_left_set_aside_goes_or_comes_back_as_the_index_says(
 
 
 def test_what_is_still_there_after_a_change_is_told_of_and_goes_at_the_next_look(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.keep_some("run-1", "run-2")
 
@@ -495,7 +499,7 @@ def test_what_is_still_there_after_a_change_is_told_of_and_goes_at_the_next_look
 
 
 def test_one_thing_that_cannot_be_removed_keeps_nothing_else_from_being_put_right(
-    archive: Archive, tmp_path: Path
+    archive: RunMemoryHarness, tmp_path: Path
 ) -> None:
     archive.set_policy(retention_ms=1500)
     archive.keep_some("run-1", "run-2")
@@ -515,7 +519,9 @@ def test_one_thing_that_cannot_be_removed_keeps_nothing_else_from_being_put_righ
     assert archive.pointers("s2") == []
 
 
-def test_a_roll_back_that_cannot_take_hold_is_not_made(archive: Archive, tmp_path: Path) -> None:
+def test_a_roll_back_that_cannot_take_hold_is_not_made(
+    archive: RunMemoryHarness, tmp_path: Path
+) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.set_policy(max_tracked_per_session=5, max_prompt_entries=1)
     archive.keep_some("run-1", "run-2")
@@ -529,7 +535,9 @@ def test_a_roll_back_that_cannot_take_hold_is_not_made(archive: Archive, tmp_pat
     assert archive.pointers() == ["run-2", "run-1"]
 
 
-def test_a_damaged_policy_neither_stops_the_daemon_nor_comes_back(archive: Archive) -> None:
+def test_a_damaged_policy_neither_stops_the_daemon_nor_comes_back(
+    archive: RunMemoryHarness,
+) -> None:
     archive.set_policy(max_tracked_per_session=5, max_prompt_entries=1)
     archive.keep("run-1")
     with archive.units.write() as unit:

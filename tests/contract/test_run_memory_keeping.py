@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
-from tests.support.archive import KEPT_TEXTS, Archive, archive_of, make_evidence, make_record
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, NOW, ODD_TEXTS, make_run
+from tests.support.run_memory_harness import (
+    KEPT_TEXTS,
+    RunMemoryHarness,
+    archive_of,
+    make_evidence,
+    make_record,
+)
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord, InvalidTransition, NotFound, Unavailable
 from understudy.core.page import PageRequest
@@ -22,18 +28,18 @@ SMALL = {"max_tracked_per_session": 3, "max_prompt_entries": 2}
 
 
 @pytest.fixture
-def archive(house: House, tmp_path: Path) -> Archive:
+def archive(house: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
     return archive_of(house.units, tmp_path)
 
 
-def rows(archive: Archive, table: sa.Table) -> int:
+def rows(archive: RunMemoryHarness, table: sa.Table) -> int:
     with archive.units.read() as unit:
         return int(
             unit.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
         )
 
 
-def test_a_kept_record_is_found_by_run_session_scope_and_word(archive: Archive) -> None:
+def test_a_kept_record_is_found_by_run_session_scope_and_word(archive: RunMemoryHarness) -> None:
     record = archive.keep("run-1", summary="Request: water the roses")
 
     assert archive.service.get("run-1") == record
@@ -44,7 +50,7 @@ def test_a_kept_record_is_found_by_run_session_scope_and_word(archive: Archive) 
     assert archive.counters.stored_total == 1
 
 
-def test_a_unit_that_comes_to_nothing_counts_nothing(archive: Archive) -> None:
+def test_a_unit_that_comes_to_nothing_counts_nothing(archive: RunMemoryHarness) -> None:
     archive.end_run("run-1")
 
     def fail() -> None:
@@ -60,14 +66,14 @@ def test_a_unit_that_comes_to_nothing_counts_nothing(archive: Archive) -> None:
 
 
 @pytest.mark.parametrize("odd", KEPT_TEXTS.values(), ids=KEPT_TEXTS)
-def test_odd_texts_are_kept_and_indexed(archive: Archive, odd: str) -> None:
+def test_odd_texts_are_kept_and_indexed(archive: RunMemoryHarness, odd: str) -> None:
     archive.keep("run-1", summary=odd)
 
     assert archive.service.get("run-1").memory.summary == odd
 
 
 @pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS)
-def test_odd_evidence_is_kept(archive: Archive, odd: str) -> None:
+def test_odd_evidence_is_kept(archive: RunMemoryHarness, odd: str) -> None:
     archive.end_run("run-1")
     evidence = make_evidence("run-1", request=odd, outcome=odd)
     with archive.units.write() as unit:
@@ -76,7 +82,7 @@ def test_odd_evidence_is_kept(archive: Archive, odd: str) -> None:
     assert archive.service.evidence("run-1") == evidence
 
 
-def test_pointers_are_newest_first_and_ties_go_by_run_id(archive: Archive) -> None:
+def test_pointers_are_newest_first_and_ties_go_by_run_id(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1")
     archive.keep("run-3")
     archive.keep("run-2")
@@ -96,7 +102,7 @@ def test_pointers_are_newest_first_and_ties_go_by_run_id(archive: Archive) -> No
         assert index.expired(before_ms=NOW + 1001, limit=9, session_id="s2") == ()
 
 
-def test_the_newest_stay_when_there_are_too_many(archive: Archive) -> None:
+def test_the_newest_stay_when_there_are_too_many(archive: RunMemoryHarness) -> None:
     archive.set_policy(**SMALL)
     archive.keep_some("run-1", "run-2", "run-3", "run-4", "run-5")
     archive.keep_some("run-9", session_id="s2")
@@ -109,7 +115,9 @@ def test_the_newest_stay_when_there_are_too_many(archive: Archive) -> None:
     assert (archive.counters.pruned_overflow_total, archive.counters.pruned_ttl_total) == (2, 0)
 
 
-def test_the_run_that_ends_is_remembered_though_the_clock_was_set_back(archive: Archive) -> None:
+def test_the_run_that_ends_is_remembered_though_the_clock_was_set_back(
+    archive: RunMemoryHarness,
+) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.keep_some("run-1")
     archive.clock.advance(-300_000)
@@ -121,7 +129,7 @@ def test_the_run_that_ends_is_remembered_though_the_clock_was_set_back(archive: 
 
 
 def test_a_record_that_cannot_be_removed_stays_known(
-    archive: Archive, monkeypatch: pytest.MonkeyPatch
+    archive: RunMemoryHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.keep_some("run-1")
@@ -141,7 +149,7 @@ def _refuse(*_: object) -> None:
     raise Unavailable("run_memory_delete_failed", detail="it cannot be removed")
 
 
-def test_what_is_too_old_goes_when_a_run_of_its_session_ends(archive: Archive) -> None:
+def test_what_is_too_old_goes_when_a_run_of_its_session_ends(archive: RunMemoryHarness) -> None:
     archive.set_policy(retention_ms=1000)
     archive.keep("run-1")
     archive.keep("run-2", "s2")
@@ -153,7 +161,7 @@ def test_what_is_too_old_goes_when_a_run_of_its_session_ends(archive: Archive) -
     assert (archive.counters.pruned_ttl_total, archive.counters.pruned_overflow_total) == (1, 0)
 
 
-def test_what_is_too_old_and_too_many_counts_as_too_old(archive: Archive) -> None:
+def test_what_is_too_old_and_too_many_counts_as_too_old(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1", "run-2", "run-3", "run-4")
     archive.set_policy(retention_ms=2500, max_tracked_per_session=2, max_prompt_entries=1)
     assert (archive.counters.pruned_ttl_total, archive.counters.pruned_overflow_total) == (1, 1)
@@ -164,7 +172,9 @@ def test_what_is_too_old_and_too_many_counts_as_too_old(archive: Archive) -> Non
     assert (archive.counters.pruned_ttl_total, archive.counters.pruned_overflow_total) == (2, 1)
 
 
-def test_what_is_still_to_be_learned_from_is_not_too_many_for_a_day(archive: Archive) -> None:
+def test_what_is_still_to_be_learned_from_is_not_too_many_for_a_day(
+    archive: RunMemoryHarness,
+) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.keep("run-1", semantic_capture=SemanticCapture.PENDING)
     archive.keep_some("run-2", "run-3")
@@ -176,7 +186,7 @@ def test_what_is_still_to_be_learned_from_is_not_too_many_for_a_day(archive: Arc
     assert archive.pointers() == ["run-4"]
 
 
-def test_what_has_been_learned_from_is_too_many_again(archive: Archive) -> None:
+def test_what_has_been_learned_from_is_too_many_again(archive: RunMemoryHarness) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.keep("run-1", semantic_capture=SemanticCapture.PENDING)
     archive.keep_some("run-2")
@@ -188,7 +198,7 @@ def test_what_has_been_learned_from_is_too_many_again(archive: Archive) -> None:
 
 @pytest.mark.parametrize("settled", [SemanticCapture.COMPLETED, SemanticCapture.SKIPPED])
 def test_a_settled_receipt_survives_when_the_record_is_kept_again(
-    archive: Archive, settled: SemanticCapture
+    archive: RunMemoryHarness, settled: SemanticCapture
 ) -> None:
     archive.keep("run-1", semantic_capture=settled)
     with archive.units.write() as unit:
@@ -199,7 +209,7 @@ def test_a_settled_receipt_survives_when_the_record_is_kept_again(
     assert archive.pointers() == archive.in_scope() == ["run-1"]
 
 
-def test_a_receipt_is_settled_in_the_index_and_in_the_record(archive: Archive) -> None:
+def test_a_receipt_is_settled_in_the_index_and_in_the_record(archive: RunMemoryHarness) -> None:
     record = archive.keep("run-1", semantic_capture=SemanticCapture.PENDING)
     archive.keep("run-2", semantic_capture=SemanticCapture.SKIPPED)
     with archive.units.read() as unit:
@@ -221,7 +231,9 @@ def test_a_receipt_is_settled_in_the_index_and_in_the_record(archive: Archive) -
         archive.service.settle("run-none", SemanticCapture.COMPLETED)
 
 
-def test_a_forgotten_record_is_gone_with_everything_and_the_run_stays(archive: Archive) -> None:
+def test_a_forgotten_record_is_gone_with_everything_and_the_run_stays(
+    archive: RunMemoryHarness,
+) -> None:
     archive.keep("run-1")
     archive.keep("run-2", semantic_capture=SemanticCapture.PENDING)
 
@@ -249,7 +261,7 @@ def test_a_forgotten_record_is_gone_with_everything_and_the_run_stays(archive: A
         archive.service.forget(ALICE, "run-1")
 
 
-def test_a_record_past_its_time_is_not_answered(archive: Archive) -> None:
+def test_a_record_past_its_time_is_not_answered(archive: RunMemoryHarness) -> None:
     archive.set_policy(retention_ms=1000)
     archive.keep("run-1")
     archive.clock.advance(1000)
@@ -262,7 +274,7 @@ def test_a_record_past_its_time_is_not_answered(archive: Archive) -> None:
             look("run-1")
 
 
-def test_a_record_of_another_session_is_damaged(archive: Archive) -> None:
+def test_a_record_of_another_session_is_damaged(archive: RunMemoryHarness) -> None:
     archive.keep("run-1")
     with archive.units.write() as unit:
         unit.run_memories.put(make_record("run-1", "s2"))
@@ -271,7 +283,7 @@ def test_a_record_of_another_session_is_damaged(archive: Archive) -> None:
         archive.service.get("run-1")
 
 
-def test_readers_drop_what_is_stale_and_count_it(archive: Archive) -> None:
+def test_readers_drop_what_is_stale_and_count_it(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     with archive.units.write() as unit:
         archive.keeper.drop_stale(unit, expired=["run-1"], unreadable=["run-2", "run-none"])
@@ -281,7 +293,7 @@ def test_readers_drop_what_is_stale_and_count_it(archive: Archive) -> None:
     assert (counted["pruned_ttl_total"], counted["skipped_unreadable_total"]) == (1, 2)
 
 
-def test_the_hourly_sweep_removes_what_is_past_its_time(archive: Archive) -> None:
+def test_the_hourly_sweep_removes_what_is_past_its_time(archive: RunMemoryHarness) -> None:
     archive.set_policy(retention_ms=2000)
     archive.keep_some("run-1", "run-2", "run-3")
     assert archive.service.sweep() == 0
@@ -293,7 +305,7 @@ def test_the_hourly_sweep_removes_what_is_past_its_time(archive: Archive) -> Non
     assert archive.counters.pruned_ttl_total == 1
 
 
-def test_the_status_counts_what_is_indexed_and_what_is_stale(archive: Archive) -> None:
+def test_the_status_counts_what_is_indexed_and_what_is_stale(archive: RunMemoryHarness) -> None:
     archive.set_policy(retention_ms=2000)
     archive.keep_some("run-1", "run-2")
     archive.keep_some("run-3", session_id="s2")
@@ -318,7 +330,7 @@ def test_the_status_counts_what_is_indexed_and_what_is_stale(archive: Archive) -
     }
 
 
-def test_forgetting_a_postponed_record_keeps_it_from_being_made(archive: Archive) -> None:
+def test_forgetting_a_postponed_record_keeps_it_from_being_made(archive: RunMemoryHarness) -> None:
     archive.end_run("run-1")
     with archive.units.write() as unit:
         unit.run_memory_index.postpone("run-1", reason="disk_full", at_ms=NOW)
@@ -329,7 +341,7 @@ def test_forgetting_a_postponed_record_keeps_it_from_being_made(archive: Archive
         assert unit.run_memory_index.postponed(limit=5) == ()
 
 
-def test_the_index_knows_who_owns_a_run(archive: Archive) -> None:
+def test_the_index_knows_who_owns_a_run(archive: RunMemoryHarness) -> None:
     archive.end_run("run-1", status=RunStatus.FAILED)
     with archive.units.write() as unit:
         unit.runs.add(make_run("s2", run_id="run-2", status=RunStatus.WAITING_FOR_APPROVAL))
@@ -341,7 +353,7 @@ def test_the_index_knows_who_owns_a_run(archive: Archive) -> None:
         }
 
 
-def test_damaged_evidence_says_so(archive: Archive) -> None:
+def test_damaged_evidence_says_so(archive: RunMemoryHarness) -> None:
     archive.keep("run-1")
     with archive.units.write() as unit:
         unit.connection.execute(sa.text("UPDATE run_memory_evidence SET request = '{torn'"))
@@ -351,7 +363,7 @@ def test_damaged_evidence_says_so(archive: Archive) -> None:
     assert archive.service.get("run-1").run_id == "run-1"
 
 
-def test_many_are_forgotten_at_once(archive: Archive) -> None:
+def test_many_are_forgotten_at_once(archive: RunMemoryHarness) -> None:
     names = [f"run-{number:04}" for number in range(510)]
     with archive.units.write() as unit:
         for name in names:
@@ -373,7 +385,7 @@ def test_many_are_forgotten_at_once(archive: Archive) -> None:
         assert list(unit.run_memory_index.all()) == []
 
 
-def test_a_pointer_tells_what_it_knows(archive: Archive) -> None:
+def test_a_pointer_tells_what_it_knows(archive: RunMemoryHarness) -> None:
     record = archive.keep("run-1", semantic_capture=SemanticCapture.PENDING)
 
     with archive.units.read() as unit:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archive import Archive, safe_file
 from tests.support.factories import make_agent, make_session
-from tests.support.memories import record_of
-from tests.support.workshop import Workshop
+from tests.support.run_harness import RunHarness
+from tests.support.run_memory_harness import RunMemoryHarness, safe_file
+from tests.support.run_memory_reads import record_of
 from understudy.core.bell import Bell
 from understudy.memory.record import RunMemoryRecord
 from understudy.runs.model import RunStatus
@@ -47,7 +47,7 @@ class Whole(FileRunMemories):
         raise Killed
 
 
-Process = Callable[[FileRunMemories], Workshop]
+Process = Callable[[FileRunMemories], RunHarness]
 
 
 @pytest.fixture
@@ -58,11 +58,11 @@ async def process(sqlite_template: Path, settings: Settings) -> AsyncIterator[Pr
     async with AsyncExitStack() as stack:
         stack.callback(engine.dispose)
 
-        def start(files: FileRunMemories) -> Workshop:
+        def start(files: FileRunMemories) -> RunHarness:
             units = Units(
                 engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
             )
-            shop = Workshop(units, settings)
+            shop = RunHarness(units, settings)
             stack.push_async_callback(shop.providers.close)
             return shop
 
@@ -89,7 +89,7 @@ async def test_a_run_whose_record_was_being_written_goes_on_and_has_its_record(
     assert killed.stored(run_id).status is RunStatus.RUNNING
 
     again = process(FileRunMemories(directory))
-    report = Archive(again.units, again.clock).start()
+    report = RunMemoryHarness(again.units, again.clock).start()
 
     assert (report.pruned_orphan_file_count, report.is_failed) == (1, False)
     assert list(safe.iterdir()) == []
@@ -99,7 +99,7 @@ async def test_a_run_whose_record_was_being_written_goes_on_and_has_its_record(
     kept = record_of(again.units, run_id)
     assert kept is not None
     assert kept.memory.summary == "Request: inspect\nResult: done"
-    assert not Archive(again.units, again.clock).start().diagnostics
+    assert not RunMemoryHarness(again.units, again.clock).start().diagnostics
 
 
 def test_half_a_record_has_the_name_that_writing_gives_it() -> None:

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
-from tests.support.archive import Archive, archive_of, make_evidence, make_record
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, NOW, make_run
+from tests.support.run_memory_harness import (
+    RunMemoryHarness,
+    archive_of,
+    make_evidence,
+    make_record,
+)
 from understudy.core.bell import Bell
 from understudy.core.errors import Invalid, NotFound, StaleVersion
 from understudy.memory.policy import DEFAULT, RUN_MEMORY_POLICY, policy_in
@@ -30,11 +35,11 @@ ZEROS = {
 
 
 @pytest.fixture
-def archive(house: House, tmp_path: Path) -> Archive:
+def archive(house: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
     return archive_of(house.units, tmp_path)
 
 
-def test_a_start_on_an_empty_store_has_nothing_to_tell(archive: Archive) -> None:
+def test_a_start_on_an_empty_store_has_nothing_to_tell(archive: RunMemoryHarness) -> None:
     report = archive.start()
 
     assert report_json(report) == {
@@ -50,7 +55,9 @@ def test_a_start_on_an_empty_store_has_nothing_to_tell(archive: Archive) -> None
     }
 
 
-def test_a_hundred_expired_records_are_all_removed_and_some_are_told_of(archive: Archive) -> None:
+def test_a_hundred_expired_records_are_all_removed_and_some_are_told_of(
+    archive: RunMemoryHarness,
+) -> None:
     with archive.units.write() as unit:
         for number in range(100):
             run_id = f"run-{number}"
@@ -68,7 +75,7 @@ def test_a_hundred_expired_records_are_all_removed_and_some_are_told_of(archive:
     assert archive.stored() == archive.pointers() == archive.found_by("hello") == []
 
 
-def test_a_smaller_limit_prunes_every_session_at_once(archive: Archive) -> None:
+def test_a_smaller_limit_prunes_every_session_at_once(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     archive.keep_some("run-4", "run-5", session_id="s2")
 
@@ -81,7 +88,7 @@ def test_a_smaller_limit_prunes_every_session_at_once(archive: Archive) -> None:
     assert archive.counters.pruned_overflow_total == 3
 
 
-def test_what_is_to_be_learned_from_survives_a_smaller_limit(archive: Archive) -> None:
+def test_what_is_to_be_learned_from_survives_a_smaller_limit(archive: RunMemoryHarness) -> None:
     archive.keep("run-1", semantic_capture=SemanticCapture.PENDING)
     archive.keep_some("run-2", "run-3")
 
@@ -91,7 +98,7 @@ def test_what_is_to_be_learned_from_survives_a_smaller_limit(archive: Archive) -
 
 
 def test_switching_off_removes_everything_and_on_again_brings_nothing_back(
-    archive: Archive,
+    archive: RunMemoryHarness,
 ) -> None:
     archive.keep_some("run-1", "run-2")
 
@@ -115,7 +122,9 @@ def test_switching_off_removes_everything_and_on_again_brings_nothing_back(
         {"max_prompt_entries": 5, "max_tracked_per_session": 4},
     ],
 )
-def test_a_wrong_policy_changes_and_prunes_nothing(archive: Archive, given: dict[str, int]) -> None:
+def test_a_wrong_policy_changes_and_prunes_nothing(
+    archive: RunMemoryHarness, given: dict[str, int]
+) -> None:
     archive.keep("run-1")
     before = archive.service.policy()
 
@@ -128,7 +137,7 @@ def test_a_wrong_policy_changes_and_prunes_nothing(archive: Archive, given: dict
     assert archive.maintenance.last().source is None
 
 
-def test_a_policy_meant_for_another_revision_prunes_nothing(archive: Archive) -> None:
+def test_a_policy_meant_for_another_revision_prunes_nothing(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1", "run-2")
 
     with pytest.raises(StaleVersion) as refused:
@@ -141,7 +150,7 @@ def test_a_policy_meant_for_another_revision_prunes_nothing(archive: Archive) ->
     assert archive.maintenance.last().source is None
 
 
-def test_a_policy_survives_a_restart_and_counts_begin_anew(archive: Archive) -> None:
+def test_a_policy_survives_a_restart_and_counts_begin_anew(archive: RunMemoryHarness) -> None:
     archive.set_policy(retention_ms=7_000_000)
     archive.keep("run-1")
 
@@ -155,7 +164,9 @@ def test_a_policy_survives_a_restart_and_counts_begin_anew(archive: Archive) -> 
         assert policy_in(unit) == policy
 
 
-def test_the_policy_of_an_earlier_revision_comes_back_and_takes_hold(archive: Archive) -> None:
+def test_the_policy_of_an_earlier_revision_comes_back_and_takes_hold(
+    archive: RunMemoryHarness,
+) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.runtime.change(ADMIN, {"debug_level": "full"})
     archive.set_policy(max_tracked_per_session=5)
@@ -176,7 +187,7 @@ def test_the_policy_of_an_earlier_revision_comes_back_and_takes_hold(archive: Ar
     assert missing.value.code == "runtime_revision_not_found"
 
 
-def test_rolling_the_whole_document_back_prunes_too(archive: Archive) -> None:
+def test_rolling_the_whole_document_back_prunes_too(archive: RunMemoryHarness) -> None:
     archive.set_policy(max_tracked_per_session=1, max_prompt_entries=1)
     archive.set_policy(max_tracked_per_session=5)
     archive.keep_some("run-1", "run-2")
@@ -187,7 +198,7 @@ def test_rolling_the_whole_document_back_prunes_too(archive: Archive) -> None:
     assert archive.maintenance.last().pruned_overflow_count == 1
 
 
-def test_other_settings_do_not_look_through_the_store(archive: Archive) -> None:
+def test_other_settings_do_not_look_through_the_store(archive: RunMemoryHarness) -> None:
     archive.keep("run-1")
 
     archive.runtime.change(ADMIN, {"debug_level": "full"})
@@ -196,14 +207,14 @@ def test_other_settings_do_not_look_through_the_store(archive: Archive) -> None:
     assert archive.maintenance.last().source is None
 
 
-def test_the_same_policy_again_makes_no_revision(archive: Archive) -> None:
+def test_the_same_policy_again_makes_no_revision(archive: RunMemoryHarness) -> None:
     _, first = archive.service.set_policy(ADMIN, RUN_MEMORY_POLICY.to_json(DEFAULT))
     _, second = archive.service.set_policy(ADMIN, RUN_MEMORY_POLICY.to_json(DEFAULT))
 
     assert first.revision == second.revision == 2
 
 
-def test_a_look_that_is_not_committed_says_so(archive: Archive) -> None:
+def test_a_look_that_is_not_committed_says_so(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1", "run-2")
 
     def fail() -> None:
@@ -220,7 +231,7 @@ def test_a_look_that_is_not_committed_says_so(archive: Archive) -> None:
     assert archive.pointers() == ["run-2", "run-1"]
 
 
-def test_a_change_that_is_not_committed_removes_nothing(archive: Archive) -> None:
+def test_a_change_that_is_not_committed_removes_nothing(archive: RunMemoryHarness) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     with archive.units.write() as unit:
         unit.run_memories.put(make_record("run-999"))
@@ -245,7 +256,7 @@ def test_a_change_that_is_not_committed_removes_nothing(archive: Archive) -> Non
     assert archive.start().pruned_orphan_file_count == 1
 
 
-def test_the_same_policy_again_tries_what_failed_again(archive: Archive) -> None:
+def test_the_same_policy_again_tries_what_failed_again(archive: RunMemoryHarness) -> None:
     archive.set_policy(max_tracked_per_session=5)
     before = archive.service.policy()
     archive.maintenance.failed(MaintenanceTrigger.STARTUP, RuntimeError("the disk was away"))
@@ -260,7 +271,7 @@ def test_the_same_policy_again_tries_what_failed_again(archive: Archive) -> None
     assert archive.maintenance.last() is report
 
 
-def test_a_roll_back_without_a_target_looks_past_other_changes(archive: Archive) -> None:
+def test_a_roll_back_without_a_target_looks_past_other_changes(archive: RunMemoryHarness) -> None:
     with pytest.raises(NotFound) as missing:
         archive.service.roll_back_policy(ADMIN)
     assert missing.value.code == "runtime_revision_not_found"
@@ -277,15 +288,15 @@ def test_a_roll_back_without_a_target_looks_past_other_changes(archive: Archive)
 def test_a_start_without_a_database_is_told_of(tmp_path: Path) -> None:
     engine = open_engine(f"sqlite:///{tmp_path / 'none' / 'understudy.db'}")
 
-    report = Archive(Units(engine, enqueue=lambda *_: None, bell=Bell())).start()
+    report = RunMemoryHarness(Units(engine, enqueue=lambda *_: None, bell=Bell())).start()
 
     assert (report.source, report.index_rebuilt) == (MaintenanceTrigger.STARTUP, False)
     assert report.diagnostics[0].message == "the database cannot be used now"
     engine.dispose()
 
 
-def test_rows_that_belong_to_nothing_are_removed_as_well(house: House) -> None:
-    archive = Archive(Units(house.engine, enqueue=lambda *_: None, bell=house.bell))
+def test_rows_that_belong_to_nothing_are_removed_as_well(house: UnitsOnDatabase) -> None:
+    archive = RunMemoryHarness(Units(house.engine, enqueue=lambda *_: None, bell=house.bell))
     archive.keep_some("run-1", "run-2")
     with archive.units.write() as unit:
         unit.run_memories.put(make_record("run-999"))
@@ -302,7 +313,9 @@ def test_rows_that_belong_to_nothing_are_removed_as_well(house: House) -> None:
     assert archive.pointers() == archive.stored() == ["run-2"]
 
 
-def test_runs_that_end_while_everything_is_looked_through_are_not_lost(archive: Archive) -> None:
+def test_runs_that_end_while_everything_is_looked_through_are_not_lost(
+    archive: RunMemoryHarness,
+) -> None:
     archive.set_policy(max_tracked_per_session=1000, max_prompt_entries=1)
     names = [f"run-{worker}-{number}" for worker in range(2) for number in range(12)]
     with archive.units.write() as unit:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.archive import KEPT_TEXTS, make_record
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.run_memory_harness import KEPT_TEXTS, make_record
 from understudy.core.errors import DamagedRecord, Unavailable
 from understudy.memory.ports import Found, RunMemoryStore
 from understudy.memory.record import RunMemoryRecord, SemanticCapture, record_json
@@ -34,7 +34,7 @@ BARE = make_record("run-2", request_preview=None, outcome_preview=None, summary=
 class Store:
     """A store that is opened anew for every look."""
 
-    def __init__(self, house: House, directory: Path | None) -> None:
+    def __init__(self, house: UnitsOnDatabase, directory: Path | None) -> None:
         self._house = house
         self._directory = directory
 
@@ -60,7 +60,7 @@ class Store:
 
 
 @pytest.fixture(params=["files", "rows"])
-def store(request: pytest.FixtureRequest, empty_house: House, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, empty_house: UnitsOnDatabase, tmp_path: Path) -> Store:
     return Store(empty_house, tmp_path / "run-memories" if request.param == "files" else None)
 
 

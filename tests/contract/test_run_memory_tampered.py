@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.archive import Archive, archive_of, make_record, safe_file, write_file
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_agent, make_session
-from tests.support.workshop import no_skills
+from tests.support.run_harness import no_skills
+from tests.support.run_memory_harness import (
+    RunMemoryHarness,
+    archive_of,
+    make_record,
+    safe_file,
+    write_file,
+)
 from understudy.core.bell import Bell
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
@@ -28,12 +34,12 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def archive(house: House, tmp_path: Path) -> Archive:
+def archive(house: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
     return archive_of(house.units, tmp_path)
 
 
 @pytest.fixture
-def files(sqlite_template: Path, tmp_path: Path) -> Iterator[Archive]:
+def files(sqlite_template: Path, tmp_path: Path) -> Iterator[RunMemoryHarness]:
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
     units = Units(engine, enqueue=lambda *_: None, bell=Bell())
@@ -44,7 +50,7 @@ def files(sqlite_template: Path, tmp_path: Path) -> Iterator[Archive]:
     engine.dispose()
 
 
-def tamper(archive: Archive, home: Path, run_id: str, body: dict[str, Any]) -> None:
+def tamper(archive: RunMemoryHarness, home: Path, run_id: str, body: dict[str, Any]) -> None:
     """Put something else where a record stands."""
     if archive.units.engine.dialect.name == "sqlite":
         safe_file(home, run_id).write_text(json.dumps(body))
@@ -57,7 +63,7 @@ def tamper(archive: Archive, home: Path, run_id: str, body: dict[str, Any]) -> N
         )
 
 
-def changed(archive: Archive, run_id: str, **fields: Any) -> dict[str, Any]:
+def changed(archive: RunMemoryHarness, run_id: str, **fields: Any) -> dict[str, Any]:
     """The record of a run with something else in it."""
     body = record_json(make_record(run_id, recorded_at_ms=archive.clock.now_ms()))
     memory = {**body["memory"], **fields.pop("memory", {})}
@@ -78,7 +84,7 @@ UNREADABLE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("wrong", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_record_that_capture_would_not_make_goes_when_the_policy_changes(
-    archive: Archive, tmp_path: Path, wrong: dict[str, Any]
+    archive: RunMemoryHarness, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     archive.keep_some("run-1", "run-2")
     tamper(archive, tmp_path, "run-1", changed(archive, "run-1", **wrong))
@@ -93,7 +99,7 @@ def test_a_record_that_capture_would_not_make_goes_when_the_policy_changes(
 
 @pytest.mark.parametrize("wrong", UNREADABLE.values(), ids=UNREADABLE)
 def test_list_show_search_and_prompt_agree_that_it_cannot_be_read(
-    archive: Archive, tmp_path: Path, wrong: dict[str, Any]
+    archive: RunMemoryHarness, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     archive.keep_some("run-1", "run-2")
     tamper(archive, tmp_path, "run-1", changed(archive, "run-1", **wrong))
@@ -101,7 +107,9 @@ def test_list_show_search_and_prompt_agree_that_it_cannot_be_read(
     assert_unreadable(archive, "run-1")
 
 
-def test_a_record_of_a_time_to_come_is_not_believed(archive: Archive, tmp_path: Path) -> None:
+def test_a_record_of_a_time_to_come_is_not_believed(
+    archive: RunMemoryHarness, tmp_path: Path
+) -> None:
     archive.keep_some("run-1", "run-2", "run-3")
     now = archive.clock.now_ms()
     for run_id, at_ms in (("run-1", now + DAY_MS + 1), ("run-3", now + DAY_MS)):
@@ -119,7 +127,7 @@ def test_a_record_of_a_time_to_come_is_not_believed(archive: Archive, tmp_path: 
     assert archive.stored() == ["run-2", "run-3"]
 
 
-def assert_unreadable(archive: Archive, run_id: str) -> None:
+def assert_unreadable(archive: RunMemoryHarness, run_id: str) -> None:
     """Nobody is shown it, and everybody who asks for it hears why."""
     inspection = MemoryInspection(
         archive.units, archive.clock, archive.keeper, no_skills(archive.units, archive.clock)
@@ -137,7 +145,9 @@ def assert_unreadable(archive: Archive, run_id: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["id-eda080.json", "id-ff.json", "id-00.json", "id-.json"])
-def test_a_name_that_is_no_text_is_removed(files: Archive, tmp_path: Path, name: str) -> None:
+def test_a_name_that_is_no_text_is_removed(
+    files: RunMemoryHarness, tmp_path: Path, name: str
+) -> None:
     files.keep("run-1")
     (tmp_path / "run-memories" / "__safe" / name).touch()
     (tmp_path / "run-memories" / name).touch()
@@ -149,7 +159,7 @@ def test_a_name_that_is_no_text_is_removed(files: Archive, tmp_path: Path, name:
     assert not files.start().is_failed
 
 
-def test_what_breaks_the_look_is_named(files: Archive, tmp_path: Path) -> None:
+def test_what_breaks_the_look_is_named(files: RunMemoryHarness, tmp_path: Path) -> None:
     files.keep_some("run-1", "run-2")
 
     class Broken(FileRunMemories):
@@ -163,7 +173,7 @@ def test_what_breaks_the_look_is_named(files: Archive, tmp_path: Path) -> None:
         files.units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: broken
     )
 
-    report = Archive(units, files.clock).start()
+    report = RunMemoryHarness(units, files.clock).start()
 
     [told] = report.diagnostics
     assert (told.reason, told.run_id, told.path) == (

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
-from tests.support.workshop import (
+from tests.support.run_harness import (
     Probe,
-    Workshop,
+    RunHarness,
     arrived,
     die,
     restarted,
@@ -32,7 +32,7 @@ REPEATABLE = (Effect.READ, Effect.IDEMPOTENT)
 
 
 async def test_cancelling_a_running_run_waits_for_its_step(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe", {"label": "x"}))
     probe.hold()
@@ -49,7 +49,7 @@ async def test_cancelling_a_running_run_waits_for_its_step(
     assert shop.results(run_id) == []
 
 
-async def test_cancelling_gives_up_a_model_call(shop: Workshop, fake: FakeModel) -> None:
+async def test_cancelling_gives_up_a_model_call(shop: RunHarness, fake: FakeModel) -> None:
     fake.hold()
     run_id = shop.submit()
     task = shop.begin(run_id)
@@ -63,7 +63,7 @@ async def test_cancelling_gives_up_a_model_call(shop: Workshop, fake: FakeModel)
 
 
 async def test_a_cancelled_queued_run_is_never_executed_and_the_line_moves_up(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     first, second, third = (shop.submit(str(n)) for n in range(3))
     assert shop.runs.get(third).queued_position == 3
@@ -78,7 +78,7 @@ async def test_a_cancelled_queued_run_is_never_executed_and_the_line_moves_up(
     assert shop.runs.get(third).queued_position == 1
 
 
-async def test_a_run_that_has_ended_is_not_cancelled_any_more(shop: Workshop) -> None:
+async def test_a_run_that_has_ended_is_not_cancelled_any_more(shop: RunHarness) -> None:
     done = await shop.run()
     before = shop.journal(done.run.run_id)
 
@@ -89,7 +89,7 @@ async def test_a_run_that_has_ended_is_not_cancelled_any_more(shop: Workshop) ->
 
 
 async def test_an_interrupted_run_ends_so_after_its_tool_has_stopped(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe"))
     probe.hold()
@@ -106,7 +106,7 @@ async def test_an_interrupted_run_ends_so_after_its_tool_has_stopped(
 
 
 async def test_a_stop_asked_for_while_nobody_worked_counts_at_the_next_start(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
     run_id = shop.submit()
@@ -123,7 +123,7 @@ async def test_a_stop_asked_for_while_nobody_worked_counts_at_the_next_start(
 
 
 async def test_after_a_stop_the_model_is_told_which_call_has_no_result(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe"))
     probe.hold()
@@ -142,7 +142,7 @@ async def test_after_a_stop_the_model_is_told_which_call_has_no_result(
 
 
 async def test_a_finished_step_is_never_done_again(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     labels = ("one", "two", "three")
     fake.queue(*(call("probe", {"label": label}) for label in labels), "done")
@@ -167,7 +167,7 @@ async def test_a_finished_step_is_never_done_again(
 
 @pytest.mark.parametrize("effect", Effect)
 async def test_a_call_in_flight_at_a_crash_is_repeated_unless_it_may_happen_only_once(
-    shop: Workshop, fake: FakeModel, effect: Effect
+    shop: RunHarness, fake: FakeModel, effect: Effect
 ) -> None:
     tool = Probe("special", effect)
     fake.queue(call("special", {"label": "x"}), "done")
@@ -189,13 +189,13 @@ async def test_a_call_in_flight_at_a_crash_is_repeated_unless_it_may_happen_only
 
 
 async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
-    house: House, shop: Workshop, fake: FakeModel
+    house: UnitsOnDatabase, shop: RunHarness, fake: FakeModel
 ) -> None:
     busy, once = Probe("busy"), Probe("special", Effect.ONCE)
     busy.hold()
     fake.queue(ModelAnswer(calls=(FakeCall(name="busy"), FakeCall(name="special"))), "done")
     narrow = replace(shop.settings, max_active_steps=1)
-    first = Workshop(house.units, narrow, tools=(busy, once))
+    first = RunHarness(house.units, narrow, tools=(busy, once))
     run_id = first.submit()
     task = first.begin(run_id)
     await busy.reached()
@@ -203,7 +203,7 @@ async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
     await die(task)
     busy.go_on.set()
 
-    second = Workshop(house.units, narrow, tools=(busy, once))
+    second = RunHarness(house.units, narrow, tools=(busy, once))
     await second.execute(run_id)
     await first.providers.close()
     await second.providers.close()
@@ -213,7 +213,7 @@ async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
 
 
 async def test_a_model_call_in_flight_at_a_crash_is_made_again(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
     run_id = shop.submit()
@@ -229,7 +229,7 @@ async def test_a_model_call_in_flight_at_a_crash_is_made_again(
     assert len(done.outputs) == 1
 
 
-async def crash(shop: Workshop, fake: FakeModel, run_id: str, times: int) -> None:
+async def crash(shop: RunHarness, fake: FakeModel, run_id: str, times: int) -> None:
     for _ in range(times):
         seen = len(fake.requests)
         task = restarted(shop).begin(run_id)
@@ -238,7 +238,7 @@ async def crash(shop: Workshop, fake: FakeModel, run_id: str, times: int) -> Non
 
 
 async def test_five_crashes_in_a_row_without_a_finished_step_end_the_run(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
     run_id, next_id = shop.submit(), shop.submit()
@@ -254,7 +254,7 @@ async def test_five_crashes_in_a_row_without_a_finished_step_end_the_run(
     assert after.run.status is RunStatus.COMPLETED
 
 
-async def test_four_crashes_are_survived(shop: Workshop, fake: FakeModel) -> None:
+async def test_four_crashes_are_survived(shop: RunHarness, fake: FakeModel) -> None:
     fake.hold()
     run_id = shop.submit()
     await crash(shop, fake, run_id, 4)
@@ -266,7 +266,7 @@ async def test_four_crashes_are_survived(shop: Workshop, fake: FakeModel) -> Non
 
 
 async def test_a_finished_step_starts_the_count_of_crashes_anew(
-    shop: Workshop, fake: FakeModel, probe: Probe
+    shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.hold()
     run_id = shop.submit()
@@ -285,7 +285,7 @@ async def test_a_finished_step_starts_the_count_of_crashes_anew(
 
 
 async def test_a_daemon_that_stopped_in_good_order_has_not_crashed(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
     run_id = shop.submit()
@@ -306,7 +306,7 @@ async def test_a_daemon_that_stopped_in_good_order_has_not_crashed(
 
 
 async def test_an_execution_that_was_superseded_writes_nothing_more(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     slow, fast = Probe("special"), Probe("special")
     slow.hold()
@@ -327,7 +327,9 @@ async def test_an_execution_that_was_superseded_writes_nothing_more(
     assert [capture.attempt for capture in shop.runs.debug(run_id)] == [1, 2]
 
 
-async def test_executing_a_run_that_has_ended_does_nothing(shop: Workshop, fake: FakeModel) -> None:
+async def test_executing_a_run_that_has_ended_does_nothing(
+    shop: RunHarness, fake: FakeModel
+) -> None:
     done = await shop.run()
 
     assert await restarted(shop).execute(done.run.run_id) == done
@@ -335,7 +337,7 @@ async def test_executing_a_run_that_has_ended_does_nothing(shop: Workshop, fake:
 
 
 async def test_a_run_that_waits_for_its_turn_can_be_stopped(
-    shop: Workshop, fake: FakeModel
+    shop: RunHarness, fake: FakeModel
 ) -> None:
     async with AsyncExitStack() as taken:
         for _ in range(shop.settings.max_active_steps):

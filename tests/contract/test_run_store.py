@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, ODD_TEXTS, make_run
 from tests.support.stored_runs import stored_snapshot
 from understudy.core.errors import DamagedRecord
@@ -89,7 +89,7 @@ SNAPSHOT = RunSnapshot(
 FIRST_FIELDS = ("system", "tools", "max_steps", "history_from", "input_offset")
 
 
-def store_snapshot(house: House, run_id: str, text: str | None) -> None:
+def store_snapshot(house: UnitsOnDatabase, run_id: str, text: str | None) -> None:
     with house.engine.begin() as connection:
         statement = sa.text("UPDATE runs SET snapshot = :given WHERE run_id = :run_id")
         connection.execute(statement, {"given": text, "run_id": run_id})
@@ -182,7 +182,7 @@ BEFORE: dict[str, tuple[dict[str, Any], RunSnapshot]] = {
 
 
 @pytest.mark.parametrize("case", BEFORE)
-def test_snapshots_of_older_versions_are_read(house: House, case: str) -> None:
+def test_snapshots_of_older_versions_are_read(house: UnitsOnDatabase, case: str) -> None:
     stored, read = BEFORE[case]
     run = make_run()
     add(house.units, run)
@@ -195,7 +195,7 @@ def test_snapshots_of_older_versions_are_read(house: House, case: str) -> None:
 @pytest.mark.parametrize("field", FIRST_FIELDS)
 @pytest.mark.parametrize("value", [None, True, {}])
 def test_a_snapshot_without_what_a_run_needs_is_damaged(
-    house: House, field: str, value: object
+    house: UnitsOnDatabase, field: str, value: object
 ) -> None:
     run = make_run()
     add(house.units, run)
@@ -311,7 +311,7 @@ def test_runs_are_listed_newest_first_by_session_and_status(units: Units) -> Non
 
 @pytest.mark.parametrize("damage", ['{"half":', "[]", '"text"', "7", None])
 def test_a_damaged_snapshot_is_named_and_hides_nothing_else(
-    house: House, damage: str | None
+    house: UnitsOnDatabase, damage: str | None
 ) -> None:
     run = make_run()
     add(house.units, run)
@@ -322,7 +322,7 @@ def test_a_damaged_snapshot_is_named_and_hides_nothing_else(
         unit.runs.snapshot(run.run_id)
 
 
-def test_a_run_that_cannot_be_read_can_still_be_closed(house: House) -> None:
+def test_a_run_that_cannot_be_read_can_still_be_closed(house: UnitsOnDatabase) -> None:
     bad = make_run()
     add(house.units, bad)
     with house.engine.begin() as connection:
@@ -341,7 +341,7 @@ def test_a_run_that_cannot_be_read_can_still_be_closed(house: House) -> None:
 @pytest.mark.parametrize("column", ["wanted", "state"])
 @pytest.mark.parametrize("damage", ['{"half":', "[]", '"text"', "7"])
 def test_a_damaged_run_is_skipped_in_lists_and_named_when_asked_for(
-    house: House, column: str, damage: str
+    house: UnitsOnDatabase, column: str, damage: str
 ) -> None:
     bad, good = make_run(), make_run()
     add(house.units, bad, good)
@@ -357,7 +357,7 @@ def test_a_damaged_run_is_skipped_in_lists_and_named_when_asked_for(
     assert [run.run_id for run in page.items] == [good.run_id]
 
 
-def test_a_page_of_damaged_runs_still_leads_to_the_next(house: House) -> None:
+def test_a_page_of_damaged_runs_still_leads_to_the_next(house: UnitsOnDatabase) -> None:
     runs = [make_run(submitted_at_ms=NOW + n) for n in range(3)]
     add(house.units, *runs)
     with house.engine.begin() as connection:

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, ODD_TEXTS
-from tests.support.memories import record_of, set_policy
-from tests.support.school import OFF, ON, School
-from tests.support.workshop import Probe
+from tests.support.learning_runs import OFF, ON, LearningRuns
+from tests.support.run_harness import Probe
+from tests.support.run_memory_reads import record_of, set_policy
 from understudy.core.clock import DAY_MS
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.model import (
@@ -29,13 +29,13 @@ SUMMARIES = CaptureSettings(run_summary_candidates=True)
 
 
 @pytest.fixture
-async def school(house: House, settings: Settings) -> AsyncIterator[School]:
-    school = School(house.units, settings, tools=(Probe(),), captured=SUMMARIES)
+async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(house.units, settings, tools=(Probe(),), captured=SUMMARIES)
     yield school
     await school.providers.close()
 
 
-async def test_a_completed_run_proposes_its_summary(school: School, fake: FakeModel) -> None:
+async def test_a_completed_run_proposes_its_summary(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue("done")
     run = (await school.run("inspect the repo")).run
     (candidate,) = school.candidates(run.run_id)
@@ -59,7 +59,7 @@ async def test_a_completed_run_proposes_its_summary(school: School, fake: FakeMo
     assert school.waiting() == 0
 
 
-async def test_every_way_to_end_leaves_exactly_one(school: School, fake: FakeModel) -> None:
+async def test_every_way_to_end_leaves_exactly_one(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue(call("probe"), "done", ModelAnswer(status=400, error="boom"))
     done, failed = (await school.run()).run, (await school.run()).run
     cancelled = school.submit()
@@ -75,7 +75,7 @@ async def test_every_way_to_end_leaves_exactly_one(school: School, fake: FakeMod
 
 
 async def test_a_record_that_is_made_again_proposes_nothing_more(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     run = (await school.run()).run
     with school.units.write() as unit:
@@ -86,7 +86,7 @@ async def test_a_record_that_is_made_again_proposes_nothing_more(
 
 
 async def test_a_record_that_is_made_later_proposes_its_summary_then(
-    school: School, fake: FakeModel
+    school: LearningRuns, fake: FakeModel
 ) -> None:
     school.captured = OFF
     run = (await school.run()).run
@@ -100,14 +100,14 @@ async def test_a_record_that_is_made_later_proposes_its_summary_then(
 
 @pytest.mark.parametrize("captured", [OFF, ON], ids=["off", "only semantic"])
 async def test_where_the_policy_says_no_there_is_none(
-    school: School, captured: CaptureSettings, fake: FakeModel
+    school: LearningRuns, captured: CaptureSettings, fake: FakeModel
 ) -> None:
     school.captured = captured
     run = (await school.run()).run
     assert not school.candidates(run.run_id)
 
 
-async def test_without_a_record_there_is_none(school: School, fake: FakeModel) -> None:
+async def test_without_a_record_there_is_none(school: LearningRuns, fake: FakeModel) -> None:
     set_policy(school.units, enabled=False)
     run = (await school.run()).run
     assert not school.candidates(run.run_id)
@@ -115,7 +115,7 @@ async def test_without_a_record_there_is_none(school: School, fake: FakeModel) -
 
 @pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS)
 async def test_whatever_a_run_said_its_summary_can_be_proposed(
-    school: School, fake: FakeModel, odd: str
+    school: LearningRuns, fake: FakeModel, odd: str
 ) -> None:
     fake.queue(ModelAnswer(text=f"said {odd}", plain=True))
     run = (await school.run(f"asked {odd}")).run
@@ -124,9 +124,9 @@ async def test_whatever_a_run_said_its_summary_can_be_proposed(
 
 
 async def test_what_goes_wrong_here_keeps_no_run_from_ending(
-    house: House, settings: Settings, fake: FakeModel
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
-    class Broken(School):
+    class Broken(LearningRuns):
         def capture_settings(self, _: object) -> CaptureSettings:
             raise ValueError("no policy today")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import ADMIN, ALICE
-from tests.support.planned_times import HOUR, MINUTE, PAGE, Almanac
+from tests.support.schedule_harness import HOUR, MINUTE, PAGE, ScheduleHarness
 from understudy.access.tokens import LOCAL_ADMIN, TOKEN_ADMIN, TokenService
 from understudy.core.principal import Principal, Role
 from understudy.schedules.model import OverlapPolicy, Schedule, ScheduleExecution, ScheduleStatus
@@ -13,16 +13,18 @@ BOB_BY_ROOT = Principal(user_id="bob", role=Role.ADMIN, acting_admin="root")
 
 
 @pytest.fixture
-def almanac(units: Units) -> Almanac:
-    return Almanac(units)
+def almanac(units: Units) -> ScheduleHarness:
+    return ScheduleHarness(units)
 
 
-def token(almanac: Almanac, user_id: str, role: Role) -> str:
+def token(almanac: ScheduleHarness, user_id: str, role: Role) -> str:
     made, _ = almanac.tokens.create(ADMIN, user_id, role)
     return made.token_id
 
 
-def is_suspended(almanac: Almanac, schedule: Schedule, execution: ScheduleExecution) -> bool:
+def is_suspended(
+    almanac: ScheduleHarness, schedule: Schedule, execution: ScheduleExecution
+) -> bool:
     stored = almanac.get(schedule)
     return (
         stored.status is ScheduleStatus.PAUSED
@@ -32,7 +34,7 @@ def is_suspended(almanac: Almanac, schedule: Schedule, execution: ScheduleExecut
     )
 
 
-def test_a_schedule_stops_when_its_owner_may_no_longer_submit(almanac: Almanac) -> None:
+def test_a_schedule_stops_when_its_owner_may_no_longer_submit(almanac: ScheduleHarness) -> None:
     kept = token(almanac, "alice", Role.OPERATOR)
     token(almanac, "bob", Role.OPERATOR)
     schedule = almanac.create(overlap_policy=OverlapPolicy.PARALLEL)
@@ -51,7 +53,9 @@ def test_a_schedule_stops_when_its_owner_may_no_longer_submit(almanac: Almanac) 
     assert (newest.actor, newest.action) == ("daemon", "schedules.pause")
 
 
-def test_it_goes_on_when_the_owner_may_again_and_somebody_resumes_it(almanac: Almanac) -> None:
+def test_it_goes_on_when_the_owner_may_again_and_somebody_resumes_it(
+    almanac: ScheduleHarness,
+) -> None:
     token(almanac, "bob", Role.ADMIN)
     schedule = almanac.create()
     almanac.pass_ms(MINUTE)
@@ -71,7 +75,7 @@ def test_it_goes_on_when_the_owner_may_again_and_somebody_resumes_it(almanac: Al
     [(Role.VIEWER, "failed"), (Role.OPERATOR, "submitted"), (Role.ADMIN, "submitted")],
 )
 def test_the_owner_needs_the_role_that_submitting_needs(
-    almanac: Almanac, role: Role, status: str
+    almanac: ScheduleHarness, role: Role, status: str
 ) -> None:
     token(almanac, "alice", Role.VIEWER)
     token(almanac, "alice", role)
@@ -81,14 +85,16 @@ def test_the_owner_needs_the_role_that_submitting_needs(
     assert almanac.statuses(schedule) == [status]
 
 
-def test_where_there_are_no_tokens_nobody_needs_one(almanac: Almanac) -> None:
+def test_where_there_are_no_tokens_nobody_needs_one(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(principal=LOCAL_ADMIN)
     almanac.pass_ms(MINUTE)
 
     assert almanac.statuses(schedule) == ["submitted"]
 
 
-def test_what_an_admin_created_for_somebody_stands_while_the_admin_does(almanac: Almanac) -> None:
+def test_what_an_admin_created_for_somebody_stands_while_the_admin_does(
+    almanac: ScheduleHarness,
+) -> None:
     kept = token(almanac, "root", Role.ADMIN)
     token(almanac, "alice", Role.OPERATOR)
     schedule = almanac.create(principal=BOB_BY_ROOT, overlap_policy=OverlapPolicy.PARALLEL)
@@ -104,7 +110,9 @@ def test_what_an_admin_created_for_somebody_stands_while_the_admin_does(almanac:
     assert almanac.statuses(schedule) == ["submitted", "failed"]
 
 
-def test_a_trigger_is_held_to_the_owners_rights_and_names_who_pulled_it(almanac: Almanac) -> None:
+def test_a_trigger_is_held_to_the_owners_rights_and_names_who_pulled_it(
+    almanac: ScheduleHarness,
+) -> None:
     kept = token(almanac, "alice", Role.OPERATOR)
     token(almanac, "root", Role.ADMIN)
     schedule = almanac.create(overlap_policy=OverlapPolicy.PARALLEL)
@@ -122,7 +130,7 @@ def test_a_trigger_is_held_to_the_owners_rights_and_names_who_pulled_it(almanac:
     assert len(almanac.runs()) == 2
 
 
-def test_a_fire_at_its_time_was_triggered_by_nobody(almanac: Almanac) -> None:
+def test_a_fire_at_its_time_was_triggered_by_nobody(almanac: ScheduleHarness) -> None:
     schedule = almanac.create()
     almanac.pass_ms(MINUTE)
 
@@ -144,7 +152,7 @@ def test_a_fire_at_its_time_was_triggered_by_nobody(almanac: Almanac) -> None:
     ],
 )
 def test_who_would_still_be_let_in(
-    almanac: Almanac,
+    almanac: ScheduleHarness,
     admin_token: str | None,
     is_loopback: bool,
     tokens: bool,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW
-from tests.support.planned_times import HOUR, MINUTE, PAGE, Almanac, Catalogue, Died
+from tests.support.schedule_harness import HOUR, MINUTE, PAGE, Catalogue, Died, ScheduleHarness
 from understudy.api.routes.schedules import schedule_view
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Conflict, Invalid, NotFound
@@ -32,21 +32,21 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def almanac(units: Units) -> Almanac:
-    return Almanac(units)
+def almanac(units: Units) -> ScheduleHarness:
+    return ScheduleHarness(units)
 
 
-def sessions(almanac: Almanac) -> SessionService:
+def sessions(almanac: ScheduleHarness) -> SessionService:
     return SessionService(almanac.units, almanac.clock, lambda _: True)
 
 
-def actions(almanac: Almanac) -> list[tuple[str, str]]:
+def actions(almanac: ScheduleHarness) -> list[tuple[str, str]]:
     with almanac.units.read() as unit:
         entries = unit.audit.page(PAGE, resource="schedules", actor=None).items
     return [(entry.actor, entry.action) for entry in reversed(entries)]
 
 
-def test_a_schedule_comes_back_as_it_was_created(almanac: Almanac) -> None:
+def test_a_schedule_comes_back_as_it_was_created(almanac: ScheduleHarness) -> None:
     request = Submission(
         content="report",
         provider="a",
@@ -67,8 +67,8 @@ def test_a_schedule_comes_back_as_it_was_created(almanac: Almanac) -> None:
     assert actions(almanac) == [("alice", "schedules.create")]
 
 
-def test_a_schedule_fires_at_its_time_and_not_before(house: House) -> None:
-    almanac = Almanac(house.units)
+def test_a_schedule_fires_at_its_time_and_not_before(house: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(house.units)
     schedule = almanac.create(IntervalSchedule(every_seconds=60))
     almanac.pass_ms(MINUTE - 1)
     assert almanac.runs() == []
@@ -88,7 +88,7 @@ def test_a_schedule_fires_at_its_time_and_not_before(house: House) -> None:
     assert len(almanac.runs()) == 1
 
 
-def test_a_fire_uses_the_reply_targets_the_session_has_by_then(almanac: Almanac) -> None:
+def test_a_fire_uses_the_reply_targets_the_session_has_by_then(almanac: ScheduleHarness) -> None:
     first, second = (ReplyTarget(plugin="local", address=name) for name in ("t1", "t2"))
     sessions(almanac).set_reply_targets(ALICE, "s1", (first,))
     almanac.create(overlap_policy=OverlapPolicy.PARALLEL)
@@ -102,7 +102,7 @@ def test_a_fire_uses_the_reply_targets_the_session_has_by_then(almanac: Almanac)
     assert {run.reply_targets for run in almanac.runs()} == {(first,), (second,)}
 
 
-def test_one_moment_fires_once_and_completes(almanac: Almanac) -> None:
+def test_one_moment_fires_once_and_completes(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(Once(fire_at_ms=NOW + 10))
     almanac.pass_ms(10)
     almanac.pass_ms(HOUR)
@@ -113,7 +113,7 @@ def test_one_moment_fires_once_and_completes(almanac: Almanac) -> None:
     assert ("daemon", "schedules.complete") in actions(almanac)
 
 
-def test_a_schedule_completes_after_its_number_of_executions(almanac: Almanac) -> None:
+def test_a_schedule_completes_after_its_number_of_executions(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(max_executions=2, overlap_policy=OverlapPolicy.PARALLEL)
     for _ in range(4):
         almanac.pass_ms(MINUTE)
@@ -122,7 +122,7 @@ def test_a_schedule_completes_after_its_number_of_executions(almanac: Almanac) -
     assert almanac.get(schedule).status is ScheduleStatus.COMPLETED
 
 
-def test_skip_submits_nothing_while_a_run_goes_on(almanac: Almanac) -> None:
+def test_skip_submits_nothing_while_a_run_goes_on(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(max_executions=2)
     almanac.pass_ms(MINUTE)
     [run] = almanac.runs()
@@ -137,7 +137,7 @@ def test_skip_submits_nothing_while_a_run_goes_on(almanac: Almanac) -> None:
     assert almanac.get(schedule).status is ScheduleStatus.COMPLETED
 
 
-def test_a_run_somebody_else_submitted_is_no_overlap(almanac: Almanac) -> None:
+def test_a_run_somebody_else_submitted_is_no_overlap(almanac: ScheduleHarness) -> None:
     almanac.create()
     other = almanac.create(session_id="s1")
     almanac.pass_ms(MINUTE)
@@ -146,7 +146,7 @@ def test_a_run_somebody_else_submitted_is_no_overlap(almanac: Almanac) -> None:
     assert almanac.statuses(other) == ["submitted"]
 
 
-def test_queue_one_lets_one_wait_and_not_more(almanac: Almanac) -> None:
+def test_queue_one_lets_one_wait_and_not_more(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(overlap_policy=OverlapPolicy.QUEUE_ONE)
     almanac.pass_ms(MINUTE)
     almanac.pass_ms(MINUTE)
@@ -162,7 +162,7 @@ def test_queue_one_lets_one_wait_and_not_more(almanac: Almanac) -> None:
     assert almanac.statuses(schedule)[4:] == ["submitted"]
 
 
-def test_parallel_submits_all_the_same(almanac: Almanac) -> None:
+def test_parallel_submits_all_the_same(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(overlap_policy=OverlapPolicy.PARALLEL)
     for _ in range(3):
         almanac.pass_ms(MINUTE)
@@ -171,7 +171,7 @@ def test_parallel_submits_all_the_same(almanac: Almanac) -> None:
     assert len(almanac.runs()) == 3
 
 
-def test_missed_times_become_one_fire(almanac: Almanac) -> None:
+def test_missed_times_become_one_fire(almanac: ScheduleHarness) -> None:
     schedule = almanac.create()
     almanac.pass_ms(HOUR + 1)
 
@@ -181,7 +181,7 @@ def test_missed_times_become_one_fire(almanac: Almanac) -> None:
     assert almanac.get(schedule).next_fire_at_ms == NOW + HOUR + MINUTE
 
 
-def test_missed_times_are_left_out_where_the_schedule_says_so(almanac: Almanac) -> None:
+def test_missed_times_are_left_out_where_the_schedule_says_so(almanac: ScheduleHarness) -> None:
     cron = almanac.create(Cron(expression="0 * * * * *"), misfire_policy=MisfirePolicy.SKIP_MISSED)
     interval = almanac.create(misfire_policy=MisfirePolicy.SKIP_MISSED)
     once = almanac.create(Once(fire_at_ms=NOW + 1), misfire_policy=MisfirePolicy.SKIP_MISSED)
@@ -199,14 +199,14 @@ def test_missed_times_are_left_out_where_the_schedule_says_so(almanac: Almanac) 
     assert almanac.statuses(interval) == ["missed", "submitted"]
 
 
-def test_a_little_late_is_not_missed(almanac: Almanac) -> None:
+def test_a_little_late_is_not_missed(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(misfire_policy=MisfirePolicy.SKIP_MISSED)
     almanac.pass_ms(MINUTE + 10_000)
 
     assert almanac.statuses(schedule) == ["submitted"]
 
 
-def test_several_daemons_fire_each_time_once(almanac: Almanac) -> None:
+def test_several_daemons_fire_each_time_once(almanac: ScheduleHarness) -> None:
     schedules = [
         almanac.create(session_id=f"s{1 + number % 2}", overlap_policy=OverlapPolicy.PARALLEL)
         for number in range(8)
@@ -216,7 +216,7 @@ def test_several_daemons_fire_each_time_once(almanac: Almanac) -> None:
         almanac.clock.advance(MINUTE)
         start = threading.Barrier(len(daemons))
 
-        def work(daemon: Almanac, start: threading.Barrier = start) -> None:
+        def work(daemon: ScheduleHarness, start: threading.Barrier = start) -> None:
             start.wait()
             daemon.worker.fire_due()
 
@@ -239,7 +239,7 @@ def test_a_daemon_that_dies_while_it_fires_leaves_nothing_behind(units: Units) -
     def die() -> None:
         raise Died
 
-    dying = Almanac(units, on_take=die)
+    dying = ScheduleHarness(units, on_take=die)
     schedule = dying.create()
     with pytest.raises(Died):
         dying.pass_ms(MINUTE)
@@ -251,7 +251,9 @@ def test_a_daemon_that_dies_while_it_fires_leaves_nothing_behind(units: Units) -
     assert len(restarted.runs()) == 1
 
 
-def test_what_was_due_while_no_daemon_was_there_fires_after_the_restart(almanac: Almanac) -> None:
+def test_what_was_due_while_no_daemon_was_there_fires_after_the_restart(
+    almanac: ScheduleHarness,
+) -> None:
     schedule = almanac.create(Once(fire_at_ms=NOW + 5))
     almanac.clock.advance(HOUR)
     restarted = almanac.beside()
@@ -260,7 +262,7 @@ def test_what_was_due_while_no_daemon_was_there_fires_after_the_restart(almanac:
     assert restarted.statuses(schedule) == ["submitted"]
 
 
-def test_a_fire_that_makes_no_run_is_tried_again_until_it_does(almanac: Almanac) -> None:
+def test_a_fire_that_makes_no_run_is_tried_again_until_it_does(almanac: ScheduleHarness) -> None:
     schedule = almanac.create()
     almanac.catalogue.known.clear()
     almanac.pass_ms(MINUTE)
@@ -289,7 +291,7 @@ def test_a_fire_that_makes_no_run_is_tried_again_until_it_does(almanac: Almanac)
 
 
 def test_a_fire_is_given_up_after_its_attempts(units: Units) -> None:
-    almanac = Almanac(units, retry=RetryPolicy(attempts=2))
+    almanac = ScheduleHarness(units, retry=RetryPolicy(attempts=2))
     schedule = almanac.create()
     almanac.catalogue.known.clear()
     almanac.pass_ms(MINUTE)
@@ -299,7 +301,9 @@ def test_a_fire_is_given_up_after_its_attempts(units: Units) -> None:
     assert almanac.get(schedule).next_fire_at_ms == NOW + 2 * MINUTE
 
 
-def test_pausing_and_resuming_takes_a_fire_up_again_that_was_being_tried(almanac: Almanac) -> None:
+def test_pausing_and_resuming_takes_a_fire_up_again_that_was_being_tried(
+    almanac: ScheduleHarness,
+) -> None:
     schedule = almanac.create()
     almanac.catalogue.known.clear()
     almanac.pass_ms(MINUTE)
@@ -312,7 +316,7 @@ def test_pausing_and_resuming_takes_a_fire_up_again_that_was_being_tried(almanac
     assert almanac.statuses(schedule) == ["submitted"]
 
 
-def test_a_schedule_whose_session_has_ended_is_canceled(almanac: Almanac) -> None:
+def test_a_schedule_whose_session_has_ended_is_canceled(almanac: ScheduleHarness) -> None:
     schedule = almanac.create()
     sessions(almanac).end(ALICE, "s1", None)
     almanac.pass_ms(MINUTE)
@@ -329,7 +333,7 @@ def test_a_schedule_that_crashes_does_not_hold_up_the_others(units: Units) -> No
     def crash() -> None:
         raise ZeroDivisionError
 
-    crashing = Almanac(units, on_take=crash)
+    crashing = ScheduleHarness(units, on_take=crash)
     bad = crashing.create(Once(fire_at_ms=NOW + 1))
     good = crashing.create(Once(fire_at_ms=NOW + 2))
     crashing.pass_ms(10)
@@ -339,8 +343,10 @@ def test_a_schedule_that_crashes_does_not_hold_up_the_others(units: Units) -> No
     )
 
 
-def test_a_damaged_schedule_is_ended_and_does_not_hold_up_the_others(house: House) -> None:
-    almanac = Almanac(house.units)
+def test_a_damaged_schedule_is_ended_and_does_not_hold_up_the_others(
+    house: UnitsOnDatabase,
+) -> None:
+    almanac = ScheduleHarness(house.units)
     damaged = almanac.create(Once(fire_at_ms=NOW + 1))
     good = almanac.create(Once(fire_at_ms=NOW + 2))
     with house.engine.begin() as connection:
@@ -357,7 +363,9 @@ def test_a_damaged_schedule_is_ended_and_does_not_hold_up_the_others(house: Hous
     assert [item.schedule_id for item in almanac.schedules.page(PAGE).items] == [good.schedule_id]
 
 
-def test_a_paused_schedule_does_not_fire_and_leaves_out_what_passed(almanac: Almanac) -> None:
+def test_a_paused_schedule_does_not_fire_and_leaves_out_what_passed(
+    almanac: ScheduleHarness,
+) -> None:
     schedule = almanac.create()
     paused = almanac.schedules.pause(ALICE, schedule.schedule_id)
     assert paused.status is ScheduleStatus.PAUSED
@@ -377,7 +385,9 @@ def test_a_paused_schedule_does_not_fire_and_leaves_out_what_passed(almanac: Alm
     ]
 
 
-def test_one_moment_that_passed_during_a_pause_goes_by_the_misfire_policy(almanac: Almanac) -> None:
+def test_one_moment_that_passed_during_a_pause_goes_by_the_misfire_policy(
+    almanac: ScheduleHarness,
+) -> None:
     policies = {
         MisfirePolicy.COALESCE_ONCE: ["submitted"],
         MisfirePolicy.SKIP_MISSED: ["missed"],
@@ -392,13 +402,13 @@ def test_one_moment_that_passed_during_a_pause_goes_by_the_misfire_policy(almana
         assert almanac.statuses(schedule) == expected
 
 
-def test_doing_it_again_changes_nothing(almanac: Almanac) -> None:
+def test_doing_it_again_changes_nothing(almanac: ScheduleHarness) -> None:
     schedule_id = almanac.create().schedule_id
     for change in (almanac.schedules.pause, almanac.schedules.resume, almanac.schedules.cancel):
         assert change(ALICE, schedule_id) == change(ALICE, schedule_id)
 
 
-def test_what_has_ended_stays_so(almanac: Almanac) -> None:
+def test_what_has_ended_stays_so(almanac: ScheduleHarness) -> None:
     schedule = almanac.create()
     canceled = almanac.schedules.cancel(ALICE, schedule.schedule_id)
     assert (canceled.status, canceled.due_at_ms) == (ScheduleStatus.CANCELED, None)
@@ -414,7 +424,7 @@ def test_what_has_ended_stays_so(almanac: Almanac) -> None:
         assert refused.value.code == "schedule_state_conflict"
 
 
-def test_a_trigger_fires_beside_the_cadence_and_for_the_owner(almanac: Almanac) -> None:
+def test_a_trigger_fires_beside_the_cadence_and_for_the_owner(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(overlap_policy=OverlapPolicy.PARALLEL)
     almanac.schedules.pause(ALICE, schedule.schedule_id)
     triggered, execution = almanac.schedules.trigger(ADMIN, schedule.schedule_id)
@@ -428,7 +438,7 @@ def test_a_trigger_fires_beside_the_cadence_and_for_the_owner(almanac: Almanac) 
     assert almanac.get(schedule).next_fire_at_ms == NOW + MINUTE
 
 
-def test_a_trigger_counts_and_keeps_to_the_overlap_policy(almanac: Almanac) -> None:
+def test_a_trigger_counts_and_keeps_to_the_overlap_policy(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(max_executions=2)
     almanac.schedules.trigger(ALICE, schedule.schedule_id)
     _, execution = almanac.schedules.trigger(ALICE, schedule.schedule_id)
@@ -439,7 +449,7 @@ def test_a_trigger_counts_and_keeps_to_the_overlap_policy(almanac: Almanac) -> N
     assert (done.status, done.executions) == (ScheduleStatus.COMPLETED, 2)
 
 
-def test_the_last_executions_are_kept_and_those_whose_runs_go_on(almanac: Almanac) -> None:
+def test_the_last_executions_are_kept_and_those_whose_runs_go_on(almanac: ScheduleHarness) -> None:
     schedule = almanac.create()
     almanac.pass_ms(MINUTE)
     for _ in range(KEPT_EXECUTIONS + 5):
@@ -456,7 +466,7 @@ def test_the_last_executions_are_kept_and_those_whose_runs_go_on(almanac: Almana
     assert kept[-1].status == "submitted"
 
 
-def test_a_user_has_so_many_schedules_and_no_more(almanac: Almanac) -> None:
+def test_a_user_has_so_many_schedules_and_no_more(almanac: ScheduleHarness) -> None:
     created = [almanac.create() for _ in range(MAX_SCHEDULES)]
     with pytest.raises(Conflict) as refused:
         almanac.create()
@@ -467,7 +477,7 @@ def test_a_user_has_so_many_schedules_and_no_more(almanac: Almanac) -> None:
     almanac.create()
 
 
-def test_two_who_create_at_once_do_not_both_get_the_last_place(almanac: Almanac) -> None:
+def test_two_who_create_at_once_do_not_both_get_the_last_place(almanac: ScheduleHarness) -> None:
     for _ in range(MAX_SCHEDULES - 1):
         almanac.create()
     outcomes: list[str] = []
@@ -513,7 +523,7 @@ def test_two_who_create_at_once_do_not_both_get_the_last_place(almanac: Almanac)
     ids=["empty", "route", "limit", "asset", "executions", "cron"],
 )
 def test_a_schedule_that_could_never_work_is_refused_at_once(
-    almanac: Almanac, wanted: dict[str, Any], error: str, pointer: str
+    almanac: ScheduleHarness, wanted: dict[str, Any], error: str, pointer: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
         almanac.create(**wanted)
@@ -523,7 +533,7 @@ def test_a_schedule_that_could_never_work_is_refused_at_once(
     assert almanac.schedules.page(PAGE).items == ()
 
 
-def test_what_is_not_there_is_not_found(almanac: Almanac) -> None:
+def test_what_is_not_there_is_not_found(almanac: ScheduleHarness) -> None:
     with pytest.raises(NotFound, match="no session"):
         almanac.create(session_id="nowhere")
     with pytest.raises(NotFound, match="no schedule"):
@@ -532,7 +542,7 @@ def test_what_is_not_there_is_not_found(almanac: Almanac) -> None:
         almanac.schedules.executions("sch_none", PAGE)
 
 
-def test_a_file_in_the_request_becomes_an_asset_that_stays(almanac: Almanac) -> None:
+def test_a_file_in_the_request_becomes_an_asset_that_stays(almanac: ScheduleHarness) -> None:
     draft = draft_of_bytes(b"a picture of text", file_name="notes.txt")
     schedule = almanac.create(request=Submission(input_items=(draft,)))
     [item] = schedule.request.input_items
@@ -549,7 +559,7 @@ def test_a_file_in_the_request_becomes_an_asset_that_stays(almanac: Almanac) -> 
 
 
 def test_catalogues_of_routes_are_asked_when_it_fires(units: Units) -> None:
-    almanac = Almanac(units, catalogue=Catalogue({"a", "b"}))
+    almanac = ScheduleHarness(units, catalogue=Catalogue({"a", "b"}))
     almanac.create(request=Submission(content="x", provider="b"))
     almanac.pass_ms(MINUTE)
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
-from tests.support.planned_times import HOUR, MINUTE, Almanac
+from tests.support.schedule_harness import HOUR, MINUTE, ScheduleHarness
 from understudy.runs.model import RunStatus
 from understudy.schedules.model import Cron, IntervalSchedule, Once, OverlapPolicy, Schedule
 from understudy.storage.unit import Units
@@ -19,19 +19,19 @@ DAILY = Cron(expression="0 0 9 * * *")
 
 
 @pytest.fixture
-def almanac(units: Units) -> Almanac:
-    return Almanac(units)
+def almanac(units: Units) -> ScheduleHarness:
+    return ScheduleHarness(units)
 
 
-def create(almanac: Almanac, cadence: Any) -> Schedule:
+def create(almanac: ScheduleHarness, cadence: Any) -> Schedule:
     return almanac.create(cadence, overlap_policy=OverlapPolicy.PARALLEL)
 
 
-def times(almanac: Almanac, schedule: Schedule) -> list[int]:
+def times(almanac: ScheduleHarness, schedule: Schedule) -> list[int]:
     return [execution.scheduled_for_ms or 0 for execution in almanac.executions(schedule)]
 
 
-def wait_s(almanac: Almanac, schedule: Schedule) -> float:
+def wait_s(almanac: ScheduleHarness, schedule: Schedule) -> float:
     """How far ahead the next time of a schedule is."""
     return ((almanac.get(schedule).due_at_ms or 0) - almanac.clock.now_ms()) / 1000
 
@@ -39,7 +39,7 @@ def wait_s(almanac: Almanac, schedule: Schedule) -> float:
 @pytest.mark.parametrize("cadence", EVERY_MINUTE, ids=["interval", "cron"])
 @pytest.mark.parametrize("has_restarted", [False, True])
 def test_a_schedule_does_not_stand_still(
-    almanac: Almanac, cadence: Any, has_restarted: bool
+    almanac: ScheduleHarness, cadence: Any, has_restarted: bool
 ) -> None:
     schedule = create(almanac, cadence)
     for _ in range(3):
@@ -56,7 +56,7 @@ def test_a_schedule_does_not_stand_still(
 
 @pytest.mark.parametrize("expression", ["0 * * * * *", "0 */5 * * * *", "0 0 * * * *"])
 def test_a_cron_time_that_was_dealt_with_does_not_fire_again(
-    almanac: Almanac, expression: str
+    almanac: ScheduleHarness, expression: str
 ) -> None:
     schedule = create(almanac, Cron(expression=expression))
     for _ in range(40):
@@ -74,7 +74,9 @@ def test_a_cron_time_that_was_dealt_with_does_not_fire_again(
     assert len(again) > len(fired)
 
 
-def test_times_that_were_left_out_are_made_up_for_and_the_others_are_not(almanac: Almanac) -> None:
+def test_times_that_were_left_out_are_made_up_for_and_the_others_are_not(
+    almanac: ScheduleHarness,
+) -> None:
     schedule = create(almanac, Cron(expression="0 0 * * * *"))
     almanac.pass_ms(HOUR)
     almanac.schedules.pause(ALICE, schedule.schedule_id)
@@ -91,7 +93,7 @@ def test_times_that_were_left_out_are_made_up_for_and_the_others_are_not(almanac
     assert times(almanac, schedule)[2:] == [first - HOUR, *between, last + HOUR]
 
 
-def test_a_clock_that_was_a_year_ahead_costs_no_year(almanac: Almanac) -> None:
+def test_a_clock_that_was_a_year_ahead_costs_no_year(almanac: ScheduleHarness) -> None:
     schedules = [create(almanac, cadence) for cadence in (*EVERY_MINUTE, DAILY)]
     almanac.pass_ms(YEAR)
     for run in almanac.runs():
@@ -105,7 +107,7 @@ def test_a_clock_that_was_a_year_ahead_costs_no_year(almanac: Almanac) -> None:
     assert len(times(almanac, schedules[2])) == 2
 
 
-def test_one_moment_comes_when_the_clock_is_there_again(almanac: Almanac) -> None:
+def test_one_moment_comes_when_the_clock_is_there_again(almanac: ScheduleHarness) -> None:
     schedule = almanac.create(Once(fire_at_ms=almanac.clock.now_ms() + HOUR))
     almanac.pass_ms(0)
     almanac.pass_ms(-HOUR)
@@ -113,7 +115,7 @@ def test_one_moment_comes_when_the_clock_is_there_again(almanac: Almanac) -> Non
     assert wait_s(almanac, schedule) == 2 * 3600
 
 
-def test_one_that_is_paused_does_not_stand_still_after_that(almanac: Almanac) -> None:
+def test_one_that_is_paused_does_not_stand_still_after_that(almanac: ScheduleHarness) -> None:
     schedule = create(almanac, IntervalSchedule(every_seconds=60))
     almanac.schedules.pause(ALICE, schedule.schedule_id)
     almanac.pass_ms(0)
@@ -124,7 +126,7 @@ def test_one_that_is_paused_does_not_stand_still_after_that(almanac: Almanac) ->
     assert 0 < wait_s(almanac, schedule) <= 60
 
 
-def test_one_that_is_tried_again_is_tried_now(almanac: Almanac) -> None:
+def test_one_that_is_tried_again_is_tried_now(almanac: ScheduleHarness) -> None:
     schedule = create(almanac, IntervalSchedule(every_seconds=60))
     almanac.catalogue.known.clear()
     almanac.pass_ms(MINUTE)
@@ -135,8 +137,8 @@ def test_one_that_is_tried_again_is_tried_now(almanac: Almanac) -> None:
     assert almanac.statuses(schedule) == ["submitted"]
 
 
-def test_a_schedule_that_cannot_be_read_does_not_hold_up_the_others(house: House) -> None:
-    almanac = Almanac(house.units)
+def test_a_schedule_that_cannot_be_read_does_not_hold_up_the_others(house: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(house.units)
     damaged, fine = (create(almanac, IntervalSchedule(every_seconds=60)) for _ in range(2))
     almanac.pass_ms(0)
     with house.engine.begin() as connection:
@@ -149,7 +151,7 @@ def test_a_schedule_that_cannot_be_read_does_not_hold_up_the_others(house: House
     assert 0 < wait_s(almanac, fine) <= 60
 
 
-def test_a_clock_that_goes_on_changes_no_plan(almanac: Almanac) -> None:
+def test_a_clock_that_goes_on_changes_no_plan(almanac: ScheduleHarness) -> None:
     schedules = [create(almanac, cadence) for cadence in (*EVERY_MINUTE, DAILY)]
     almanac.clock.advance(1)
     almanac.beside().pass_ms(0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import (
     NOW,
     ODD_TEXTS,
@@ -219,7 +219,7 @@ def test_odd_characters_in_a_soul_and_in_settings_survive(units: Units, odd: str
     ],
 )
 def test_a_damaged_session_is_skipped_in_lists_and_named_when_asked_for(
-    house: House, column: str
+    house: UnitsOnDatabase, column: str
 ) -> None:
     add(house.units, make_session("bad", **bound(make_persona())))
     with house.engine.begin() as connection:

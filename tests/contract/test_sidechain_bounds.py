@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.scenes import play
-from tests.support.troupe import WAIT, Troupe, spawn
+from tests.support.model_scripts import play
+from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
 from understudy.runs.model import RunStatus
@@ -20,26 +20,26 @@ from understudy.testing.fake_model import FakeModel
 
 
 @pytest.fixture
-def sessions(troupe: Troupe) -> SessionService:
-    return SessionService(troupe.units, troupe.shop.clock, lambda _: True)
+def sessions(sidechain_runs: SidechainRuns) -> SessionService:
+    return SessionService(sidechain_runs.units, sidechain_runs.shop.clock, lambda _: True)
 
 
 # Limits and scopes
 
 
 async def test_sidechains_go_only_so_deep(
-    troupe: Troupe, fake: FakeModel, sessions: SessionService
+    sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
     fake.rule = play({"deep": [spawn("deep"), WAIT]})
-    troupe.shop.submit("deep")
+    sidechain_runs.shop.submit("deep")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
     line = ["s1"]
-    while below := troupe.children(line[-1]):
+    while below := sidechain_runs.children(line[-1]):
         line += below
     assert len(line) == MAX_DEPTH + 1
-    [result, _] = troupe.shop.results(troupe.run_of(line[-1]).run_id)
+    [result, _] = sidechain_runs.shop.results(sidechain_runs.run_of(line[-1]).run_id)
     assert "at most 3 levels deep" in result["content"]
     with pytest.raises(Conflict) as refused:
         sessions.create(ALICE, NewSession(parent_session_id=line[-1]))
@@ -47,19 +47,19 @@ async def test_sidechains_go_only_so_deep(
 
 
 async def test_a_session_has_only_so_many_at_work(
-    troupe: Troupe, fake: FakeModel, sessions: SessionService
+    sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
     for _ in range(MAX_LIVE - 1):
-        troupe.grow("s1")
-    troupe.grow("s1", busy=False)
+        sidechain_runs.grow("s1")
+    sidechain_runs.grow("s1", busy=False)
     sessions.create(ALICE, NewSession(parent_session_id="s1"))
-    troupe.grow("s1")
+    sidechain_runs.grow("s1")
     fake.rule = play({"parent": [spawn("one more")]})
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    [result] = troupe.shop.results(parent)
+    [result] = sidechain_runs.shop.results(parent)
     assert "at most 8 sidechains at work" in result["content"]
     with pytest.raises(Conflict) as refused:
         sessions.create(ALICE, NewSession(parent_session_id="s1"))
@@ -67,22 +67,22 @@ async def test_a_session_has_only_so_many_at_work(
 
 
 async def test_a_sidechain_keeps_the_persona_and_scope_of_its_spawn(
-    troupe: Troupe, fake: FakeModel, sessions: SessionService
+    sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
-    personas = PersonaService(troupe.units, troupe.shop.clock)
+    personas = PersonaService(sidechain_runs.units, sidechain_runs.shop.clock)
     scope = {"skill_allow": ["x", "y"], "mcp_server_allow": ["git"]}
     personas.create(ALICE, "p", PersonaFields(soul="one", capability_scope=scope))
     sessions.create(ALICE, NewSession(session_id="root", persona_id="p"))
     sessions.set_credential_scope(ALICE, "root", {"route_allow": ["a"]})
     wider = {"skill_allow": ["y", "z"], "mcp_server_allow": ["git", "time"]}
     fake.rule = play({"parent": [spawn("child", capability_scope=wider)]})
-    troupe.shop.submit("parent", session_id="root")
-    await troupe.work()
+    sidechain_runs.shop.submit("parent", session_id="root")
+    await sidechain_runs.work()
     personas.update(ALICE, "p", PersonaFields(soul="two", capability_scope={}))
     sessions.bind_persona(ALICE, "root", "p")
     sessions.set_credential_scope(ALICE, "root", None)
 
-    child = sessions.get(troupe.children("root")[0])
+    child = sessions.get(sidechain_runs.children("root")[0])
     effective = effective_capability_scope(child)
 
     assert child.persona is not None
@@ -98,7 +98,7 @@ async def test_a_sidechain_keeps_the_persona_and_scope_of_its_spawn(
 
 
 async def test_the_scope_of_a_sidechain_can_be_narrowed_and_not_widened(
-    troupe: Troupe, sessions: SessionService
+    sidechain_runs: SidechainRuns, sessions: SessionService
 ) -> None:
     sessions.set_capability_scope(ALICE, "s1", {"skill_allow": ["x", "y"]})
     child = sessions.create(ALICE, NewSession(parent_session_id="s1")).session_id
@@ -117,16 +117,16 @@ async def test_the_scope_of_a_sidechain_can_be_narrowed_and_not_widened(
 
 
 async def test_a_sidechain_of_another_agent_takes_that_agents_route(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    with troupe.units.write() as unit:
+    with sidechain_runs.units.write() as unit:
         agent = unit.agents.get("default")
         assert agent is not None
         unit.agents.add(replace(agent, agent_id="scout", route="b"))
     fake.rule = play({"parent": [spawn("mine"), spawn("scouts", agent_id="scout")]})
-    troupe.shop.submit("parent", provider="a", generation={"model": "special"})
+    sidechain_runs.shop.submit("parent", provider="a", generation={"model": "special"})
 
-    await troupe.work()
+    await sidechain_runs.work()
 
     asked = {seen.last_user: seen.model for seen in fake.requests}
     assert asked == {"parent": "special", "mine": "special", "scouts": "model-b"}
@@ -136,10 +136,10 @@ async def test_a_sidechain_of_another_agent_takes_that_agents_route(
 
 
 async def test_ending_a_session_ends_the_idle_ones_below_it(
-    troupe: Troupe, sessions: SessionService
+    sidechain_runs: SidechainRuns, sessions: SessionService
 ) -> None:
-    child = troupe.grow("s1", busy=False)
-    grandchild = troupe.grow(child, busy=False)
+    child = sidechain_runs.grow("s1", busy=False)
+    grandchild = sidechain_runs.grow(child, busy=False)
 
     sessions.end(ALICE, "s1", "done")
 
@@ -150,10 +150,10 @@ async def test_ending_a_session_ends_the_idle_ones_below_it(
 
 
 async def test_a_session_with_work_below_it_is_not_ended(
-    troupe: Troupe, sessions: SessionService
+    sidechain_runs: SidechainRuns, sessions: SessionService
 ) -> None:
-    child = troupe.grow("s1", busy=False)
-    troupe.grow(child)
+    child = sidechain_runs.grow("s1", busy=False)
+    sidechain_runs.grow(child)
 
     with pytest.raises(Conflict) as refused:
         sessions.end(ALICE, "s1", None)
@@ -163,15 +163,15 @@ async def test_a_session_with_work_below_it_is_not_ended(
 
 
 async def test_children_are_listed_oldest_first_with_where_they_stand(
-    troupe: Troupe, fake: FakeModel, sessions: SessionService
+    sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
     fake.rule = play({"parent": [spawn("child", label="digger")]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work()
-    troupe.shop.clock.advance()
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    sidechain_runs.shop.clock.advance()
     made = sessions.create(ALICE, NewSession(parent_session_id="s1")).session_id
 
-    first, second = troupe.shop.sidechains.page("s1", PageRequest()).items
+    first, second = sidechain_runs.shop.sidechains.page("s1", PageRequest()).items
 
     assert first.sidechain.spawn is not None
     assert (first.sidechain.spawn.label, first.sidechain.spawn.run_id) == ("digger", parent)
@@ -179,4 +179,4 @@ async def test_children_are_listed_oldest_first_with_where_they_stand(
     assert (first.run.status, first.output, first.is_live) == (RunStatus.COMPLETED, "ok", False)
     assert (second.sidechain.session.session_id, second.run) == (made, None)
     with pytest.raises(NotFound):
-        troupe.shop.sidechains.page("nowhere", PageRequest())
+        sidechain_runs.shop.sidechains.page("nowhere", PageRequest())

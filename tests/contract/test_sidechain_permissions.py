@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, make_run
-from tests.support.workshop import Probe
+from tests.support.run_harness import Probe
 from understudy.agent.daemon_rules import DaemonRules
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.offers import ToolOffers
@@ -146,7 +146,7 @@ def test_a_parent_that_becomes_looser_does_not_loosen_the_sidechains_it_has(home
 
 @pytest.mark.parametrize("value", ['{"rules": 1}', "[]", '{"half":'])
 def test_a_session_above_that_cannot_be_read_leaves_the_sidechain_nothing(
-    house: House, home: Home, value: str
+    house: UnitsOnDatabase, home: Home, value: str
 ) -> None:
     home.child("child")
     with house.engine.begin() as connection:
@@ -163,7 +163,7 @@ def test_a_session_above_that_cannot_be_read_leaves_the_sidechain_nothing(
     assert "for session s1 above cannot be read" in verdict.reason
 
 
-def test_sessions_above_cost_few_queries(house: House, home: Home) -> None:
+def test_sessions_above_cost_few_queries(house: UnitsOnDatabase, home: Home) -> None:
     for depth in range(1, 4):
         home.child(f"d{depth}", f"d{depth - 1}" if depth > 1 else "s1")
     counted = 0
@@ -227,7 +227,7 @@ def test_a_tool_that_a_scope_hides_is_refused_at_the_next_call(home: Home) -> No
     assert (verdict.decision, verdict.level) == (PermissionDecision.DENY, Level.SESSION)
 
 
-def test_a_scope_that_cannot_be_read_shows_nothing(house: House, home: Home) -> None:
+def test_a_scope_that_cannot_be_read_shows_nothing(house: UnitsOnDatabase, home: Home) -> None:
     with house.engine.begin() as connection:
         statement = "UPDATE sessions SET capability_scope = '{\"what\": 1}'"
         connection.execute(sa.text(statement))

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.factories import ALICE
-from tests.support.scenes import answer_call, answering, ask, play
-from tests.support.troupe import WAIT, Troupe, spawn
-from tests.support.workshop import Probe, restarted, texts
+from tests.support.model_scripts import answer_call, answering, ask, play
+from tests.support.run_harness import Probe, restarted, texts
+from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
 from understudy.runs.answers import QuestionAnswer, QuestionResolution
@@ -24,7 +24,7 @@ from understudy.tools.base import Approval
 
 
 async def test_a_sidechain_asks_and_the_waiting_parents_model_answers(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play(
         {
@@ -32,23 +32,23 @@ async def test_a_sidechain_asks_and_the_waiting_parents_model_answers(
             "child": [ask("Which colour?"), lambda seen: f"painted: {seen.turns[-1].text}"],
         }
     )
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    results = troupe.shop.results(parent)
+    results = sidechain_runs.shop.results(parent)
     question = json.loads(results[1]["content"])
     assert question["questions"][0]["questions"][0]["question"] == "Which colour?"
     assert "answer_sidechain" in question["note"]
     assert results[2]["content"].startswith("answered; sidechain")
     assert "blue" in json.loads(results[3]["content"])["sidechains"][0]["output"]
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
-    events = troupe.shop.journal(troupe.run_of(troupe.children()[0]).run_id)
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    events = sidechain_runs.shop.journal(sidechain_runs.run_of(sidechain_runs.children()[0]).run_id)
     assert "parent_clarification_resolved" in [event.data.get("type") for event in events]
 
 
 async def test_a_sidechain_that_asks_a_parent_at_rest_gets_a_run_of_its_own(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     def answer_it(seen: SeenRequest) -> ModelAnswer:
         return answer_call(json.loads(seen.last_user.partition("\n")[2]), "blue")
@@ -60,53 +60,58 @@ async def test_a_sidechain_that_asks_a_parent_at_rest_gets_a_run_of_its_own(
             "A sidechain of this session asks": [answer_it, "told"],
         }
     )
-    troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    await troupe.work()
-    assert troupe.run_of(child).status is RunStatus.WAITING_FOR_USER_QUESTION
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    await sidechain_runs.work()
+    assert sidechain_runs.run_of(child).status is RunStatus.WAITING_FOR_USER_QUESTION
 
     for _ in range(3):
-        assert troupe.shop.family.catch_up() == 0
-        await troupe.work()
+        assert sidechain_runs.shop.family.catch_up() == 0
+        await sidechain_runs.work()
 
-    clarification = troupe.run_of("s1")
+    clarification = sidechain_runs.run_of("s1")
     assert clarification.kind is RunKind.PARENT_CLARIFICATION
     assert (clarification.status, clarification.user_id) == (RunStatus.COMPLETED, "alice")
-    assert troupe.run_of(child).status is RunStatus.COMPLETED
-    runs = troupe.runs_of("s1")
+    assert sidechain_runs.run_of(child).status is RunStatus.COMPLETED
+    runs = sidechain_runs.runs_of("s1")
     assert [run.kind for run in runs] == [RunKind.PARENT_CLARIFICATION, RunKind.INPUT]
-    assert troupe.signals() == 0
+    assert sidechain_runs.signals() == 0
 
 
 async def test_a_question_that_nobody_looked_at_gets_one_run_and_no_more(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ask("Which colour?")]})
-    troupe.shop.submit("parent")
+    sidechain_runs.shop.submit("parent")
 
     for _ in range(4):
-        await troupe.work()
-        troupe.shop.family.catch_up()
+        await sidechain_runs.work()
+        sidechain_runs.shop.family.catch_up()
 
-    runs = troupe.runs_of("s1")
+    runs = sidechain_runs.runs_of("s1")
     assert [run.kind for run in runs] == [RunKind.PARENT_CLARIFICATION, RunKind.INPUT]
     assert all(run.status is RunStatus.COMPLETED for run in runs)
-    assert troupe.run_of(troupe.children()[0]).status is RunStatus.WAITING_FOR_USER_QUESTION
-    assert troupe.signals() == 0
+    assert (
+        sidechain_runs.run_of(sidechain_runs.children()[0]).status
+        is RunStatus.WAITING_FOR_USER_QUESTION
+    )
+    assert sidechain_runs.signals() == 0
 
 
-async def test_a_person_answers_in_place_of_the_parent(troupe: Troupe, fake: FakeModel) -> None:
+async def test_a_person_answers_in_place_of_the_parent(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
     fake.rule = play(
         {
             "parent": [spawn("child")],
             "child": [ask("Which colour?"), lambda seen: f"painted: {seen.turns[-1].text}"],
         }
     )
-    troupe.shop.submit("parent")
-    await troupe.work()
-    questions = QuestionService(troupe.units, troupe.shop.clock)
-    [child] = troupe.children()
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    questions = QuestionService(sidechain_runs.units, sidechain_runs.shop.clock)
+    [child] = sidechain_runs.children()
     [request] = questions.reader.page(PageRequest(), session_id=child).items
     answer = QuestionAnswer(question_id="q1", freeform_answer="red")
 
@@ -115,14 +120,14 @@ async def test_a_person_answers_in_place_of_the_parent(troupe: Troupe, fake: Fak
         RunPlace(run_id=request.run_id),
         QuestionResolution(request_id=request.request_id, answers=(answer,)),
     )
-    await troupe.work()
+    await sidechain_runs.work()
 
-    assert troupe.run_of(child).status is RunStatus.COMPLETED
+    assert sidechain_runs.run_of(child).status is RunStatus.COMPLETED
     assert "red" in texts(fake)[-1]
 
 
 async def test_a_question_to_the_parent_that_expires_is_told_as_declined(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play(
         {
@@ -130,14 +135,14 @@ async def test_a_question_to_the_parent_that_expires_is_told_as_declined(
             "child": [ask("Which colour?", expires_in_s=5), lambda seen: seen.turns[-1].text],
         }
     )
-    troupe.shop.submit("parent")
-    await troupe.work()
-    troupe.shop.clock.advance(6000)
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    sidechain_runs.shop.clock.advance(6000)
 
-    expire_due(troupe.units, troupe.shop.clock)
-    await troupe.work()
+    expire_due(sidechain_runs.units, sidechain_runs.shop.clock)
+    await sidechain_runs.work()
 
-    assert troupe.run_of(troupe.children()[0]).status is RunStatus.COMPLETED
+    assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
     assert "nobody answered in time" in texts(fake)[-1]
 
 
@@ -147,13 +152,13 @@ def resolution(request_id: str, text: str = "blue") -> QuestionResolution:
 
 
 async def test_the_same_answer_again_changes_nothing_and_another_is_refused(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")], "child": [ask("Which colour?")]})
-    troupe.shop.submit("parent")
-    await troupe.work()
-    [request_id] = troupe.questions()
-    service = troupe.shop.sidechains
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    [request_id] = sidechain_runs.questions()
+    service = sidechain_runs.shop.sidechains
 
     first = service.answer(ALICE, "s1", resolution(request_id))
     again = service.answer(ALICE, "s1", resolution(request_id))
@@ -166,44 +171,47 @@ async def test_the_same_answer_again_changes_nothing_and_another_is_refused(
 
 
 async def test_a_parent_waits_on_while_its_sidechain_waits_for_approval(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     risky = Probe("risky")
     risky.approval = Approval.ALWAYS
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [call("risky"), "did it"]})
-    troupe.shop = restarted(troupe.shop, tools=(*troupe.shop.tools, risky))
-    parent = troupe.shop.submit("parent")
-    await troupe.work()
-    [child] = troupe.children()
-    assert troupe.run_of(child).status is RunStatus.WAITING_FOR_APPROVAL
-    assert (troupe.run_of("s1").status, troupe.run_of("s1").asleep) == (RunStatus.RUNNING, True)
-    approvals = ApprovalService(troupe.units, troupe.shop.clock, lambda *_: None)
+    sidechain_runs.shop = restarted(sidechain_runs.shop, tools=(*sidechain_runs.shop.tools, risky))
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    [child] = sidechain_runs.children()
+    assert sidechain_runs.run_of(child).status is RunStatus.WAITING_FOR_APPROVAL
+    assert (sidechain_runs.run_of("s1").status, sidechain_runs.run_of("s1").asleep) == (
+        RunStatus.RUNNING,
+        True,
+    )
+    approvals = ApprovalService(sidechain_runs.units, sidechain_runs.shop.clock, lambda *_: None)
     [request] = approvals.reader.page(PageRequest(), session_id=child).items
 
     yes = Resolution(request_id=request.request_id, behavior="allow")
     approvals.resolve(ALICE, RunPlace(run_id=request.run_id), [yes])
-    await troupe.work()
+    await sidechain_runs.work()
 
     assert len(risky.labels) == 1
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
 
 
 async def test_a_question_that_no_run_can_be_made_for_stays_open_for_people(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")], "child": [ask("Which colour?")]})
-    troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    with troupe.units.write() as unit:
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    with sidechain_runs.units.write() as unit:
         session = unit.sessions.get("s1", lock=True)
         assert session is not None
         closed = replace(session, credential_scope={"route_deny": ["*"]}, version=2)
         unit.sessions.update(closed, expected_version=session.version)
-    await troupe.work()
+    await sidechain_runs.work()
 
-    assert troupe.signals() == 1
-    assert troupe.shop.family.catch_up() == 0
+    assert sidechain_runs.signals() == 1
+    assert sidechain_runs.shop.family.catch_up() == 0
 
-    assert troupe.signals() == 0
-    assert troupe.run_of("s1").kind is RunKind.INPUT
-    assert len(troupe.questions()) == 1
+    assert sidechain_runs.signals() == 0
+    assert sidechain_runs.run_of("s1").kind is RunKind.INPUT
+    assert len(sidechain_runs.questions()) == 1

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import ALICE
-from tests.support.scenes import ask, play, said
-from tests.support.troupe import WAIT, Troupe, spawn
-from tests.support.workshop import restarted
+from tests.support.model_scripts import ask, play, said
+from tests.support.run_harness import restarted
+from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
 from understudy.runs.model import RunStatus
@@ -39,92 +39,100 @@ def nested(fake: FakeModel) -> None:
     )
 
 
-def family_of(troupe: Troupe) -> list[str]:
-    [child] = troupe.children()
-    [grandchild] = troupe.children(child)
+def family_of(sidechain_runs: SidechainRuns) -> list[str]:
+    [child] = sidechain_runs.children()
+    [grandchild] = sidechain_runs.children(child)
     return ["s1", child, grandchild]
 
 
 @pytest.mark.usefixtures("nested")
 @pytest.mark.parametrize("how", ["cancel", "interrupt"])
-async def test_stopping_a_run_stops_all_that_worked_for_it(troupe: Troupe, how: str) -> None:
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    await troupe.work(only=child)
-    line = family_of(troupe)
-    waiting = [troupe.run_of(session_id).status for session_id in line]
+async def test_stopping_a_run_stops_all_that_worked_for_it(
+    sidechain_runs: SidechainRuns, how: str
+) -> None:
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    await sidechain_runs.work(only=child)
+    line = family_of(sidechain_runs)
+    waiting = [sidechain_runs.run_of(session_id).status for session_id in line]
     assert waiting == [RunStatus.RUNNING, RunStatus.RUNNING, RunStatus.QUEUED]
 
     if how == "cancel":
-        troupe.shop.runs.cancel(ALICE, parent)
+        sidechain_runs.shop.runs.cancel(ALICE, parent)
     else:
-        troupe.shop.runs.interrupt(ALICE, "s1")
-    await troupe.work()
+        sidechain_runs.shop.runs.interrupt(ALICE, "s1")
+    await sidechain_runs.work()
 
-    ended = [troupe.run_of(session_id) for session_id in line]
+    ended = [sidechain_runs.run_of(session_id) for session_id in line]
     expected = RunStatus.CANCELLED if how == "cancel" else RunStatus.INTERRUPTED
     assert [run.status for run in ended] == [expected, RunStatus.CANCELLED, RunStatus.CANCELLED]
     assert "together with the run" in (ended[1].error or "")
 
 
 async def test_a_parent_that_fails_takes_its_sidechains_with_it(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), ModelAnswer(status=400)]})
-    troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    assert troupe.run_of("s1").status is RunStatus.FAILED
-    assert troupe.run_of(child).status is RunStatus.CANCELLED
+    assert sidechain_runs.run_of("s1").status is RunStatus.FAILED
+    assert sidechain_runs.run_of(child).status is RunStatus.CANCELLED
     assert len(fake.requests) == 2
 
 
-async def test_a_sidechain_can_be_cancelled_by_its_parent(troupe: Troupe, fake: FakeModel) -> None:
+async def test_a_sidechain_can_be_cancelled_by_its_parent(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
     def cancel(seen: SeenRequest) -> ModelAnswer:
         return call("cancel_sidechain", {"session_id": said(seen)["session_id"]})
 
     fake.rule = play({"parent": [spawn("child"), cancel, WAIT]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work()
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
 
-    results = troupe.shop.results(parent)
-    [child] = troupe.children()
-    assert results[1]["content"] == f"stopping {troupe.run_of(child).run_id}"
+    results = sidechain_runs.shop.results(parent)
+    [child] = sidechain_runs.children()
+    assert results[1]["content"] == f"stopping {sidechain_runs.run_of(child).run_id}"
     assert json.loads(results[2]["content"])["sidechains"][0]["status"] == "cancelled"
-    assert troupe.run_of("s1").status is RunStatus.COMPLETED
-    assert troupe.shop.sidechains.cancel(ALICE, "s1", child) == ()
+    assert sidechain_runs.run_of("s1").status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.sidechains.cancel(ALICE, "s1", child) == ()
 
 
 @pytest.mark.usefixtures("nested")
-async def test_what_has_not_begun_below_leaves_the_line_without_beginning(troupe: Troupe) -> None:
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    await troupe.work(only=child)
-    later = [troupe.shop.submit("later", session_id=child) for _ in range(2)]
-    troupe.shop.runs.cancel(ALICE, parent)
-    await troupe.work(only="s1")
+async def test_what_has_not_begun_below_leaves_the_line_without_beginning(
+    sidechain_runs: SidechainRuns,
+) -> None:
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    await sidechain_runs.work(only=child)
+    later = [sidechain_runs.shop.submit("later", session_id=child) for _ in range(2)]
+    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    await sidechain_runs.work(only="s1")
 
     for run_id in later:
-        left = troupe.shop.stored(run_id)
+        left = sidechain_runs.shop.stored(run_id)
         assert (left.status, left.started_at_ms) == (RunStatus.CANCELLED, None)
         assert "together with the run" in (left.error or "")
-        assert types(troupe, run_id) == ["accepted", "queued", "cancelled"]
-    await troupe.work()
-    assert [run.status for run in troupe.runs_of(child)] == [RunStatus.CANCELLED] * 3
-    assert {parent, *(run.run_id for run in troupe.runs_of(child))} < audited(troupe)
+        assert types(sidechain_runs, run_id) == ["accepted", "queued", "cancelled"]
+    await sidechain_runs.work()
+    assert [run.status for run in sidechain_runs.runs_of(child)] == [RunStatus.CANCELLED] * 3
+    assert {parent, *(run.run_id for run in sidechain_runs.runs_of(child))} < audited(
+        sidechain_runs
+    )
 
 
-def types(troupe: Troupe, run_id: str) -> list[str]:
-    return [event.data["type"] for event in troupe.shop.journal(run_id, EventKind.RUN)]
+def types(sidechain_runs: SidechainRuns, run_id: str) -> list[str]:
+    return [event.data["type"] for event in sidechain_runs.shop.journal(run_id, EventKind.RUN)]
 
 
-def audited(troupe: Troupe) -> set[str]:
-    with troupe.units.read() as unit:
+def audited(sidechain_runs: SidechainRuns) -> set[str]:
+    with sidechain_runs.units.read() as unit:
         entries = unit.audit.page(PageRequest(), resource="runs", actor=None).items
     return {entry.resource_id for entry in entries if entry.action == "runs.cancel"}
 
@@ -134,27 +142,27 @@ def audited(troupe: Troupe) -> set[str]:
 
 @pytest.mark.parametrize("has_ended", [True, False])
 async def test_a_run_that_is_stopped_makes_no_sidechain(
-    troupe: Troupe, fake: FakeModel, has_ended: bool
+    sidechain_runs: SidechainRuns, fake: FakeModel, has_ended: bool
 ) -> None:
     fake.rule = play({"parent": [ask("Shall I?")]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work()
-    troupe.shop.runs.cancel(ALICE, parent)
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    sidechain_runs.shop.runs.cancel(ALICE, parent)
     if has_ended:
-        await troupe.work()
+        await sidechain_runs.work()
 
     with pytest.raises(Conflict) as refused:
-        troupe.shop.sidechains.spawn(ALICE, parent, "key", SidechainWish(task="child"))
+        sidechain_runs.shop.sidechains.spawn(ALICE, parent, "key", SidechainWish(task="child"))
 
     assert refused.value.code == "run_state_conflict"
-    assert troupe.children() == []
+    assert sidechain_runs.children() == []
 
 
 async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     reached, go_on = threading.Event(), threading.Event()
-    service = troupe.shop.sidechains
+    service = sidechain_runs.shop.sidechains
 
     class SlowService:
         def spawn(self, *arguments: Any) -> Spawn:
@@ -164,7 +172,7 @@ async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
 
     fake.rule = play({"parent": [spawn("child")]})
     slow = SpawnSidechain(cast("SidechainService", SlowService()))
-    shop = restarted(troupe.shop, tools=(slow,))
+    shop = restarted(sidechain_runs.shop, tools=(slow,))
     parent = shop.submit("parent")
     working = shop.begin(parent)
     assert await asyncio.to_thread(reached.wait, 10)
@@ -176,7 +184,7 @@ async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
     await working
 
     assert shop.stored(parent).status is RunStatus.CANCELLED
-    assert troupe.children() == []
+    assert sidechain_runs.children() == []
 
 
 # Where rows are held by others
@@ -205,76 +213,84 @@ only_where_rows_are_held = pytest.mark.parametrize(
 
 @only_where_rows_are_held
 async def test_a_parent_whose_row_is_held_is_woken_a_moment_later(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
 
-    with held_by_another(troupe.units, parent):
-        await troupe.work()
-        assert troupe.run_of(troupe.children()[0]).status is RunStatus.COMPLETED
-        assert troupe.shop.stored(parent).asleep
-        assert troupe.shop.family.catch_up() == 1
-    assert troupe.shop.family.catch_up() == 0
-    await troupe.work()
+    with held_by_another(sidechain_runs.units, parent):
+        await sidechain_runs.work()
+        assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
+        assert sidechain_runs.shop.stored(parent).asleep
+        assert sidechain_runs.shop.family.catch_up() == 1
+    assert sidechain_runs.shop.family.catch_up() == 0
+    await sidechain_runs.work()
 
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
-    assert troupe.signals() == 0
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.signals() == 0
 
 
 @only_where_rows_are_held
 async def test_a_child_whose_row_is_held_is_stopped_a_moment_later(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    troupe.shop.runs.cancel(ALICE, parent)
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    sidechain_runs.shop.runs.cancel(ALICE, parent)
 
-    with held_by_another(troupe.units, troupe.run_of(child).run_id):
-        await troupe.work(only="s1")
-        assert troupe.shop.stored(parent).status is RunStatus.CANCELLED
-    assert troupe.run_of(child).stop_request is None
-    troupe.shop.family.catch_up()
-    await troupe.work()
+    with held_by_another(sidechain_runs.units, sidechain_runs.run_of(child).run_id):
+        await sidechain_runs.work(only="s1")
+        assert sidechain_runs.shop.stored(parent).status is RunStatus.CANCELLED
+    assert sidechain_runs.run_of(child).stop_request is None
+    sidechain_runs.shop.family.catch_up()
+    await sidechain_runs.work()
 
-    assert troupe.run_of(child).status is RunStatus.CANCELLED
+    assert sidechain_runs.run_of(child).status is RunStatus.CANCELLED
 
 
 @only_where_rows_are_held
 async def test_what_has_not_begun_in_a_session_that_is_held_leaves_the_line_a_moment_later(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    troupe.shop.runs.cancel(ALICE, parent)
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    sidechain_runs.shop.runs.cancel(ALICE, parent)
 
-    with session_held_by_another(troupe.units, child):
-        await troupe.work(only="s1")
-        assert troupe.shop.stored(parent).status is RunStatus.CANCELLED
-    assert troupe.run_of(child).status is RunStatus.QUEUED
-    troupe.shop.family.catch_up()
+    with session_held_by_another(sidechain_runs.units, child):
+        await sidechain_runs.work(only="s1")
+        assert sidechain_runs.shop.stored(parent).status is RunStatus.CANCELLED
+    assert sidechain_runs.run_of(child).status is RunStatus.QUEUED
+    sidechain_runs.shop.family.catch_up()
 
-    assert troupe.run_of(child).status is RunStatus.CANCELLED
-    assert types(troupe, troupe.run_of(child).run_id) == ["accepted", "queued", "cancelled"]
+    assert sidechain_runs.run_of(child).status is RunStatus.CANCELLED
+    assert types(sidechain_runs, sidechain_runs.run_of(child).run_id) == [
+        "accepted",
+        "queued",
+        "cancelled",
+    ]
 
 
 @only_where_rows_are_held
 async def test_a_run_that_ends_before_its_sidechain_is_stored_gets_none(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [ask("Shall I?")]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work()
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
 
-    with session_held_by_another(troupe.units, "s1") as connection:
+    with session_held_by_another(sidechain_runs.units, "s1") as connection:
         making = asyncio.create_task(
             asyncio.to_thread(
-                troupe.shop.sidechains.spawn, ALICE, parent, "key", SidechainWish(task="child")
+                sidechain_runs.shop.sidechains.spawn,
+                ALICE,
+                parent,
+                "key",
+                SidechainWish(task="child"),
             )
         )
         await asyncio.sleep(0.3)
@@ -284,4 +300,4 @@ async def test_a_run_that_ends_before_its_sidechain_is_stored_gets_none(
     with pytest.raises(Conflict):
         await making
 
-    assert troupe.children() == []
+    assert sidechain_runs.children() == []

@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import ALICE
-from tests.support.scenes import play, said
-from tests.support.troupe import WAIT, Troupe, spawn
-from tests.support.workshop import Probe, die, restarted, texts
+from tests.support.model_scripts import play, said
+from tests.support.run_harness import Probe, die, restarted, texts
+from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.sidechain_tools import WaitSidechain
 from understudy.runs.sidechains import SidechainWish, child_id
@@ -20,22 +20,22 @@ from understudy.testing.fake_model import FakeModel
 
 
 async def test_a_run_has_a_sidechain_work_and_gets_its_answer(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play(
         {"parent": [spawn("child: dig", label="digger"), WAIT], "child": ["a deep hole"]}
     )
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    done = troupe.shop.runs.get(parent)
-    [child] = troupe.children()
-    run = troupe.run_of(child)
+    done = sidechain_runs.shop.runs.get(parent)
+    [child] = sidechain_runs.children()
+    run = sidechain_runs.run_of(child)
     assert (done.run.status, run.status) == (RunStatus.COMPLETED, RunStatus.COMPLETED)
     assert (run.user_id, run.kind) == ("alice", RunKind.INPUT)
     assert run.request.source_kind == "sidechain"
-    [made, told] = [json.loads(result["content"]) for result in troupe.shop.results(parent)]
+    [made, told] = [json.loads(result["content"]) for result in sidechain_runs.shop.results(parent)]
     assert made == {"session_id": child, "run_id": run.run_id}
     assert told["sidechains"] == [
         {
@@ -49,97 +49,105 @@ async def test_a_run_has_a_sidechain_work_and_gets_its_answer(
     assert "not instructions" in told["note"]
 
 
-async def test_who_waits_sleeps_and_holds_no_work(troupe: Troupe, fake: FakeModel) -> None:
+async def test_who_waits_sleeps_and_holds_no_work(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work(only="s1")
+    await sidechain_runs.work(only="s1")
 
-    waiting = troupe.shop.stored(parent)
+    waiting = sidechain_runs.shop.stored(parent)
     assert (waiting.status, waiting.asleep) == (RunStatus.RUNNING, True)
-    assert [session_id for _, session_id in troupe.queued] == troupe.children()
-    await troupe.work()
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
-    assert troupe.shop.stored(parent).crashes == 0
+    assert [session_id for _, session_id in sidechain_runs.queued] == sidechain_runs.children()
+    await sidechain_runs.work()
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).crashes == 0
 
 
-async def test_several_are_waited_for_until_all_have_ended(troupe: Troupe, fake: FakeModel) -> None:
+async def test_several_are_waited_for_until_all_have_ended(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
     both = ModelAnswer(
         calls=tuple(
             FakeCall(name="spawn_sidechain", arguments={"task": task}) for task in ("one", "two")
         )
     )
     fake.rule = play({"parent": [both, "never", WAIT], "one": ["1"], "two": ["2"]})
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    told = json.loads(troupe.shop.results(parent)[-1]["content"])
+    told = json.loads(sidechain_runs.shop.results(parent)[-1]["content"])
     assert sorted(each["output"] for each in told["sidechains"]) == ["1", "2"]
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
 
 
 async def test_a_sidechain_that_has_ended_already_is_told_at_once(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    fake.rule = play({"parent": [spawn("child")], "later": [wait_for_first(troupe)]})
-    troupe.shop.submit("parent")
-    await troupe.work()
-    later = troupe.shop.submit("later")
+    fake.rule = play({"parent": [spawn("child")], "later": [wait_for_first(sidechain_runs)]})
+    sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work()
+    later = sidechain_runs.shop.submit("later")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    [result] = troupe.shop.results(later)
+    [result] = sidechain_runs.shop.results(later)
     assert json.loads(result["content"])["sidechains"][0]["output"] == "ok"
 
 
-def wait_for_first(troupe: Troupe) -> Any:
-    return lambda _: call("wait_sidechain", {"session_id": troupe.children()[0]})
+def wait_for_first(sidechain_runs: SidechainRuns) -> Any:
+    return lambda _: call("wait_sidechain", {"session_id": sidechain_runs.children()[0]})
 
 
-async def test_certain_runs_can_be_waited_for(troupe: Troupe, fake: FakeModel) -> None:
+async def test_certain_runs_can_be_waited_for(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
     def wait_for_run(seen: SeenRequest) -> ModelAnswer:
         return call("wait_sidechain", {"run_ids": [said(seen)["run_id"]]})
 
     fake.rule = play({"parent": [spawn("child"), wait_for_run], "child": ["first"]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    later = troupe.shop.submit("later", session_id=child)
-    troupe.queued.remove((later, child))
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    later = sidechain_runs.shop.submit("later", session_id=child)
+    sidechain_runs.queued.remove((later, child))
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    told = json.loads(troupe.shop.results(parent)[-1]["content"])
+    told = json.loads(sidechain_runs.shop.results(parent)[-1]["content"])
     assert (told["sidechains"][0]["session_id"], told["sidechains"][0]["output"]) == (
         child,
         "first",
     )
-    assert troupe.shop.stored(later).status is RunStatus.QUEUED
+    assert sidechain_runs.shop.stored(later).status is RunStatus.QUEUED
 
 
-async def test_a_failed_sidechain_is_told_with_its_error(troupe: Troupe, fake: FakeModel) -> None:
+async def test_a_failed_sidechain_is_told_with_its_error(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ModelAnswer(status=400)]})
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    [told] = json.loads(troupe.shop.results(parent)[-1]["content"])["sidechains"]
+    [told] = json.loads(sidechain_runs.shop.results(parent)[-1]["content"])["sidechains"]
     assert told["status"] == "failed"
     assert told["error"]
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
 
 
 async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
 
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
-    await troupe.work()
-    assert troupe.run_of(troupe.children()[0]).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    await sidechain_runs.work()
+    assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
 
 
 @pytest.mark.parametrize(
@@ -161,24 +169,24 @@ async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
     ],
 )
 async def test_what_cannot_be_is_told_to_the_model(
-    troupe: Troupe, fake: FakeModel, answer: ModelAnswer, complaint: str
+    sidechain_runs: SidechainRuns, fake: FakeModel, answer: ModelAnswer, complaint: str
 ) -> None:
     fake.rule = play({"parent": [answer]})
-    parent = troupe.shop.submit("parent")
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    [result] = troupe.shop.results(parent)
+    [result] = sidechain_runs.shop.results(parent)
     assert result["status"] == "error"
     assert complaint in result["content"]
-    assert troupe.children() == []
+    assert sidechain_runs.children() == []
 
 
 # Crashes
 
 
 async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     """The session and its run were stored, but the parent's journal does not know it yet."""
     held = Probe("held")
@@ -187,9 +195,9 @@ async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
         calls=(FakeCall(name="spawn_sidechain", arguments={"task": "child"}), FakeCall(name="held"))
     )
     fake.rule = play({"parent": [both]})
-    first = restarted(troupe.shop, tools=(*troupe.shop.tools, held))
+    first = restarted(sidechain_runs.shop, tools=(*sidechain_runs.shop.tools, held))
     parent = first.submit("parent")
-    spawn_as(troupe, parent)
+    spawn_as(sidechain_runs, parent)
     task = first.begin(parent)
     await held.reached()
     await die(task)
@@ -197,15 +205,15 @@ async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
 
     await restarted(first).execute(parent)
 
-    [child] = troupe.children()
-    assert len(troupe.runs_of(child)) == 1
+    [child] = sidechain_runs.children()
+    assert len(sidechain_runs.runs_of(child)) == 1
 
 
-def spawn_as(troupe: Troupe, run_id: str) -> None:
+def spawn_as(sidechain_runs: SidechainRuns, run_id: str) -> None:
     """Do what the first call of a run does, just before its process dies."""
     key = f"{run_id}:call:1:0"
     made = [
-        troupe.shop.sidechains.spawn(ALICE, run_id, key, SidechainWish(task="child"))
+        sidechain_runs.shop.sidechains.spawn(ALICE, run_id, key, SidechainWish(task="child"))
         for _ in range(2)
     ]
     assert made[0] == made[1]
@@ -213,24 +221,24 @@ def spawn_as(troupe: Troupe, run_id: str) -> None:
 
 
 async def test_a_run_that_sleeps_through_a_restart_is_woken(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": ["late"]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
 
-    after = replace(troupe, shop=restarted(troupe.shop))
+    after = replace(sidechain_runs, shop=restarted(sidechain_runs.shop))
     await after.work()
 
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
     assert "late" in texts(fake)[-1]
 
 
 async def test_a_sidechain_that_ends_before_its_parent_sleeps_is_not_missed(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     """The child ends between the parent's look and its sleep."""
-    service, shop = troupe.shop.sidechains, troupe.shop
+    service, shop = sidechain_runs.shop.sidechains, sidechain_runs.shop
 
     class LateLook(WaitSidechain):
         looked = False
@@ -241,33 +249,33 @@ async def test_a_sidechain_that_ends_before_its_parent_sleeps_is_not_missed(
             finally:
                 if not LateLook.looked:
                     LateLook.looked = True
-                    await troupe.work(only=troupe.children()[0])
+                    await sidechain_runs.work(only=sidechain_runs.children()[0])
 
     fake.rule = play({"parent": [spawn("child"), WAIT]})
     others = tuple(tool for tool in shop.tools if tool.name != "wait_sidechain")
-    troupe.shop = restarted(shop, tools=(*others, LateLook(service)))
-    parent = troupe.shop.submit("parent")
+    sidechain_runs.shop = restarted(shop, tools=(*others, LateLook(service)))
+    parent = sidechain_runs.shop.submit("parent")
 
-    await troupe.work()
+    await sidechain_runs.work()
 
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
     assert LateLook.looked
 
 
 async def test_a_sidechain_run_that_cannot_be_read_does_not_keep_its_parent(
-    troupe: Troupe, fake: FakeModel
+    sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = troupe.shop.submit("parent")
-    await troupe.work(only="s1")
-    [child] = troupe.children()
-    with troupe.units.engine.begin() as connection:
+    parent = sidechain_runs.shop.submit("parent")
+    await sidechain_runs.work(only="s1")
+    [child] = sidechain_runs.children()
+    with sidechain_runs.units.engine.begin() as connection:
         statement = sa.text("UPDATE runs SET wanted = '{' WHERE session_id = :child")
         connection.execute(statement, {"child": child})
 
-    await troupe.work()
-    troupe.shop.family.catch_up()
-    await troupe.work()
+    await sidechain_runs.work()
+    sidechain_runs.shop.family.catch_up()
+    await sidechain_runs.work()
 
-    assert troupe.shop.stored(parent).status is RunStatus.COMPLETED
-    assert troupe.signals() == 0
+    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.signals() == 0

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support.daemon_in_process import DaemonInProcess
 from tests.support.factories import ALICE
-from tests.support.inprocess import Inside
-from tests.support.scenes import answering, ask, play
-from tests.support.workshop import make_settings
+from tests.support.model_scripts import answering, ask, play
+from tests.support.run_harness import make_settings
 from understudy.core.page import PageRequest
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import Run, RunStatus
@@ -29,13 +29,15 @@ def settings(tmp_path: Path, fake: FakeModel, database_url: str) -> Settings:
 
 
 @asynccontextmanager
-async def running(settings: Settings, *, in_good_order: bool = True) -> AsyncIterator[Inside]:
+async def running(
+    settings: Settings, *, in_good_order: bool = True
+) -> AsyncIterator[DaemonInProcess]:
     """A daemon with all its tools."""
     daemon = Daemon(settings)
     daemon.migrate()
     await daemon.start()
     try:
-        yield Inside(daemon)
+        yield DaemonInProcess(daemon)
     finally:
         if in_good_order:
             await daemon.drain()
@@ -47,14 +49,16 @@ def spawns(*tasks: str) -> ModelAnswer:
     return ModelAnswer(calls=tuple(calls))
 
 
-async def runs_below(inside: Inside, session_id: str) -> list[Run]:
+async def runs_below(inside: DaemonInProcess, session_id: str) -> list[Run]:
     page = await asyncio.to_thread(
         inside.daemon.services.runs.sidechains.page, session_id, PageRequest()
     )
     return [standing.run for standing in page.items if standing.run is not None]
 
 
-async def until_all(inside: Inside, session_id: str, status: RunStatus, count: int) -> None:
+async def until_all(
+    inside: DaemonInProcess, session_id: str, status: RunStatus, count: int
+) -> None:
     async with asyncio.timeout(30):
         while [run.status for run in await runs_below(inside, session_id)] != [status] * count:  # noqa: ASYNC110
             await asyncio.sleep(0.05)

@@ -9,10 +9,20 @@ from threading import Event
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_agent
-from tests.support.skill_service import ALL, ANN, BOB, OK_MD, ROOT, SLUG, Shop, run_of, skill_md
-from tests.support.skill_store import to_agent
+from tests.support.skill_factories import to_agent
+from tests.support.skill_service_harness import (
+    ALL,
+    ANN,
+    BOB,
+    OK_MD,
+    ROOT,
+    SLUG,
+    SkillServiceHarness,
+    run_of,
+    skill_md,
+)
 from understudy.agents.service import AgentFields, AgentService
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.skills.model import Visibility
@@ -22,16 +32,16 @@ ROUNDS = 8
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
     with house.units.write() as unit:
         unit.agents.add(make_agent("other"))
-    shop = Shop(house.units)
+    shop = SkillServiceHarness(house.units)
     shop.service.create(ANN, OK_MD)
     return shop
 
 
 def test_an_agent_made_anew_has_none_of_the_skills_of_the_one_that_was_deleted(
-    house: House, shop: Shop
+    house: UnitsOnDatabase, shop: SkillServiceHarness
 ) -> None:
     agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
     shop.service.grant_agent(ANN, SLUG, "other")
@@ -44,7 +54,7 @@ def test_an_agent_made_anew_has_none_of_the_skills_of_the_one_that_was_deleted(
 
 
 def test_the_audit_has_one_entry_for_all_that_a_deleted_agent_was_granted(
-    house: House, shop: Shop
+    house: UnitsOnDatabase, shop: SkillServiceHarness
 ) -> None:
     agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
     for name in ("first-one", "second-one", "shared-one"):
@@ -66,7 +76,7 @@ def test_the_audit_has_one_entry_for_all_that_a_deleted_agent_was_granted(
 
 
 def test_no_grant_outlives_an_agent_that_is_deleted_at_the_same_moment(
-    house: House, shop: Shop
+    house: UnitsOnDatabase, shop: SkillServiceHarness
 ) -> None:
     agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
 
@@ -87,7 +97,9 @@ def test_no_grant_outlives_an_agent_that_is_deleted_at_the_same_moment(
     assert [shop.grants(f"made-{at}") for at in range(ROUNDS)] == [([], [])] * ROUNDS
 
 
-def test_a_grant_that_began_first_is_waited_for_and_taken(house: House, shop: Shop) -> None:
+def test_a_grant_that_began_first_is_waited_for_and_taken(
+    house: UnitsOnDatabase, shop: SkillServiceHarness
+) -> None:
     """On PostgreSQL others write meanwhile: the deletion must not look before they are done."""
     agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
     skill = shop.row()
@@ -111,7 +123,7 @@ def test_a_grant_that_began_first_is_waited_for_and_taken(house: House, shop: Sh
 
 
 def test_a_damaged_skill_keeps_nobody_from_deleting_its_agent_and_an_admin_can_delete_it(
-    house: House, shop: Shop
+    house: UnitsOnDatabase, shop: SkillServiceHarness
 ) -> None:
     agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
     shop.service.grant_agent(ANN, SLUG, "other")

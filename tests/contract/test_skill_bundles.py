@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import NOW
-from tests.support.kept_bundles import FILES, SLUG, begin, below, delete, settle, text_of
-from tests.support.skill_store import keep_version, make_bundle, skill_units
+from tests.support.skill_bundle_steps import FILES, SLUG, begin, below, delete, settle, text_of
+from tests.support.skill_factories import keep_version, make_bundle, skill_units
 from understudy.core.errors import (
     Conflict,
     DamagedRecord,

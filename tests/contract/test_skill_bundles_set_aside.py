@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.support.kept_bundles import SLUG, begin, below, delete, settle, text_of
-from tests.support.skill_service import ANN, BOB, Shop
-from tests.support.skill_store import keep_version, make_bundle, make_skill, skill_units
+from tests.support.skill_bundle_steps import SLUG, begin, below, delete, settle, text_of
+from tests.support.skill_factories import keep_version, make_bundle, make_skill, skill_units
+from tests.support.skill_service_harness import ANN, BOB, SkillServiceHarness
 from understudy.core.errors import Rejected
 from understudy.skills.ports import Settled
 from understudy.storage.engine import open_engine
@@ -124,7 +124,7 @@ def test_the_service_stages_large_bundles_and_leaves_nothing_of_what_is_refused(
         "commit",
         lambda _: seen.append([path.name for path in (store / ".staged").glob("*")]),
     )
-    service = Shop(alone).service
+    service = SkillServiceHarness(alone).service
     large = make_bundle("large", {f"data/{at}.txt": b"x" for at in range(20)})
     service.keep(ANN, large, action="skills.upload")
 

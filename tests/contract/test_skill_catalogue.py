@@ -8,8 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import make_agent, make_session
-from tests.support.skill_shop import SkillShop, skill_md, skill_shop
-from tests.support.skill_store import keep_version, make_version, to_agent, to_user
+from tests.support.skill_catalogue_harness import (
+    SkillCatalogueHarness,
+    skill_catalogue_harness,
+    skill_md,
+)
+from tests.support.skill_factories import keep_version, make_version, to_agent, to_user
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
@@ -25,11 +29,11 @@ def engine(migrated_engine: sa.Engine) -> sa.Engine:
 
 
 @pytest.fixture
-def shop(engine: sa.Engine, tmp_path: Path) -> SkillShop:
-    return skill_shop(engine, tmp_path)
+def shop(engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
+    return skill_catalogue_harness(engine, tmp_path)
 
 
-def internal(shop: SkillShop, slug: str, *grantees: str) -> Skill:
+def internal(shop: SkillCatalogueHarness, slug: str, *grantees: str) -> Skill:
     """A skill of ann's that is granted to agents or users, such as `agent:a` and `user:bob`."""
     skill = shop.keep(slug, visibility=Visibility.INTERNAL)
     with shop.units.write() as unit:
@@ -42,7 +46,7 @@ def internal(shop: SkillShop, slug: str, *grantees: str) -> Skill:
     return skill
 
 
-def change(shop: SkillShop, skill: Skill, **fields: Any) -> Skill:
+def change(shop: SkillCatalogueHarness, skill: Skill, **fields: Any) -> Skill:
     with shop.units.write() as unit:
         changed = replace(skill, revision=skill.revision + 1, **fields)
         unit.skills.update(changed, expected_revision=skill.revision)
@@ -67,7 +71,7 @@ MATRIX = {
 
 
 @pytest.fixture
-def every_kind(shop: SkillShop) -> SkillShop:
+def every_kind(shop: SkillCatalogueHarness) -> SkillCatalogueHarness:
     shop.keep("private")
     internal(shop, "ungranted")
     internal(shop, "agent-granted", "agent:granted")
@@ -78,7 +82,7 @@ def every_kind(shop: SkillShop) -> SkillShop:
 
 
 def test_the_matrix_holds_in_the_list_the_prompt_the_search_and_the_reading(
-    every_kind: SkillShop,
+    every_kind: SkillCatalogueHarness,
 ) -> None:
     for actor, (agent_id, user_id) in ACTORS.items():
         expected = {slug for slug, actors in MATRIX.items() if actor in actors}
@@ -96,7 +100,7 @@ def test_the_matrix_holds_in_the_list_the_prompt_the_search_and_the_reading(
         assert bodies == {"Do it.\n"}
 
 
-def test_what_is_offered_says_why(every_kind: SkillShop) -> None:
+def test_what_is_offered_says_why(every_kind: SkillCatalogueHarness) -> None:
     for_bob = {one.slug: one.reason for one in every_kind.offered("granted", "bob")}
 
     assert for_bob == {
@@ -108,7 +112,7 @@ def test_what_is_offered_says_why(every_kind: SkillShop) -> None:
     assert every_kind.one("private").reason is AccessReason.OWNER
 
 
-def test_every_change_shows_at_the_next_look(shop: SkillShop) -> None:
+def test_every_change_shows_at_the_next_look(shop: SkillCatalogueHarness) -> None:
     skill = shop.keep("weekly", name="Weekly")
     assert shop.slugs(user_id="bob") == []
 
@@ -135,7 +139,7 @@ def test_every_change_shows_at_the_next_look(shop: SkillShop) -> None:
     assert shop.slugs(user_id="ann") == []
 
 
-def test_what_an_undone_unit_saw_is_not_remembered_as_true(shop: SkillShop) -> None:
+def test_what_an_undone_unit_saw_is_not_remembered_as_true(shop: SkillCatalogueHarness) -> None:
     skill = shop.keep("weekly", visibility=Visibility.PUBLIC)
     doomed = replace(skill, description="never was", revision=2, updated_at_ms=1)
 
@@ -155,7 +159,7 @@ def test_what_an_undone_unit_saw_is_not_remembered_as_true(shop: SkillShop) -> N
 
 @pytest.mark.parametrize("table", ["skill_agent_grants", "skill_user_grants"])
 def test_when_grants_cannot_be_read_only_what_is_open_to_all_is_offered(
-    every_kind: SkillShop, engine: sa.Engine, table: str
+    every_kind: SkillCatalogueHarness, engine: sa.Engine, table: str
 ) -> None:
     before = every_kind.slugs("granted", "bob")
     _rename(engine, table, f"{table}_away")
@@ -177,7 +181,7 @@ def _rename(engine: sa.Engine, old: str, new: str) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}")
 
 
-def test_a_search_is_cut_after_access_was_decided(shop: SkillShop) -> None:
+def test_a_search_is_cut_after_access_was_decided(shop: SkillCatalogueHarness) -> None:
     for at in range(30):
         shop.keep(f"better-{at:02}", owner_id="bob", description="invoice invoice invoice")
     weaker = [shop.keep(f"hers-{at}", description="an invoice among much else") for at in range(5)]
@@ -194,7 +198,7 @@ class TestPins:
     """An agent that is pinned to a version is offered that one."""
 
     @pytest.fixture
-    def moved_on(self, shop: SkillShop) -> Skill:
+    def moved_on(self, shop: SkillCatalogueHarness) -> Skill:
         """A skill at version 2, granted to agent `old` in version 1 and to `new` without a pin."""
         skill = internal(shop, "weekly", "agent:new")
         with shop.units.write() as unit:
@@ -217,7 +221,7 @@ class TestPins:
         return newer
 
     def test_the_words_and_the_body_are_those_of_the_version(
-        self, shop: SkillShop, moved_on: Skill
+        self, shop: SkillCatalogueHarness, moved_on: Skill
     ) -> None:
         old, new = shop.one("weekly", "old", "bob"), shop.one("weekly", "new", "bob")
         with shop.units.read() as unit:
@@ -233,24 +237,26 @@ class TestPins:
         assert [file.path for file in of_new.files] == ["SKILL.md", "agents/understudy.yaml"]
         assert old.digest != new.digest == moved_on.digest
 
-    def test_a_new_pin_shows_at_once(self, shop: SkillShop, moved_on: Skill) -> None:
+    def test_a_new_pin_shows_at_once(self, shop: SkillCatalogueHarness, moved_on: Skill) -> None:
         with shop.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(moved_on, "old", pinned_version=2))
         assert shop.one("weekly", "old", "bob").version == 2
 
-    def test_the_owner_s_agent_is_pinned_as_well(self, shop: SkillShop, moved_on: Skill) -> None:
+    def test_the_owner_s_agent_is_pinned_as_well(
+        self, shop: SkillCatalogueHarness, moved_on: Skill
+    ) -> None:
         assert shop.one("weekly", "old", "ann").version == 1
         assert shop.one("weekly", "another", "ann").version == 2
 
     def test_a_pin_to_a_version_that_never_was_offers_nothing(
-        self, shop: SkillShop, moved_on: Skill
+        self, shop: SkillCatalogueHarness, moved_on: Skill
     ) -> None:
         with shop.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(moved_on, "old", pinned_version=7))
         assert shop.slugs("old", "bob") == []
 
     def test_a_pin_to_a_version_whose_files_are_gone_offers_nothing(
-        self, shop: SkillShop, moved_on: Skill
+        self, shop: SkillCatalogueHarness, moved_on: Skill
     ) -> None:
         with shop.units.write() as unit:
             unit.skills.add_version(make_version(moved_on, 9, digest="9" * 64))
@@ -261,7 +267,7 @@ class TestPins:
 class TestFolders:
     """Skills that lie in folders take the place of none that is kept."""
 
-    def test_one_in_a_folder_is_offered_to_everybody(self, shop: SkillShop) -> None:
+    def test_one_in_a_folder_is_offered_to_everybody(self, shop: SkillCatalogueHarness) -> None:
         folder = shop.put_local("notes", description="Takes notes", body="Write to {baseDir}/x.")
 
         one = shop.one("notes", "any", "bob")
@@ -273,7 +279,9 @@ class TestFolders:
         assert loaded.body == f"Write to {folder}/x.\n"
         assert loaded.folder == folder
 
-    def test_of_one_slug_the_kept_one_wins_for_whoever_may_use_it(self, shop: SkillShop) -> None:
+    def test_of_one_slug_the_kept_one_wins_for_whoever_may_use_it(
+        self, shop: SkillCatalogueHarness
+    ) -> None:
         kept = shop.keep("notes")
         shop.put_local("notes")
 
@@ -287,7 +295,7 @@ class TestFolders:
         assert shop.one("notes", user_id="bob").origin is SkillOrigin.MANAGED
         assert shop.one("notes", "other", "bob").origin is SkillOrigin.LOCAL
 
-    def test_what_is_switched_off_keeps_its_slug(self, shop: SkillShop) -> None:
+    def test_what_is_switched_off_keeps_its_slug(self, shop: SkillCatalogueHarness) -> None:
         kept = shop.keep("review", origin=SkillOrigin.SYSTEM, owner_id="system")
         shop.put_local("review")
         assert shop.one("review").origin is SkillOrigin.SYSTEM
@@ -301,7 +309,7 @@ class TestFolders:
     @pytest.mark.parametrize(
         "name", ["Weekly report", "WEEKLY  REPORT", "weekly", "Ｗeekly report"]
     )
-    def test_nor_does_one_take_a_name(self, shop: SkillShop, name: str) -> None:
+    def test_nor_does_one_take_a_name(self, shop: SkillCatalogueHarness, name: str) -> None:
         shop.keep("weekly", name="Weekly report")
         folder = shop.put_local("impostor")
         (folder / "SKILL.md").write_text(skill_md(name, extra="slug: impostor\n"))
@@ -311,7 +319,9 @@ class TestFolders:
         assert shop.slugs(session=session) == []
         assert shop.slugs(user_id="bob") == ["impostor"]
 
-    def test_one_that_is_gone_or_unsafe_by_now_is_not_loaded(self, shop: SkillShop) -> None:
+    def test_one_that_is_gone_or_unsafe_by_now_is_not_loaded(
+        self, shop: SkillCatalogueHarness
+    ) -> None:
         folder = shop.put_local("notes")
         one = shop.one("notes")
 
@@ -320,7 +330,9 @@ class TestFolders:
         with shop.units.read() as unit, pytest.raises(NotFound):
             shop.catalogue.load(unit, one)
 
-    def test_what_was_changed_meanwhile_is_loaded_as_it_is(self, shop: SkillShop) -> None:
+    def test_what_was_changed_meanwhile_is_loaded_as_it_is(
+        self, shop: SkillCatalogueHarness
+    ) -> None:
         folder = shop.put_local("notes")
         one = shop.one("notes")
         (folder / "SKILL.md").write_text(skill_md("notes", body="Changed."))
@@ -331,7 +343,7 @@ class TestFolders:
         assert loaded.body == "Changed.\n"
         assert loaded.offered.digest != one.digest
 
-    def test_what_is_offered_reads_no_file(self, shop: SkillShop) -> None:
+    def test_what_is_offered_reads_no_file(self, shop: SkillCatalogueHarness) -> None:
         shop.put_local("notes")
         with shop.units.read() as unit:
             unread = shop.catalogue.offered(unit, agent_id="a", user_id="ann", session=None)
@@ -345,12 +357,12 @@ class TestScopes:
     """What a session's capability scope does not let through is not there."""
 
     @pytest.fixture
-    def three(self, shop: SkillShop) -> SkillShop:
+    def three(self, shop: SkillCatalogueHarness) -> SkillCatalogueHarness:
         for slug in ("alpha", "beta", "gamma"):
             shop.keep(slug, visibility=Visibility.PUBLIC)
         return shop
 
-    def test_lists_let_through_and_keep_out(self, three: SkillShop) -> None:
+    def test_lists_let_through_and_keep_out(self, three: SkillCatalogueHarness) -> None:
         cases: tuple[tuple[Any, list[str]], ...] = (
             (None, ["alpha", "beta", "gamma"]),
             ({}, ["alpha", "beta", "gamma"]),
@@ -365,13 +377,13 @@ class TestScopes:
             session = make_session("s1", capability_scope=scope)
             assert three.slugs(session=session) == visible, scope
 
-    def test_a_denied_slug_is_denied_in_folders_too(self, three: SkillShop) -> None:
+    def test_a_denied_slug_is_denied_in_folders_too(self, three: SkillCatalogueHarness) -> None:
         three.put_local("alpha")
         session = make_session("s1", capability_scope={"skill_deny": ["alpha"]})
 
         assert three.slugs(session=session) == ["beta", "gamma"]
 
-    def test_a_session_is_named_by_its_id(self, three: SkillShop) -> None:
+    def test_a_session_is_named_by_its_id(self, three: SkillCatalogueHarness) -> None:
         with three.units.write() as unit:
             unit.agents.add(make_agent())
             unit.sessions.add(make_session("s1", capability_scope={"skill_allow": ["beta"]}))
@@ -385,7 +397,7 @@ class TestScopes:
 class TestLoading:
     """What is loaded is exactly what was kept."""
 
-    def test_a_bundle_that_was_tampered_with_is_refused(self, shop: SkillShop) -> None:
+    def test_a_bundle_that_was_tampered_with_is_refused(self, shop: SkillCatalogueHarness) -> None:
         skill = shop.keep("weekly")
         change(shop, skill, digest="1" * 64)
         with shop.units.write() as unit:
@@ -394,7 +406,9 @@ class TestLoading:
         with shop.units.read() as unit, pytest.raises(DamagedRecord):
             shop.catalogue.load(unit, shop.one_in(unit, "weekly"))
 
-    def test_a_version_that_is_gone_looks_like_a_missing_skill(self, shop: SkillShop) -> None:
+    def test_a_version_that_is_gone_looks_like_a_missing_skill(
+        self, shop: SkillCatalogueHarness
+    ) -> None:
         shop.keep("weekly")
         one = replace(shop.one("weekly"), version=9)
 
@@ -406,7 +420,7 @@ class TestLoading:
         self, postgres_shared: str, tmp_path: Path
     ) -> None:
         engine = open_engine(postgres_shared)
-        shop = skill_shop(engine, tmp_path)
+        shop = skill_catalogue_harness(engine, tmp_path)
         (tmp_path / "skills-cache").write_text("in the way")
         with shop.units.write() as unit:
             unit.connection.exec_driver_sql("DELETE FROM skills WHERE slug = 'unplaced'")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_depot import NOWHERE, OTHER, Depot
-from tests.support.skill_service import ANN, ROOT, SLUG, VERA
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_dependency_harness import NOWHERE, OTHER, DependencyHarness
+from tests.support.skill_service_harness import ANN, ROOT, SLUG, VERA
 from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.authority import Author
 from understudy.skills.dependencies.names import Manager
@@ -22,18 +22,20 @@ ELSE = OTHER.replace("-", "_")
 
 
 @pytest.fixture
-def depot(house: House, tmp_path: Path) -> Depot:
-    return Depot(house.units, tmp_path)
+def depot(house: UnitsOnDatabase, tmp_path: Path) -> DependencyHarness:
+    return DependencyHarness(house.units, tmp_path)
 
 
-def test_keeping_a_skill_that_lacks_something_warns_and_leaves_it_active(depot: Depot) -> None:
+def test_keeping_a_skill_that_lacks_something_warns_and_leaves_it_active(
+    depot: DependencyHarness,
+) -> None:
     skill = depot.keep()
 
     assert (skill.status, skill.missing_deps) == (SkillStatus.ACTIVE, (PIP,))
 
 
 def test_a_rescan_archives_what_lacks_something_and_brings_it_back_when_it_is_there(
-    depot: Depot,
+    depot: DependencyHarness,
 ) -> None:
     depot.keep()
 
@@ -50,7 +52,7 @@ def test_a_rescan_archives_what_lacks_something_and_brings_it_back_when_it_is_th
     assert (depot.shop.row().status, depot.shop.row().missing_deps) == (SkillStatus.ACTIVE, ())
 
 
-def test_a_skill_that_needs_nothing_is_ok(depot: Depot) -> None:
+def test_a_skill_that_needs_nothing_is_ok(depot: DependencyHarness) -> None:
     depot.keep("")
 
     rescan = depot.dependencies.rescan(ROOT)
@@ -58,7 +60,7 @@ def test_a_skill_that_needs_nothing_is_ok(depot: Depot) -> None:
     assert (rescan.updated, rescan.results) == (0, (Checked(slug=SLUG, status="ok"),))
 
 
-def test_what_is_switched_off_or_deleted_is_not_touched(depot: Depot) -> None:
+def test_what_is_switched_off_or_deleted_is_not_touched(depot: DependencyHarness) -> None:
     depot.keep()
     depot.keep(name="off-one")
     depot.skills.toggle(ANN, "off-one", enabled=False)
@@ -73,7 +75,9 @@ def test_what_is_switched_off_or_deleted_is_not_touched(depot: Depot) -> None:
     assert [depot.shop.row("off-one"), depot.shop.row("deleted-one")] == before
 
 
-def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(depot: Depot) -> None:
+def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
+    depot: DependencyHarness,
+) -> None:
     depot.keep(name="damaged-one")
     depot.shop.damage("SKILL.md", "damaged-one")
     depot.keep(name="well-one")
@@ -88,7 +92,9 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(depot: Depot
     assert depot.shop.row("damaged-one") == before
 
 
-def test_many_skills_are_all_looked_at(depot: Depot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_skills_are_all_looked_at(
+    depot: DependencyHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("understudy.skills.dependencies.needs.MAX_LIMIT", 2)
     slugs = [f"skill-{number}" for number in range(5)]
     for slug in slugs:
@@ -99,7 +105,7 @@ def test_many_skills_are_all_looked_at(depot: Depot, monkeypatch: pytest.MonkeyP
     assert (rescan.updated, [one.slug for one in rescan.results]) == (5, slugs)
 
 
-def test_a_rescan_is_told_and_written_down(depot: Depot) -> None:
+def test_a_rescan_is_told_and_written_down(depot: DependencyHarness) -> None:
     skill = depot.keep()
 
     depot.dependencies.rescan(ROOT)
@@ -116,7 +122,7 @@ def test_a_rescan_is_told_and_written_down(depot: Depot) -> None:
 
 
 def test_what_is_missing_is_installed_for_each_skill_and_archived_ones_come_back(
-    depot: Depot,
+    depot: DependencyHarness,
 ) -> None:
     depot.keep(f"import {NAME}, json\n")
     depot.keep("", name="node-one", files={"scripts/x.mjs": f'import "{OTHER}"\n'.encode()})
@@ -139,7 +145,9 @@ def test_what_is_missing_is_installed_for_each_skill_and_archived_ones_come_back
     assert entry.reason == f"installed pip:{NAME}, npm:{OTHER}; 0 failed"
 
 
-def test_an_environment_gets_all_that_its_skill_needs_of_that_manager(depot: Depot) -> None:
+def test_an_environment_gets_all_that_its_skill_needs_of_that_manager(
+    depot: DependencyHarness,
+) -> None:
     # pytest is here, but an environment of its own would not see it.
     depot.keep(f"import {NAME}, pytest\n")
 
@@ -148,7 +156,7 @@ def test_an_environment_gets_all_that_its_skill_needs_of_that_manager(depot: Dep
     assert depot.stock.asked == [(SLUG, Manager.PIP, (NAME, "pytest"))]
 
 
-def test_nothing_missing_is_said_in_a_sentence(depot: Depot) -> None:
+def test_nothing_missing_is_said_in_a_sentence(depot: DependencyHarness) -> None:
     depot.keep("")
 
     installed = depot.dependencies.install_missing(ROOT)
@@ -158,7 +166,7 @@ def test_nothing_missing_is_said_in_a_sentence(depot: Depot) -> None:
     assert depot.told() == []
 
 
-def test_programs_are_left_to_people_who_are_told_the_command(depot: Depot) -> None:
+def test_programs_are_left_to_people_who_are_told_the_command(depot: DependencyHarness) -> None:
     script = b"#!/usr/bin/env nowhere-tool\n"
     depot.keep(files={"scripts/x.sh": script})
 
@@ -173,7 +181,7 @@ def test_programs_are_left_to_people_who_are_told_the_command(depot: Depot) -> N
     assert depot.shop.row().status is SkillStatus.ARCHIVED
 
 
-def test_what_cannot_be_had_is_told_and_the_others_come(depot: Depot) -> None:
+def test_what_cannot_be_had_is_told_and_the_others_come(depot: DependencyHarness) -> None:
     depot.keep(name="bad-one")
     depot.keep(f"import {ELSE}\n", name="good-one")
     depot.stock.out_of.add(NAME)
@@ -186,7 +194,9 @@ def test_what_cannot_be_had_is_told_and_the_others_come(depot: Depot) -> None:
     assert depot.shop.row("good-one").status is SkillStatus.ACTIVE
 
 
-def test_what_cannot_be_had_keeps_nothing_else_from_the_same_skill(depot: Depot) -> None:
+def test_what_cannot_be_had_keeps_nothing_else_from_the_same_skill(
+    depot: DependencyHarness,
+) -> None:
     depot.keep(f"import {NAME}, {ELSE}\n")
     depot.stock.out_of.add(NAME)
 
@@ -197,7 +207,7 @@ def test_what_cannot_be_had_keeps_nothing_else_from_the_same_skill(depot: Depot)
     assert depot.shop.row().missing_deps == (PIP,)
 
 
-def test_what_is_there_is_not_given_up_for_less(depot: Depot) -> None:
+def test_what_is_there_is_not_given_up_for_less(depot: DependencyHarness) -> None:
     depot.keep(f"import {NAME}, {ELSE}\n")
     depot.stock.put(SLUG, Manager.PIP, NAME)
     depot.stock.out_of.add(NAME)
@@ -209,7 +219,7 @@ def test_what_is_there_is_not_given_up_for_less(depot: Depot) -> None:
     assert len(depot.stock.asked) == 1
 
 
-def test_one_dependency_is_installed_for_those_who_need_it(depot: Depot) -> None:
+def test_one_dependency_is_installed_for_those_who_need_it(depot: DependencyHarness) -> None:
     depot.keep(f"import {NAME}, {ELSE}\n")
     depot.keep("", name="other-one")
     depot.stock.put(SLUG, Manager.PIP, ELSE)
@@ -225,7 +235,7 @@ def test_one_dependency_is_installed_for_those_who_need_it(depot: Depot) -> None
     assert depot.shop.row().status is SkillStatus.ACTIVE
 
 
-def test_one_that_fails_says_why(depot: Depot) -> None:
+def test_one_that_fails_says_why(depot: DependencyHarness) -> None:
     depot.keep()
     depot.stock.out_of.add(NAME)
 
@@ -236,7 +246,7 @@ def test_one_that_fails_says_why(depot: Depot) -> None:
     assert ("skill.dep.item.installed", {"dep": PIP, "ok": False, "error": error}) in depot.told()
 
 
-def test_what_no_skill_needs_is_not_installed(depot: Depot) -> None:
+def test_what_no_skill_needs_is_not_installed(depot: DependencyHarness) -> None:
     depot.keep()
 
     one = depot.dependencies.install_one(ROOT, f"pip:{OTHER}")
@@ -245,14 +255,14 @@ def test_what_no_skill_needs_is_not_installed(depot: Depot) -> None:
     assert depot.stock.asked == []
 
 
-def test_what_a_skill_could_use_can_be_installed_for_it(depot: Depot) -> None:
+def test_what_a_skill_could_use_can_be_installed_for_it(depot: DependencyHarness) -> None:
     depot.keep(f"try:\n    import {NAME}\nexcept ImportError:\n    pass\n")
 
     assert depot.dependencies.install_one(ROOT, PIP).ok
     assert depot.stock.asked == [(SLUG, Manager.PIP, (NAME,))]
 
 
-def test_a_program_is_nobodys_to_install_but_a_persons(depot: Depot) -> None:
+def test_a_program_is_nobodys_to_install_but_a_persons(depot: DependencyHarness) -> None:
     one = depot.dependencies.install_one(ROOT, "ffmpeg")
 
     assert not one.ok
@@ -269,7 +279,9 @@ def test_a_program_is_nobodys_to_install_but_a_persons(depot: Depot) -> None:
         "",
     ],
 )
-def test_what_is_no_name_is_refused_before_anything_runs(depot: Depot, label: str) -> None:
+def test_what_is_no_name_is_refused_before_anything_runs(
+    depot: DependencyHarness, label: str
+) -> None:
     with pytest.raises(Invalid) as refused:
         depot.dependencies.install_one(ROOT, label)
 
@@ -278,7 +290,7 @@ def test_what_is_no_name_is_refused_before_anything_runs(depot: Depot, label: st
 
 
 @pytest.mark.parametrize("author", [ANN, VERA], ids=["operator", "viewer"])
-def test_only_an_admin_checks_and_installs(depot: Depot, author: Author) -> None:
+def test_only_an_admin_checks_and_installs(depot: DependencyHarness, author: Author) -> None:
     depot.keep()
     depot.heard.clear()
     before = depot.shop.row()
@@ -292,7 +304,7 @@ def test_only_an_admin_checks_and_installs(depot: Depot, author: Author) -> None
     assert (depot.stock.asked, depot.heard, depot.shop.row()) == ([], [], before)
 
 
-def test_two_do_not_install_at_once(depot: Depot) -> None:
+def test_two_do_not_install_at_once(depot: DependencyHarness) -> None:
     depot.keep()
 
     with depot.environments.alone(), pytest.raises(Conflict) as refused:
@@ -302,7 +314,7 @@ def test_two_do_not_install_at_once(depot: Depot) -> None:
     assert depot.dependencies.install_missing(ROOT).pip == (NAME,)
 
 
-def test_nothing_of_a_skill_ever_runs(depot: Depot, tmp_path: Path) -> None:
+def test_nothing_of_a_skill_ever_runs(depot: DependencyHarness, tmp_path: Path) -> None:
     # The guard would not let it in.
     depot.shop.guard = ContentGuard(scan=lambda _: ())
     marker = tmp_path / "ran"
@@ -323,7 +335,7 @@ def test_nothing_of_a_skill_ever_runs(depot: Depot, tmp_path: Path) -> None:
     assert depot.stock.asked == [(SLUG, Manager.PIP, (ELSE,))]
 
 
-def test_a_skill_that_changed_meanwhile_is_left_as_it_is(depot: Depot) -> None:
+def test_a_skill_that_changed_meanwhile_is_left_as_it_is(depot: DependencyHarness) -> None:
     depot.keep()
     needs = next(iter(depot.dependencies._needs()))
     depot.keep("import json\n")

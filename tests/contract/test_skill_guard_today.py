@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import ANN, BOB, OK_MD, ROOT, SLUG, Shop
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_service_harness import ANN, BOB, OK_MD, ROOT, SLUG, SkillServiceHarness
 from understudy.core.errors import DamagedRecord, Rejected, Unsafe
 from understudy.guard.rule import Category, Finding
 from understudy.skills.acknowledging import Acknowledged
@@ -30,20 +30,22 @@ def strict(files: Mapping[str, bytes]) -> tuple[Finding, ...]:
 
 
 @pytest.fixture
-def before(house: House) -> Shop:
+def before(house: UnitsOnDatabase) -> SkillServiceHarness:
     """The daemon before an update of the rules, with a skill in two versions."""
-    shop = Shop(house.units)
+    shop = SkillServiceHarness(house.units)
     shop.service.create(ANN, OK_MD)
     return shop
 
 
 @pytest.fixture
-def today(house: House, before: Shop) -> Shop:
+def today(house: UnitsOnDatabase, before: SkillServiceHarness) -> SkillServiceHarness:
     guard = ContentGuard(allow_acknowledged=True, scan=strict)
-    return Shop(house.units, clock=before.clock, guard=guard)
+    return SkillServiceHarness(house.units, clock=before.clock, guard=guard)
 
 
-def test_a_skill_that_would_not_be_let_in_does_not_come_back(before: Shop, today: Shop) -> None:
+def test_a_skill_that_would_not_be_let_in_does_not_come_back(
+    before: SkillServiceHarness, today: SkillServiceHarness
+) -> None:
     gone = before.service.delete(ANN, SLUG).trash_name
 
     with pytest.raises(Unsafe, match="no collecting"):
@@ -56,7 +58,7 @@ def test_a_skill_that_would_not_be_let_in_does_not_come_back(before: Shop, today
 
 
 def test_no_agent_is_pinned_to_a_version_that_would_not_be_let_in(
-    before: Shop, today: Shop
+    before: SkillServiceHarness, today: SkillServiceHarness
 ) -> None:
     before.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
@@ -71,7 +73,7 @@ def test_no_agent_is_pinned_to_a_version_that_would_not_be_let_in(
 
 
 def test_a_skill_whose_files_were_lost_in_the_trash_is_damaged_and_not_missing(
-    before: Shop,
+    before: SkillServiceHarness,
 ) -> None:
     gone = before.service.delete(ANN, SLUG).trash_name
     before.damage("SKILL.md")
@@ -82,7 +84,7 @@ def test_a_skill_whose_files_were_lost_in_the_trash_is_damaged_and_not_missing(
     assert told.value.code == "skill_bundle_damaged"
 
 
-def test_who_has_an_id_alone_is_not_told_the_slug(before: Shop) -> None:
+def test_who_has_an_id_alone_is_not_told_the_slug(before: SkillServiceHarness) -> None:
     skill_id = before.row().skill_id
     service = before.service
     for act in (

@@ -10,8 +10,17 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import NOW, make_agent
-from tests.support.skill_shop import ADMIN, ALL, ANN, BOB, VIEWER, SkillShop, skill_md, skill_shop
-from tests.support.skill_store import (
+from tests.support.skill_catalogue_harness import (
+    ADMIN,
+    ALL,
+    ANN,
+    BOB,
+    VIEWER,
+    SkillCatalogueHarness,
+    skill_catalogue_harness,
+    skill_md,
+)
+from tests.support.skill_factories import (
     keep_version,
     make_skill,
     make_version,
@@ -44,16 +53,16 @@ def engine(migrated_engine: sa.Engine) -> sa.Engine:
 
 
 @pytest.fixture
-def shop(engine: sa.Engine, tmp_path: Path) -> SkillShop:
-    return skill_shop(engine, tmp_path)
+def shop(engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
+    return skill_catalogue_harness(engine, tmp_path)
 
 
 @pytest.fixture
-def library(shop: SkillShop) -> SkillLibrary:
+def library(shop: SkillCatalogueHarness) -> SkillLibrary:
     return shop.library
 
 
-def two_versions(shop: SkillShop, slug: str = "weekly", **fields: object) -> Skill:
+def two_versions(shop: SkillCatalogueHarness, slug: str = "weekly", **fields: object) -> Skill:
     """A skill of ann's whose second version has a companion."""
     skill = shop.keep(slug, **fields)
     with shop.units.write() as unit:
@@ -96,7 +105,7 @@ def refusal(look: str, library: SkillLibrary, who: Principal, ref: str) -> Under
 
 
 def test_somebody_else_s_private_skill_looks_like_a_missing_one(
-    shop: SkillShop, library: SkillLibrary
+    shop: SkillCatalogueHarness, library: SkillLibrary
 ) -> None:
     hers = shop.keep("weekly")
 
@@ -111,7 +120,7 @@ def test_somebody_else_s_private_skill_looks_like_a_missing_one(
 
 
 def test_a_deleted_skill_looks_like_a_missing_one_to_its_owner_too(
-    shop: SkillShop, library: SkillLibrary
+    shop: SkillCatalogueHarness, library: SkillLibrary
 ) -> None:
     skill = shop.keep("weekly")
     with shop.units.write() as unit:
@@ -134,7 +143,7 @@ class TestLists:
     """Lists show what the caller may know of."""
 
     @pytest.fixture
-    def many(self, shop: SkillShop) -> SkillShop:
+    def many(self, shop: SkillCatalogueHarness) -> SkillCatalogueHarness:
         shop.keep("hers")
         shop.keep("his", owner_id="bob")
         shop.keep("open", visibility=Visibility.PUBLIC)
@@ -149,13 +158,13 @@ class TestLists:
         shop.put_local("notes", description="In a folder")
         return shop
 
-    def test_to_each_their_own_and_the_open_ones(self, many: SkillShop) -> None:
+    def test_to_each_their_own_and_the_open_ones(self, many: SkillCatalogueHarness) -> None:
         assert slugs(many.library, BOB) == ["given", "his", "notes", "off", "open", "ours"]
         assert slugs(many.library, VIEWER) == ["notes", "open", "ours"]
         assert "gone" not in slugs(many.library, ADMIN)
         assert {"hers", "his", "to-agent"} <= set(slugs(many.library, ADMIN))
 
-    def test_a_filter_narrows_further(self, many: SkillShop) -> None:
+    def test_a_filter_narrows_further(self, many: SkillCatalogueHarness) -> None:
         assert slugs(many.library, BOB, SkillFilter(origin=SkillOrigin.LOCAL)) == ["notes"]
         assert slugs(many.library, BOB, SkillFilter(enabled=False)) == ["off"]
         assert slugs(many.library, BOB, SkillFilter(query="folder")) == ["notes"]
@@ -164,7 +173,7 @@ class TestLists:
         assert "hers" not in slugs(many.library, BOB, SkillFilter(seen_by="ann"))
         assert slugs(many.library, ADMIN, SkillFilter(status=SkillStatus.DELETED)) == []
 
-    def test_pages_hold_every_skill_once(self, many: SkillShop) -> None:
+    def test_pages_hold_every_skill_once(self, many: SkillCatalogueHarness) -> None:
         seen: list[str] = []
         cursor: str | None = None
         for _ in range(20):
@@ -176,7 +185,9 @@ class TestLists:
                 break
         assert seen == slugs(many.library, BOB)
 
-    def test_the_order_is_that_of_the_characters_on_every_database(self, shop: SkillShop) -> None:
+    def test_the_order_is_that_of_the_characters_on_every_database(
+        self, shop: SkillCatalogueHarness
+    ) -> None:
         names = ["a-b", "ab", "a b", "B", "é", "z", "_x", "10", "9"]
         for at, name in enumerate(names):
             shop.keep(f"s-{at}", name=name)
@@ -190,7 +201,9 @@ class TestLists:
 class TestDetails:
     """One skill: what it says, its versions, its files."""
 
-    def test_what_the_current_version_says(self, shop: SkillShop, library: SkillLibrary) -> None:
+    def test_what_the_current_version_says(
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
+    ) -> None:
         skill = two_versions(shop)
 
         detail = library.get(ANN, "weekly")
@@ -208,14 +221,18 @@ class TestDetails:
         assert path is not None
         assert (Path(path) / "scripts" / "run.py").read_bytes() == b"print(1)\n"
 
-    def test_versions_newest_first(self, shop: SkillShop, library: SkillLibrary) -> None:
+    def test_versions_newest_first(
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
+    ) -> None:
         two_versions(shop)
 
         page = library.versions(ANN, "weekly", PageRequest(limit=1))
         assert [version.number for version in page.items] == [2]
         assert page.next_cursor is not None
 
-    def test_files_of_each_version(self, shop: SkillShop, library: SkillLibrary) -> None:
+    def test_files_of_each_version(
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
+    ) -> None:
         two_versions(shop)
 
         assert [file.path for file in library.files(ANN, "weekly", None)] == [
@@ -226,7 +243,9 @@ class TestDetails:
         assert BundleFile(path="scripts/run.py", size=9) in library.files(ANN, "weekly", 2)
         assert library.read_file(ANN, "weekly", "./scripts/run.py", None) == b"print(1)\n"
 
-    def test_a_version_that_never_was(self, shop: SkillShop, library: SkillLibrary) -> None:
+    def test_a_version_that_never_was(
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
+    ) -> None:
         two_versions(shop)
         looks: tuple[Callable[[int], object], ...] = (
             lambda version: library.files(ANN, "weekly", version),
@@ -242,7 +261,7 @@ class TestDetails:
                 assert caught.value.code == "skill_version_not_found"
 
     def test_a_path_that_leads_elsewhere_is_invalid(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         two_versions(shop)
 
@@ -252,7 +271,7 @@ class TestDetails:
             assert caught.value.code == "invalid_skill_path", path
 
     def test_a_folder_an_artifact_and_what_is_not_there_are_missing(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         two_versions(shop)
 
@@ -262,7 +281,7 @@ class TestDetails:
             assert caught.value.code == "skill_file_not_found", path
 
     def test_what_changed_between_two_versions(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         two_versions(shop)
 
@@ -276,7 +295,7 @@ class TestDetails:
         assert "+Do it better." in diff.files[0].diff
 
     def test_an_export_names_the_version_and_can_be_imported(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         two_versions(shop)
 
@@ -289,7 +308,7 @@ class TestDetails:
         assert read(text).manifest.description == "Does it"
 
     def test_one_in_a_folder_can_be_looked_at_too(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         folder = shop.put_local("notes", body="Take notes.")
         (folder / "more.md").write_text("more")
@@ -309,7 +328,7 @@ class TestDetails:
             library.files(BOB, "notes", 1)
 
     def test_of_a_slug_people_mean_what_is_kept_unless_they_may_not_know_of_it(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         shop.put_local("notes")
         shop.keep("notes")
@@ -318,7 +337,7 @@ class TestDetails:
         assert library.current(BOB, "notes").origin is SkillOrigin.LOCAL
 
     def test_list_look_and_access_agree_on_what_a_slug_is(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         shop.put_local("notes")
         shop.keep("notes", enabled=False)
@@ -352,7 +371,7 @@ class TestDamage:
     """What is not as it was kept is neither shown nor offered, and is told of."""
 
     @pytest.fixture
-    def damaged(self, shop: SkillShop) -> SkillShop:
+    def damaged(self, shop: SkillCatalogueHarness) -> SkillCatalogueHarness:
         """A skill at version 2, granted to agent `old` in version 1, whose bytes were changed."""
         skill = two_versions(shop, visibility=Visibility.INTERNAL)
         with shop.units.write() as unit:
@@ -363,7 +382,7 @@ class TestDamage:
             file.write_text(skill_md("weekly", "Evil", "Obey."))
         return shop
 
-    def test_every_way_to_look_says_the_same(self, damaged: SkillShop) -> None:
+    def test_every_way_to_look_says_the_same(self, damaged: SkillCatalogueHarness) -> None:
         library = damaged.library
         looks: list[Callable[[], object]] = [
             lambda: library.get(ANN, "weekly"),
@@ -379,7 +398,7 @@ class TestDamage:
             assert told.value.code == "skill_bundle_damaged"
         assert damaged.checks.damaged() == (("weekly", 2), ("weekly", 1))
 
-    def test_a_version_without_files_is_damaged_too(self, shop: SkillShop) -> None:
+    def test_a_version_without_files_is_damaged_too(self, shop: SkillCatalogueHarness) -> None:
         skill = two_versions(shop)
         with shop.units.write() as unit:
             unit.skills.add_version(make_version(skill, 9, digest="9" * 64))
@@ -389,12 +408,14 @@ class TestDamage:
         with pytest.raises(NotFound):
             shop.library.files(ANN, "weekly", 10)
 
-    def test_the_words_of_a_pinned_version_are_not_offered(self, damaged: SkillShop) -> None:
+    def test_the_words_of_a_pinned_version_are_not_offered(
+        self, damaged: SkillCatalogueHarness
+    ) -> None:
         assert damaged.slugs("old", "bob") == []
         assert damaged.checks.damaged() == (("weekly", 1),)
 
     def test_the_status_counts_them_and_names_them_only_to_an_admin(
-        self, damaged: SkillShop
+        self, damaged: SkillCatalogueHarness
     ) -> None:
         damaged.put_local("weekly")
         status = SkillReport(damaged.units, damaged.local.catalogue, tuple, damaged.checks.damaged)
@@ -414,7 +435,7 @@ class TestAccess:
     """Whether somebody may use a skill, and why."""
 
     def test_yes_and_no_with_the_reason_and_the_version(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         skill = two_versions(shop, visibility=Visibility.INTERNAL)
         with shop.units.write() as unit:
@@ -434,7 +455,7 @@ class TestAccess:
         ]
 
     def test_one_s_own_access_through_an_agent_can_be_asked_for(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         skill = shop.keep("weekly", visibility=Visibility.INTERNAL)
         with shop.units.write() as unit:
@@ -446,7 +467,7 @@ class TestAccess:
             library.access(BOB, "weekly", agent_id="another", user_id=None)
 
     def test_who_cannot_exist_has_nothing_and_cannot_be_asked_for(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         shop.keep("weekly")
 
@@ -457,7 +478,7 @@ class TestAccess:
             assert shop.slugs(agent_id=odd, user_id=odd) == []
 
     def test_others_access_is_for_the_owner_and_admins(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         shop.keep("weekly", visibility=Visibility.PUBLIC)
 
@@ -468,7 +489,9 @@ class TestAccess:
             assert isinstance(error, Rejected)
             assert error.code == "skill_not_yours"
 
-    def test_grants_are_listed_for_the_owner(self, shop: SkillShop, library: SkillLibrary) -> None:
+    def test_grants_are_listed_for_the_owner(
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
+    ) -> None:
         skill = shop.keep("weekly", visibility=Visibility.INTERNAL)
         with shop.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(skill))
@@ -483,7 +506,7 @@ class TestAgents:
     """What an agent has."""
 
     def test_what_it_may_use_for_the_caller_and_what_the_owner_gave_it(
-        self, shop: SkillShop, library: SkillLibrary
+        self, shop: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
         given = shop.keep("given", visibility=Visibility.INTERNAL)
         off = shop.keep("off", visibility=Visibility.INTERNAL, enabled=False)
@@ -514,7 +537,7 @@ class TestAgents:
 
 
 def test_the_trash_shows_each_their_own_and_an_admin_all(
-    shop: SkillShop, library: SkillLibrary
+    shop: SkillCatalogueHarness, library: SkillLibrary
 ) -> None:
     with shop.units.write() as unit:
         for at, owner in enumerate(("ann", "bob")):

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skilled import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_runs import (
     ANN,
     BOB,
     LEARNER,
     OK_MD,
     ROOT,
-    Skilled,
+    SkillRuns,
     author,
-    make_skilled,
+    make_skill_runs,
 )
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.offers import ToolOffers
@@ -50,14 +50,16 @@ def publish(path: str) -> ModelAnswer:
 
 
 @pytest.fixture
-async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Skilled]:
-    skilled = make_skilled(house.units, house.queued, settings, fake)
+async def skilled(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[SkillRuns]:
+    skilled = make_skill_runs(house.units, house.queued, settings, fake)
     yield skilled
     await skilled.shop.providers.close()
 
 
 @pytest.fixture
-def folder(skilled: Skilled) -> Path:
+def folder(skilled: SkillRuns) -> Path:
     """A folder of the workspace that makes a skill."""
     folder = skilled.shop.settings.workspace / "drafts" / "report"
     (folder / "scripts").mkdir(parents=True)
@@ -66,7 +68,7 @@ def folder(skilled: Skilled) -> Path:
     return folder
 
 
-async def test_only_an_agent_that_learns_is_told_of_the_tool(skilled: Skilled) -> None:
+async def test_only_an_agent_that_learns_is_told_of_the_tool(skilled: SkillRuns) -> None:
     for session_id, has in ((LEARNER, True), ("s1", False), ("open", False)):
         await skilled.run(session_id=session_id)
 
@@ -77,7 +79,7 @@ async def test_only_an_agent_that_learns_is_told_of_the_tool(skilled: Skilled) -
     assert "skill_manage" in skilled.shop.registry.names()
 
 
-async def test_an_invented_call_is_refused_like_that_of_an_unknown_tool(skilled: Skilled) -> None:
+async def test_an_invented_call_is_refused_like_that_of_an_unknown_tool(skilled: SkillRuns) -> None:
     [told, unknown] = await skilled.told(create(), call("no_such_tool"), session_id="s1")
 
     assert told.replace("skill_manage", "no_such_tool") == unknown
@@ -85,7 +87,7 @@ async def test_an_invented_call_is_refused_like_that_of_an_unknown_tool(skilled:
     assert skilled.skill() is None
 
 
-async def test_people_are_told_why_an_agent_does_not_have_the_tool(skilled: Skilled) -> None:
+async def test_people_are_told_why_an_agent_does_not_have_the_tool(skilled: SkillRuns) -> None:
     registry = skilled.shop.registry
     offers = ToolOffers(skilled.units, skilled.shop.clock, Gatekeeper(), lambda _: registry.all())
 
@@ -99,7 +101,7 @@ async def test_people_are_told_why_an_agent_does_not_have_the_tool(skilled: Skil
     assert offers.check("skill_manage", {}, agent_id=LEARNER).decision is PermissionDecision.ALLOW
 
 
-async def test_a_run_keeps_the_tools_that_it_began_with(skilled: Skilled) -> None:
+async def test_a_run_keeps_the_tools_that_it_began_with(skilled: SkillRuns) -> None:
     def switch_off(_: object) -> ModelAnswer:
         with skilled.units.write() as unit:
             agent = unit.agents.get(LEARNER)
@@ -115,7 +117,7 @@ async def test_a_run_keeps_the_tools_that_it_began_with(skilled: Skilled) -> Non
     assert "there is no tool 'skill_manage'" in later
 
 
-async def test_creating_keeps_the_text_and_grants_it_to_the_agent(skilled: Skilled) -> None:
+async def test_creating_keeps_the_text_and_grants_it_to_the_agent(skilled: SkillRuns) -> None:
     [told] = await skilled.told(create())
 
     skill = skilled.skill()
@@ -134,7 +136,7 @@ async def test_creating_keeps_the_text_and_grants_it_to_the_agent(skilled: Skill
 
 
 async def test_an_agent_that_creates_what_its_user_has_is_granted_it(
-    skilled: Skilled, folder: Path
+    skilled: SkillRuns, folder: Path
 ) -> None:
     skilled.service.create(author(ANN), OK_MD)
 
@@ -155,7 +157,7 @@ async def test_an_agent_that_creates_what_its_user_has_is_granted_it(
     assert len(skilled.audited("skills.grant")) == 2
 
 
-async def test_what_cannot_be_a_skill_is_refused_with_the_first_reason(skilled: Skilled) -> None:
+async def test_what_cannot_be_a_skill_is_refused_with_the_first_reason(skilled: SkillRuns) -> None:
     refused = {
         ("  \n", ""): "SKILL.md is blank",
         ("x" * (MAX_MANIFEST_BYTES + 1), ""): f"{MAX_MANIFEST_BYTES + 1} bytes; at most",
@@ -180,7 +182,7 @@ async def test_what_cannot_be_a_skill_is_refused_with_the_first_reason(skilled: 
     assert listed == "There are no skills that you may use in this session."
 
 
-async def test_a_manifest_of_exactly_the_limit_passes(skilled: Skilled) -> None:
+async def test_a_manifest_of_exactly_the_limit_passes(skilled: SkillRuns) -> None:
     filled = OK_MD + "word " * ((MAX_MANIFEST_BYTES - len(OK_MD)) // 5)
     exact = filled + "x" * (MAX_MANIFEST_BYTES - len(filled))
 
@@ -189,7 +191,7 @@ async def test_a_manifest_of_exactly_the_limit_passes(skilled: Skilled) -> None:
     assert told.startswith("Created skill weekly-report")
 
 
-async def test_every_unsafe_line_is_named(skilled: Skilled) -> None:
+async def test_every_unsafe_line_is_named(skilled: SkillRuns) -> None:
     [told] = await skilled.told(create(f"{OK_MD}{UNSAFE}\nfine\n{UNSAFE}\n"))
 
     assert "line 6: " in told
@@ -197,7 +199,7 @@ async def test_every_unsafe_line_is_named(skilled: Skilled) -> None:
 
 
 async def test_a_patch_makes_a_version_and_leaves_the_companions(
-    skilled: Skilled, folder: Path
+    skilled: SkillRuns, folder: Path
 ) -> None:
     told = await skilled.told(
         publish("drafts/report"), patch("Writes the report", "Writes all reports"), delete("other")
@@ -212,7 +214,7 @@ async def test_a_patch_makes_a_version_and_leaves_the_companions(
     assert skill.description == "Writes all reports"
 
 
-async def test_a_patch_tells_what_it_did_not_do(skilled: Skilled) -> None:
+async def test_a_patch_tells_what_it_did_not_do(skilled: SkillRuns) -> None:
     body = OK_MD + "again again again\n"
     told = await skilled.told(
         create(body),
@@ -235,7 +237,7 @@ async def test_a_patch_tells_what_it_did_not_do(skilled: Skilled) -> None:
     assert skill.version == 3
 
 
-async def test_deleting_moves_it_to_the_trash_and_it_can_be_made_anew(skilled: Skilled) -> None:
+async def test_deleting_moves_it_to_the_trash_and_it_can_be_made_anew(skilled: SkillRuns) -> None:
     told = await skilled.told(
         create(), delete(), patch("Collect", "x"), delete(), call("list_skills"), create()
     )
@@ -251,7 +253,7 @@ async def test_deleting_moves_it_to_the_trash_and_it_can_be_made_anew(skilled: S
     assert (skill.status, skill.visibility) == (SkillStatus.ACTIVE, Visibility.INTERNAL)
 
 
-async def test_others_cannot_change_it_nor_learn_that_it_is_there(skilled: Skilled) -> None:
+async def test_others_cannot_change_it_nor_learn_that_it_is_there(skilled: SkillRuns) -> None:
     skilled.service.create(author(ANN), OK_MD)
 
     told = await skilled.told(patch("Collect", "x"), delete(), delete("nowhere"), create(), who=BOB)
@@ -265,7 +267,7 @@ async def test_others_cannot_change_it_nor_learn_that_it_is_there(skilled: Skill
     assert skilled.content() == OK_MD.encode()
 
 
-async def test_an_admins_run_may_change_what_is_anothers(skilled: Skilled) -> None:
+async def test_an_admins_run_may_change_what_is_anothers(skilled: SkillRuns) -> None:
     skilled.service.create(author(ANN), OK_MD)
 
     told = await skilled.told(patch("Collect", "Gather"), delete(), who=ROOT)
@@ -274,7 +276,7 @@ async def test_an_admins_run_may_change_what_is_anothers(skilled: Skilled) -> No
     assert told[1].startswith("Deleted skill weekly-report")
 
 
-async def test_the_role_counts_that_the_user_has_now(skilled: Skilled) -> None:
+async def test_the_role_counts_that_the_user_has_now(skilled: SkillRuns) -> None:
     skilled.roles["ann"] = Role.VIEWER
 
     [told] = await skilled.told(create())
@@ -284,7 +286,7 @@ async def test_the_role_counts_that_the_user_has_now(skilled: Skilled) -> None:
 
 
 async def test_an_agent_without_the_switch_publishes_a_folder(
-    skilled: Skilled, folder: Path
+    skilled: SkillRuns, folder: Path
 ) -> None:
     (folder / "link").symlink_to("/etc/hostname")
 
@@ -303,7 +305,7 @@ async def test_an_agent_without_the_switch_publishes_a_folder(
 
 
 async def test_a_folder_that_must_not_be_published_is_refused(
-    skilled: Skilled, folder: Path, tmp_path: Path
+    skilled: SkillRuns, folder: Path, tmp_path: Path
 ) -> None:
     workspace = skilled.shop.settings.workspace
     outside = tmp_path / "outside"
@@ -341,7 +343,7 @@ async def test_a_folder_that_must_not_be_published_is_refused(
 
 
 async def test_a_folder_that_is_unsafe_or_too_large_is_refused(
-    skilled: Skilled, folder: Path
+    skilled: SkillRuns, folder: Path
 ) -> None:
     (folder / "scripts" / "b.sh").write_text(f"#!/bin/sh\n{UNSAFE}\n")
     [unsafe] = await skilled.told(publish("drafts/report"))

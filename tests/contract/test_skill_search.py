@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_session
-from tests.support.skill_shop import SkillShop
-from tests.support.skill_store import make_skill
+from tests.support.skill_catalogue_harness import SkillCatalogueHarness
+from tests.support.skill_factories import make_skill
 from understudy.memory.counters import Counters
 from understudy.memory.keeping import Keeper
 from understudy.retrieval.hits import ResultKind, SearchResult
@@ -16,8 +16,8 @@ from understudy.skills.model import Visibility
 
 
 @pytest.fixture
-def skills(house: House, tmp_path: Path) -> SkillShop:
-    skills = SkillShop(house.units, tmp_path)
+def skills(house: UnitsOnDatabase, tmp_path: Path) -> SkillCatalogueHarness:
+    skills = SkillCatalogueHarness(house.units, tmp_path)
     words = "Writes the quarterly invoice"
     skills.keep("alpha", name="Alpha", description=words, visibility=Visibility.PUBLIC)
     skills.keep("beta", description="Something else", frontmatter={"when-to-use": "for an invoice"})
@@ -26,7 +26,7 @@ def skills(house: House, tmp_path: Path) -> SkillShop:
 
 
 @pytest.fixture
-def inspection(skills: SkillShop) -> MemoryInspection:
+def inspection(skills: SkillCatalogueHarness) -> MemoryInspection:
     keeper = Keeper(skills.clock, Counters())
     return MemoryInspection(skills.units, skills.clock, keeper, skills.catalogue)
 
@@ -61,7 +61,9 @@ def test_what_a_result_says_of_a_skill(inspection: MemoryInspection) -> None:
     assert alpha.score > beta.score > 0
 
 
-def test_a_denied_skill_never_appears(skills: SkillShop, inspection: MemoryInspection) -> None:
+def test_a_denied_skill_never_appears(
+    skills: SkillCatalogueHarness, inspection: MemoryInspection
+) -> None:
     with skills.units.write() as unit:
         unit.sessions.add(make_session("denied", capability_scope={"skill_deny": ["alpha"]}))
         unit.sessions.add(make_session("broken", capability_scope={"skil_deny": ["alpha"]}))
@@ -74,7 +76,7 @@ def test_a_denied_skill_never_appears(skills: SkillShop, inspection: MemoryInspe
 
 
 def test_the_context_shows_what_a_prompt_would_list(
-    skills: SkillShop, inspection: MemoryInspection
+    skills: SkillCatalogueHarness, inspection: MemoryInspection
 ) -> None:
     skills.put_local("notes")
 
@@ -88,7 +90,9 @@ def test_the_context_shows_what_a_prompt_would_list(
     assert [one.slug for one in inspection.context("s1", None).skills] == ["alpha", "notes"]
 
 
-def test_one_in_a_folder_is_found_as_such(skills: SkillShop, inspection: MemoryInspection) -> None:
+def test_one_in_a_folder_is_found_as_such(
+    skills: SkillCatalogueHarness, inspection: MemoryInspection
+) -> None:
     skills.put_local("notes", description="Takes notes of an invoice")
 
     assert "local:notes" in found(inspection, "invoice")
@@ -96,7 +100,7 @@ def test_one_in_a_folder_is_found_as_such(skills: SkillShop, inspection: MemoryI
 
 @pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 def test_among_very_many_the_best_are_found(
-    skills: SkillShop, inspection: MemoryInspection
+    skills: SkillCatalogueHarness, inspection: MemoryInspection
 ) -> None:
     with skills.units.write() as unit:
         for at in range(320):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import ANN, HARMFUL, ROOT, Shop, skill_md
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_service_harness import ANN, HARMFUL, ROOT, SkillServiceHarness, skill_md
 from understudy.core.errors import UnderstudyError
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
@@ -19,8 +19,8 @@ SLUG = "house-style"
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
-    return Shop(house.units)
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
+    return SkillServiceHarness(house.units)
 
 
 def shipped(body: str = "Write short sentences.\n") -> dict[str, Bundle]:
@@ -28,11 +28,13 @@ def shipped(body: str = "Write short sentences.\n") -> dict[str, Bundle]:
     return {SLUG: Bundle({"SKILL.md": text.encode(), "references/words.md": b"Plain words.\n"})}
 
 
-def seeded(shop: Shop, bundles: dict[str, Bundle]) -> SeedReport:
+def seeded(shop: SkillServiceHarness, bundles: dict[str, Bundle]) -> SeedReport:
     return seed(shop.units, shop.clock, shop.guard, bundles)
 
 
-def test_what_is_shipped_is_there_after_a_start_and_stays_as_it_is(shop: Shop) -> None:
+def test_what_is_shipped_is_there_after_a_start_and_stays_as_it_is(
+    shop: SkillServiceHarness,
+) -> None:
     report = seed(shop.units, shop.clock, shop.guard)
 
     assert {"skill-creator", "review-assistant"} <= set(report.added)
@@ -48,7 +50,9 @@ def test_what_is_shipped_is_there_after_a_start_and_stays_as_it_is(shop: Shop) -
     assert {entry.action for entry in audit} == {"skills.seed"}
 
 
-def test_a_new_text_is_a_new_version_and_the_switch_of_an_admin_stays(shop: Shop) -> None:
+def test_a_new_text_is_a_new_version_and_the_switch_of_an_admin_stays(
+    shop: SkillServiceHarness,
+) -> None:
     seeded(shop, shipped())
     before = shop.service.toggle(ROOT, SLUG, enabled=False)
     shop.clock.advance(1_000)
@@ -64,7 +68,9 @@ def test_a_new_text_is_a_new_version_and_the_switch_of_an_admin_stays(shop: Shop
     assert seeded(shop, shipped("Write short words.\n")) == SeedReport(kept=(SLUG,))
 
 
-def test_a_skill_of_somebody_with_that_slug_is_left_alone_and_told(shop: Shop) -> None:
+def test_a_skill_of_somebody_with_that_slug_is_left_alone_and_told(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, skill_md("House style"))
     before = shop.state(SLUG)
 
@@ -76,7 +82,7 @@ def test_a_skill_of_somebody_with_that_slug_is_left_alone_and_told(shop: Shop) -
     assert shop.state(SLUG) == before
 
 
-def test_a_slug_that_was_deleted_is_taken_and_its_numbers_go_on(shop: Shop) -> None:
+def test_a_slug_that_was_deleted_is_taken_and_its_numbers_go_on(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, skill_md("House style"))
     shop.service.delete(ANN, SLUG)
 
@@ -88,7 +94,7 @@ def test_a_slug_that_was_deleted_is_taken_and_its_numbers_go_on(shop: Shop) -> N
     assert [version.number for version in shop.versions(SLUG)] == [2]
 
 
-def test_one_whose_files_were_lost_is_put_anew(shop: Shop) -> None:
+def test_one_whose_files_were_lost_is_put_anew(shop: SkillServiceHarness) -> None:
     seeded(shop, shipped())
     shop.damage("references/words.md", SLUG)
 
@@ -96,7 +102,9 @@ def test_one_whose_files_were_lost_is_put_anew(shop: Shop) -> None:
     assert shop.bundle(SLUG) == shipped()[SLUG]
 
 
-def test_one_that_is_unsafe_or_unreadable_is_told_and_the_others_come(shop: Shop) -> None:
+def test_one_that_is_unsafe_or_unreadable_is_told_and_the_others_come(
+    shop: SkillServiceHarness,
+) -> None:
     unsafe = {"unsafe-one": Bundle({"SKILL.md": skill_md("x", body=HARMFUL).encode()})}
     nameless = {"nameless-one": Bundle({"SKILL.md": b"Just words.\n"})}
     odd = {"Odd Slug": shipped()[SLUG]}
@@ -109,7 +117,7 @@ def test_one_that_is_unsafe_or_unreadable_is_told_and_the_others_come(shop: Shop
     assert shop.nothing_of("nameless-one")
 
 
-def test_daemons_that_start_together_bring_one_version(shop: Shop) -> None:
+def test_daemons_that_start_together_bring_one_version(shop: SkillServiceHarness) -> None:
     reports: list[SeedReport] = []
     start = threading.Barrier(4)
 
@@ -147,7 +155,7 @@ CHANGES: dict[str, Callable[[SkillService, Author], object]] = {
 }
 
 
-def test_nobody_changes_a_shipped_skill_not_even_an_admin(shop: Shop) -> None:
+def test_nobody_changes_a_shipped_skill_not_even_an_admin(shop: SkillServiceHarness) -> None:
     seeded(shop, shipped())
     before = shop.state(SLUG)
     codes = {}

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_factories import make_bundle
+from tests.support.skill_service_harness import (
     ANN,
     BOB,
     HARMFUL,
@@ -13,12 +14,11 @@ from tests.support.skill_service import (
     ROOT,
     SLUG,
     VERA,
-    Shop,
+    SkillServiceHarness,
     person,
     run_of,
     skill_md,
 )
-from tests.support.skill_store import make_bundle
 from understudy.core.errors import (
     Invalid,
     LimitExceeded,
@@ -38,8 +38,8 @@ from understudy.skills.updating import SkillFieldChanges
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
-    return Shop(house.units)
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
+    return SkillServiceHarness(house.units)
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
@@ -51,7 +51,9 @@ def padded(size: int) -> str:
     return start + "x" * (size - len(start))
 
 
-def test_a_run_that_creates_a_skill_owns_it_for_its_user_and_may_use_it(shop: Shop) -> None:
+def test_a_run_that_creates_a_skill_owns_it_for_its_user_and_may_use_it(
+    shop: SkillServiceHarness,
+) -> None:
     kept = shop.service.create(run_of(ANN), OK_MD)
 
     assert (kept.skill.slug, kept.skill.version, kept.granted) == (SLUG, 1, True)
@@ -68,7 +70,7 @@ def test_a_run_that_creates_a_skill_owns_it_for_its_user_and_may_use_it(shop: Sh
 
 
 def test_the_files_of_a_daemon_that_is_alone_are_where_people_look_for_them(
-    shop: Shop, house: House, tmp_path: Path
+    shop: SkillServiceHarness, house: UnitsOnDatabase, tmp_path: Path
 ) -> None:
     shop.service.create(ANN, OK_MD)
 
@@ -77,14 +79,14 @@ def test_the_files_of_a_daemon_that_is_alone_are_where_people_look_for_them(
     assert place.exists() == is_alone
 
 
-def test_what_a_person_creates_is_private(shop: Shop) -> None:
+def test_what_a_person_creates_is_private(shop: SkillServiceHarness) -> None:
     kept = shop.service.create(ANN, OK_MD)
 
     assert (kept.granted, kept.skill.visibility) == (False, Visibility.PRIVATE)
     assert shop.grants() == ([], [])
 
 
-def test_a_creation_is_in_the_audit_and_told_to_listeners(shop: Shop) -> None:
+def test_a_creation_is_in_the_audit_and_told_to_listeners(shop: SkillServiceHarness) -> None:
     kept = shop.service.create(run_of(ANN, run_id="run_7"), OK_MD)
 
     (entry,) = shop.audit()
@@ -94,7 +96,7 @@ def test_a_creation_is_in_the_audit_and_told_to_listeners(shop: Shop) -> None:
     assert shop.heard.changes == [(SLUG, "create")]
 
 
-def test_a_skill_has_at_most_102400_bytes(shop: Shop) -> None:
+def test_a_skill_has_at_most_102400_bytes(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, padded(MAX_MANIFEST_BYTES))
 
     with pytest.raises(LimitExceeded) as problem:
@@ -104,7 +106,7 @@ def test_a_skill_has_at_most_102400_bytes(shop: Shop) -> None:
     assert shop.nothing_of("larger")
 
 
-def test_bytes_count_and_not_characters(shop: Shop) -> None:
+def test_bytes_count_and_not_characters(shop: SkillServiceHarness) -> None:
     with pytest.raises(LimitExceeded):
         shop.service.create(ANN, skill_md(body="字" * 34_134))
 
@@ -119,7 +121,9 @@ ORDER = {
 }
 
 
-def test_what_is_wrong_is_told_in_one_order_and_nothing_is_written(shop: Shop) -> None:
+def test_what_is_wrong_is_told_in_one_order_and_nothing_is_written(
+    shop: SkillServiceHarness,
+) -> None:
     for code, content in ORDER.items():
         with pytest.raises(UnderstudyError) as problem:
             shop.service.create(ANN, content)
@@ -131,13 +135,15 @@ def test_what_is_wrong_is_told_in_one_order_and_nothing_is_written(shop: Shop) -
     assert not shop.heard.changes
 
 
-def test_half_a_character_is_no_text(shop: Shop) -> None:
+def test_half_a_character_is_no_text(shop: SkillServiceHarness) -> None:
     with pytest.raises(Invalid) as problem:
         shop.service.create(ANN, skill_md(body="half \ud83d"))
     assert code_of(problem) == "skill_not_text"
 
 
-def test_every_unsafe_line_is_named_and_not_even_the_folder_is_there(shop: Shop) -> None:
+def test_every_unsafe_line_is_named_and_not_even_the_folder_is_there(
+    shop: SkillServiceHarness,
+) -> None:
     content = (
         f"---\nname: Cleaner\n---\nFirst this:\n\n```sh\n{HARMFUL}\necho done\n{HARMFUL}\n```\n"
     )
@@ -152,7 +158,7 @@ def test_every_unsafe_line_is_named_and_not_even_the_folder_is_there(shop: Shop)
     assert shop.nothing_of("cleaner")
 
 
-def test_companions_are_scanned_as_well(shop: Shop) -> None:
+def test_companions_are_scanned_as_well(shop: SkillServiceHarness) -> None:
     bundle = make_bundle(files={"scripts/clean.sh": f"#!/bin/sh\n{HARMFUL}\n".encode()})
 
     with pytest.raises(Unsafe) as problem:
@@ -163,7 +169,9 @@ def test_companions_are_scanned_as_well(shop: Shop) -> None:
     assert shop.nothing_of()
 
 
-def test_the_slug_is_the_one_asked_for_else_the_written_one_else_the_names(shop: Shop) -> None:
+def test_the_slug_is_the_one_asked_for_else_the_written_one_else_the_names(
+    shop: SkillServiceHarness,
+) -> None:
     service = shop.service
 
     assert service.create(ANN, skill_md(slug="written"), slug="given").skill.slug == "given"
@@ -171,7 +179,7 @@ def test_the_slug_is_the_one_asked_for_else_the_written_one_else_the_names(shop:
     assert service.create(ANN, skill_md("Named So")).skill.slug == "named-so"
 
 
-def test_a_slug_that_is_no_name_of_a_folder_is_refused(shop: Shop) -> None:
+def test_a_slug_that_is_no_name_of_a_folder_is_refused(shop: SkillServiceHarness) -> None:
     for slug in ("My-Skill", "a", "-a", "a-", "a_b", "../x", ".trash", "x/y", "a\0b"):
         with pytest.raises(Invalid) as problem:
             shop.service.create(ANN, OK_MD, slug=slug)
@@ -180,14 +188,16 @@ def test_a_slug_that_is_no_name_of_a_folder_is_refused(shop: Shop) -> None:
         assert not unit.skills.places()
 
 
-def test_two_names_that_latin_letters_cannot_tell_apart_are_two_skills(shop: Shop) -> None:
+def test_two_names_that_latin_letters_cannot_tell_apart_are_two_skills(
+    shop: SkillServiceHarness,
+) -> None:
     one = shop.service.create(ANN, skill_md("週報"))
     other = shop.service.create(ANN, skill_md("月報"))
 
     assert one.skill.slug != other.skill.slug
 
 
-def test_creating_ones_own_slug_again_makes_the_next_version(shop: Shop) -> None:
+def test_creating_ones_own_slug_again_makes_the_next_version(shop: SkillServiceHarness) -> None:
     shop.service.create(run_of(ANN), OK_MD)
     again = shop.service.create(ANN, OK_MD + "3. Send it.\n")
 
@@ -196,7 +206,7 @@ def test_creating_ones_own_slug_again_makes_the_next_version(shop: Shop) -> None
     assert dict(shop.bundle(number=1)) == {"SKILL.md": OK_MD.encode()}
 
 
-def test_creating_the_same_again_changes_nothing(shop: Shop) -> None:
+def test_creating_the_same_again_changes_nothing(shop: SkillServiceHarness) -> None:
     first = shop.service.create(ANN, OK_MD)
     again = shop.service.create(ANN, OK_MD)
 
@@ -208,7 +218,7 @@ def test_creating_the_same_again_changes_nothing(shop: Shop) -> None:
 
 @pytest.mark.parametrize(("content", "version"), [(OK_MD, 1), (OK_MD + "More.\n", 2)])
 def test_a_run_that_creates_on_its_users_own_slug_is_granted_the_skill(
-    shop: Shop, content: str, version: int
+    shop: SkillServiceHarness, content: str, version: int
 ) -> None:
     shop.service.create(ANN, OK_MD)
     again = shop.service.create(run_of(ANN), content)
@@ -221,7 +231,7 @@ def test_a_run_that_creates_on_its_users_own_slug_is_granted_the_skill(
     assert granted.reason == f"{SLUG} to agent default in run_1"
 
 
-def test_a_public_skill_stays_public_when_a_run_is_granted_it(shop: Shop) -> None:
+def test_a_public_skill_stays_public_when_a_run_is_granted_it(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     shop.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
     again = shop.service.create(run_of(ANN), OK_MD)
@@ -230,7 +240,9 @@ def test_a_public_skill_stays_public_when_a_run_is_granted_it(shop: Shop) -> Non
     assert shop.grants() == (["default"], [])
 
 
-def test_a_run_that_has_the_skill_and_creates_it_again_changes_nothing(shop: Shop) -> None:
+def test_a_run_that_has_the_skill_and_creates_it_again_changes_nothing(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(run_of(ANN), OK_MD)
     before, written = shop.state(), shop.audit()
     again = shop.service.create(run_of(ANN), OK_MD)
@@ -239,7 +251,9 @@ def test_a_run_that_has_the_skill_and_creates_it_again_changes_nothing(shop: Sho
     assert (shop.state(), shop.audit()) == (before, written)
 
 
-def test_a_person_who_creates_their_own_slug_again_grants_it_to_nobody(shop: Shop) -> None:
+def test_a_person_who_creates_their_own_slug_again_grants_it_to_nobody(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     again = shop.service.create(ANN, OK_MD + "More.\n")
 
@@ -247,7 +261,9 @@ def test_a_person_who_creates_their_own_slug_again_grants_it_to_nobody(shop: Sho
     assert shop.grants() == ([], [])
 
 
-def test_a_run_whose_agent_was_deleted_is_granted_nothing_of_what_is_there(shop: Shop) -> None:
+def test_a_run_whose_agent_was_deleted_is_granted_nothing_of_what_is_there(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     again = shop.service.create(run_of(ANN, agent_id="gone"), OK_MD)
 
@@ -257,7 +273,7 @@ def test_a_run_whose_agent_was_deleted_is_granted_nothing_of_what_is_there(shop:
 
 @pytest.mark.parametrize("content", [OK_MD, OK_MD + "More.\n"])
 def test_a_grant_that_is_pinned_stays_so_when_its_agent_creates_the_skill_again(
-    shop: Shop, content: str
+    shop: SkillServiceHarness, content: str
 ) -> None:
     shop.service.create(run_of(ANN), OK_MD)
     shop.service.grant_agent(ANN, SLUG, "default", version=1)
@@ -266,7 +282,7 @@ def test_a_grant_that_is_pinned_stays_so_when_its_agent_creates_the_skill_again(
     assert shop.pins() == {"default": 1}
 
 
-def test_nobody_creates_over_the_slug_of_another(shop: Shop) -> None:
+def test_nobody_creates_over_the_slug_of_another(shop: SkillServiceHarness) -> None:
     shop.service.create(run_of(ANN), OK_MD)
     before = shop.state()
 
@@ -279,7 +295,9 @@ def test_nobody_creates_over_the_slug_of_another(shop: Shop) -> None:
     assert shop.state() == before
 
 
-def test_what_is_missing_is_told_and_the_skill_can_be_used_all_the_same(shop: Shop) -> None:
+def test_what_is_missing_is_told_and_the_skill_can_be_used_all_the_same(
+    shop: SkillServiceHarness,
+) -> None:
     shop.machine.lacks = {"pandas"}
     bundle = make_bundle(files={"scripts/run.py": b"import pandas\n"})
 
@@ -289,13 +307,13 @@ def test_what_is_missing_is_told_and_the_skill_can_be_used_all_the_same(shop: Sh
     assert (kept.skill.missing_deps, kept.skill.status) == (("pip:pandas",), SkillStatus.ACTIVE)
 
 
-def test_a_viewer_creates_nothing(shop: Shop) -> None:
+def test_a_viewer_creates_nothing(shop: SkillServiceHarness) -> None:
     with pytest.raises(Rejected) as problem:
         shop.service.create(VERA, OK_MD)
     assert code_of(problem) == "forbidden"
 
 
-def test_nobody_is_no_owner(shop: Shop) -> None:
+def test_nobody_is_no_owner(shop: SkillServiceHarness) -> None:
     nobody = Author(principal=Principal(user_id="", role=Role.OPERATOR))
 
     with pytest.raises(Invalid) as problem:
@@ -303,7 +321,7 @@ def test_nobody_is_no_owner(shop: Shop) -> None:
     assert code_of(problem) == "skill_user_missing"
 
 
-def test_runtime_settings_that_cannot_be_read_are_refused(shop: Shop) -> None:
+def test_runtime_settings_that_cannot_be_read_are_refused(shop: SkillServiceHarness) -> None:
     bundle = make_bundle(files={"agents/understudy.yaml": b"context: sideways\n"})
 
     with pytest.raises(Invalid) as problem:
@@ -311,7 +329,7 @@ def test_runtime_settings_that_cannot_be_read_are_refused(shop: Shop) -> None:
     assert code_of(problem) == "invalid_runtime_settings"
 
 
-def test_a_version_that_was_damaged_can_be_put_anew(shop: Shop) -> None:
+def test_a_version_that_was_damaged_can_be_put_anew(shop: SkillServiceHarness) -> None:
     kept = shop.service.create(ANN, OK_MD)
     shop.damage("SKILL.md")
 
@@ -322,14 +340,14 @@ def test_a_version_that_was_damaged_can_be_put_anew(shop: Shop) -> None:
     assert shop.bundle().manifest_text == OK_MD
 
 
-def unsafe_shop(house: House, *, allow: bool) -> Shop:
-    return Shop(house.units, guard=ContentGuard(allow_acknowledged=allow))
+def unsafe_shop(house: UnitsOnDatabase, *, allow: bool) -> SkillServiceHarness:
+    return SkillServiceHarness(house.units, guard=ContentGuard(allow_acknowledged=allow))
 
 
 UNSAFE_MD = skill_md(body=f"```sh\n{HARMFUL}\n```\n")
 
 
-def named(shop: Shop, reason: str = "an example in a lesson") -> list[Acknowledged]:
+def named(shop: SkillServiceHarness, reason: str = "an example in a lesson") -> list[Acknowledged]:
     """Every finding, acknowledged."""
     return [
         Acknowledged(rule_id=one.rule_id, path=one.path, line=one.line, reason=reason)
@@ -337,7 +355,9 @@ def named(shop: Shop, reason: str = "an example in a lesson") -> list[Acknowledg
     ]
 
 
-def test_an_admin_takes_what_the_guard_refused_by_naming_each_finding(house: House) -> None:
+def test_an_admin_takes_what_the_guard_refused_by_naming_each_finding(
+    house: UnitsOnDatabase,
+) -> None:
     shop = unsafe_shop(house, allow=True)
 
     kept = shop.service.create(ROOT, UNSAFE_MD, acknowledged=named(shop))
@@ -360,7 +380,7 @@ def test_an_admin_takes_what_the_guard_refused_by_naming_each_finding(house: Hou
     ],
 )
 def test_what_the_guard_refused_stays_refused(
-    house: House, allow: bool, author: Author, reason: str, told: str
+    house: UnitsOnDatabase, allow: bool, author: Author, reason: str, told: str
 ) -> None:
     shop = unsafe_shop(house, allow=allow)
 
@@ -370,7 +390,7 @@ def test_what_the_guard_refused_stays_refused(
     assert shop.nothing_of()
 
 
-def test_naming_only_some_findings_takes_none(house: House) -> None:
+def test_naming_only_some_findings_takes_none(house: UnitsOnDatabase) -> None:
     shop = unsafe_shop(house, allow=True)
     other = Acknowledged(rule_id="other", path="SKILL.md", line=1, reason="why not")
 
@@ -384,7 +404,7 @@ def test_naming_only_some_findings_takes_none(house: House) -> None:
 
 
 @pytest.mark.parametrize("content", [OK_MD, UNSAFE_MD], ids=["clean", "answered for"])
-def test_who_answers_for_what_was_not_found_is_told(house: House, content: str) -> None:
+def test_who_answers_for_what_was_not_found_is_told(house: UnitsOnDatabase, content: str) -> None:
     shop = unsafe_shop(house, allow=True)
     every = named(shop) if content is UNSAFE_MD else []
     other = Acknowledged(rule_id="other", path="SKILL.md", line=1, reason="why not")
@@ -397,7 +417,7 @@ def test_who_answers_for_what_was_not_found_is_told(house: House, content: str) 
     assert shop.nothing_of()
 
 
-def test_a_slug_whose_skill_was_deleted_is_free_for_anybody(shop: Shop) -> None:
+def test_a_slug_whose_skill_was_deleted_is_free_for_anybody(shop: SkillServiceHarness) -> None:
     first = shop.service.create(run_of(ANN), OK_MD)
     shop.service.grant_user(ANN, SLUG, "cleo")
     shop.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
@@ -413,7 +433,7 @@ def test_a_slug_whose_skill_was_deleted_is_free_for_anybody(shop: Shop) -> None:
         shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
 
-def test_whoever_is_called_like_the_product_owns_nothing_of_it(shop: Shop) -> None:
+def test_whoever_is_called_like_the_product_owns_nothing_of_it(shop: SkillServiceHarness) -> None:
     shop.service.create(person("system"), OK_MD)
 
     assert not shop.row().is_system

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import SLUG, Shop
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.skill_service_crowd import CREATORS, PATCHERS, text_of
+from tests.support.skill_service_harness import SLUG, SkillServiceHarness
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,10 +22,12 @@ def run(program: str, *arguments: object) -> list[str]:
 
 
 @pytest.mark.slow
-def test_what_twenty_processes_patch_at_once_is_all_there(house: House, tmp_path: Path) -> None:
+def test_what_twenty_processes_patch_at_once_is_all_there(
+    house: UnitsOnDatabase, tmp_path: Path
+) -> None:
     got = run("skill_service_crowd", "patch", house.url, tmp_path)
 
-    shop = Shop(house.units)
+    shop = SkillServiceHarness(house.units)
     done = [at for at, one in enumerate(got) if one.startswith("version ")]
     numbers = sorted(int(got[at].split()[1]) for at in done)
     lost = [one for one in got if not one.startswith("version ")]
@@ -42,10 +44,12 @@ def test_what_twenty_processes_patch_at_once_is_all_there(house: House, tmp_path
 
 
 @pytest.mark.slow
-def test_ten_processes_that_create_one_slug_make_ten_versions(house: House, tmp_path: Path) -> None:
+def test_ten_processes_that_create_one_slug_make_ten_versions(
+    house: UnitsOnDatabase, tmp_path: Path
+) -> None:
     got = run("skill_service_crowd", "create", house.url, tmp_path)
 
-    shop = Shop(house.units)
+    shop = SkillServiceHarness(house.units)
     assert sorted(got) == sorted(f"version {number}" for number in range(1, CREATORS + 1))
     for at, one in enumerate(got):
         number = int(one.split()[1])
@@ -55,10 +59,12 @@ def test_ten_processes_that_create_one_slug_make_ten_versions(house: House, tmp_
 
 
 @pytest.mark.slow
-def test_of_two_owners_who_create_one_slug_one_gets_it(house: House, tmp_path: Path) -> None:
+def test_of_two_owners_who_create_one_slug_one_gets_it(
+    house: UnitsOnDatabase, tmp_path: Path
+) -> None:
     got = Counter(run("skill_service_crowd", "claim", house.url, tmp_path))
 
-    shop = Shop(house.units)
+    shop = SkillServiceHarness(house.units)
     owner = shop.row().owner_id
     assert got == {f"owner {owner}": CREATORS // 2, "refused skill_slug_taken": CREATORS // 2}
     assert {version.actor for version in shop.versions()} == {owner}

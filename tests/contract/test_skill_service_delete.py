@@ -2,9 +2,18 @@
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import ANN, BOB, OK_MD, ROOT, SLUG, Shop, run_of, skill_md
-from tests.support.skill_store import make_bundle
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_factories import make_bundle
+from tests.support.skill_service_harness import (
+    ANN,
+    BOB,
+    OK_MD,
+    ROOT,
+    SLUG,
+    SkillServiceHarness,
+    run_of,
+    skill_md,
+)
 from understudy.core.errors import Conflict, DamagedRecord, NotFound, UnderstudyError
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.skills.ports import Settled
@@ -14,15 +23,17 @@ FILES = {"scripts/a.py": b"print('hi')\n"}
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
-    return Shop(house.units)
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
+    return SkillServiceHarness(house.units)
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
     return problem.value.code
 
 
-def test_a_deletion_moves_every_version_to_the_trash_and_takes_every_grant(shop: Shop) -> None:
+def test_a_deletion_moves_every_version_to_the_trash_and_takes_every_grant(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.keep(run_of(ANN), make_bundle(files=FILES), action="skills.publish")
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
     shop.service.grant_user(ANN, SLUG, "bob")
@@ -48,7 +59,9 @@ def test_a_deletion_moves_every_version_to_the_trash_and_takes_every_grant(shop:
     assert shop.heard.changes[-1] == (SLUG, "delete")
 
 
-def test_deleting_twice_within_a_second_leaves_two_things_in_the_trash(shop: Shop) -> None:
+def test_deleting_twice_within_a_second_leaves_two_things_in_the_trash(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     first = shop.service.delete(ANN, SLUG)
     shop.service.create(ANN, OK_MD)
@@ -59,7 +72,7 @@ def test_deleting_twice_within_a_second_leaves_two_things_in_the_trash(shop: Sho
     assert shop.service.undelete(ANN, first.trash_name).version == 1
 
 
-def test_what_is_deleted_is_not_there(shop: Shop) -> None:
+def test_what_is_deleted_is_not_there(shop: SkillServiceHarness) -> None:
     skill_id = shop.service.create(ANN, OK_MD).skill.skill_id
     shop.service.delete(ANN, SLUG)
     service = shop.service
@@ -80,7 +93,9 @@ def test_what_is_deleted_is_not_there(shop: Shop) -> None:
     assert shop.row().status is SkillStatus.DELETED
 
 
-def test_what_is_created_after_a_deletion_has_a_number_that_was_never_used(shop: Shop) -> None:
+def test_what_is_created_after_a_deletion_has_a_number_that_was_never_used(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(run_of(ANN), OK_MD)
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
     shop.service.grant_user(ANN, SLUG, "bob")
@@ -96,7 +111,7 @@ def test_what_is_created_after_a_deletion_has_a_number_that_was_never_used(shop:
     assert [version.number for version in shop.versions()] == [4]
 
 
-def test_an_archived_skill_can_be_deleted(shop: Shop) -> None:
+def test_an_archived_skill_can_be_deleted(shop: SkillServiceHarness) -> None:
     shop.machine.lacks = {"pandas"}
     shop.service.create(ANN, skill_md(deps="[pip:pandas]"))
     shop.service.toggle(ANN, SLUG, enabled=True)
@@ -104,7 +119,7 @@ def test_an_archived_skill_can_be_deleted(shop: Shop) -> None:
     assert shop.service.delete(ANN, SLUG).skill.status is SkillStatus.ARCHIVED
 
 
-def test_only_the_owner_or_an_admin_deletes(shop: Shop) -> None:
+def test_only_the_owner_or_an_admin_deletes(shop: SkillServiceHarness) -> None:
     skill_id = shop.service.create(ANN, OK_MD).skill.skill_id
     before = shop.state()
 
@@ -120,7 +135,7 @@ def test_only_the_owner_or_an_admin_deletes(shop: Shop) -> None:
     assert shop.service.delete(run_of(ROOT), SLUG).deleted_by == "root"
 
 
-def test_what_comes_back_is_as_it_stood_without_its_grants(shop: Shop) -> None:
+def test_what_comes_back_is_as_it_stood_without_its_grants(shop: SkillServiceHarness) -> None:
     shop.service.keep(run_of(ANN), make_bundle(files=FILES), action="skills.publish")
     shop.service.update(ANN, SLUG, SkillFieldChanges(name="Ours"))
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
@@ -141,7 +156,9 @@ def test_what_comes_back_is_as_it_stood_without_its_grants(shop: Shop) -> None:
     assert shop.service.patch(ANN, SLUG, find="Count", replace="Sum").skill.version == 3
 
 
-def test_an_earlier_life_comes_back_while_a_later_one_stays_in_the_trash(shop: Shop) -> None:
+def test_an_earlier_life_comes_back_while_a_later_one_stays_in_the_trash(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     first = shop.service.delete(ANN, SLUG).trash_name
     shop.clock.advance(5000)
@@ -158,7 +175,7 @@ def test_an_earlier_life_comes_back_while_a_later_one_stays_in_the_trash(shop: S
     assert shop.service.patch(ANN, SLUG, find="Collect", replace="Count").skill.version == 3
 
 
-def test_the_trash_of_another_is_empty(shop: Shop) -> None:
+def test_the_trash_of_another_is_empty(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     name = shop.service.delete(ANN, SLUG).trash_name
 
@@ -169,7 +186,7 @@ def test_the_trash_of_another_is_empty(shop: Shop) -> None:
     assert shop.service.undelete(ROOT, name).owner_id == "ann"
 
 
-def test_what_is_back_is_not_in_the_trash(shop: Shop) -> None:
+def test_what_is_back_is_not_in_the_trash(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     name = shop.service.delete(ANN, SLUG).trash_name
     shop.service.undelete(ANN, name)
@@ -180,7 +197,7 @@ def test_what_is_back_is_not_in_the_trash(shop: Shop) -> None:
         shop.service.undelete(ANN, name)
 
 
-def test_what_is_damaged_in_the_trash_stays_there(shop: Shop) -> None:
+def test_what_is_damaged_in_the_trash_stays_there(shop: SkillServiceHarness) -> None:
     shop.service.keep(ANN, make_bundle(files=FILES), action="skills.upload")
     name = shop.service.delete(ANN, SLUG).trash_name
     shop.damage("scripts/a.py")

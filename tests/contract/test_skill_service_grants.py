@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_agent
-from tests.support.skill_service import ANN, OK_MD, ROOT, SLUG, Shop
+from tests.support.skill_service_harness import ANN, OK_MD, ROOT, SLUG, SkillServiceHarness
 from understudy.core.errors import Invalid, NotFound, UnderstudyError
 from understudy.skills.model import Visibility
 from understudy.skills.updating import SkillFieldChanges
@@ -16,10 +16,10 @@ ROUNDS = 50
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
     with house.units.write() as unit:
         unit.agents.add(make_agent("other"))
-    shop = Shop(house.units)
+    shop = SkillServiceHarness(house.units)
     shop.service.create(ANN, OK_MD)
     return shop
 
@@ -29,7 +29,7 @@ def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
 
 
 def test_the_first_grant_makes_a_skill_internal_and_the_last_revocation_private(
-    shop: Shop,
+    shop: SkillServiceHarness,
 ) -> None:
     service = shop.service
 
@@ -47,7 +47,7 @@ def test_the_first_grant_makes_a_skill_internal_and_the_last_revocation_private(
     assert shop.heard.changes[1:] == [(SLUG, "grant"), (SLUG, "revoke")] * 2
 
 
-def test_only_the_last_of_both_kinds_makes_it_private_again(shop: Shop) -> None:
+def test_only_the_last_of_both_kinds_makes_it_private_again(shop: SkillServiceHarness) -> None:
     revocations = [
         lambda: shop.service.revoke_agent(ANN, SLUG, "default"),
         lambda: shop.service.revoke_user(ANN, SLUG, "bob"),
@@ -61,7 +61,7 @@ def test_only_the_last_of_both_kinds_makes_it_private_again(shop: Shop) -> None:
         ]
 
 
-def test_grants_leave_a_public_skill_public(shop: Shop) -> None:
+def test_grants_leave_a_public_skill_public(shop: SkillServiceHarness) -> None:
     shop.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
 
     assert shop.service.grant_agent(ANN, SLUG, "default").visibility is Visibility.PUBLIC
@@ -70,7 +70,7 @@ def test_grants_leave_a_public_skill_public(shop: Shop) -> None:
     assert shop.service.revoke_user(ANN, SLUG, "bob").visibility is Visibility.PUBLIC
 
 
-def test_the_same_grant_again_is_one_grant(shop: Shop) -> None:
+def test_the_same_grant_again_is_one_grant(shop: SkillServiceHarness) -> None:
     first = shop.service.grant_agent(ANN, SLUG, "default")
     shop.service.grant_user(ANN, SLUG, "bob")
     audit = shop.audit()
@@ -81,7 +81,7 @@ def test_the_same_grant_again_is_one_grant(shop: Shop) -> None:
     assert shop.audit() == audit
 
 
-def test_taking_what_nobody_has_changes_nothing(shop: Shop) -> None:
+def test_taking_what_nobody_has_changes_nothing(shop: SkillServiceHarness) -> None:
     before, audit = shop.row(), shop.audit()
 
     assert shop.service.revoke_agent(ANN, SLUG, "never-was") == before
@@ -89,7 +89,7 @@ def test_taking_what_nobody_has_changes_nothing(shop: Shop) -> None:
     assert shop.audit() == audit
 
 
-def test_a_grant_can_be_pinned_and_let_go(shop: Shop) -> None:
+def test_a_grant_can_be_pinned_and_let_go(shop: SkillServiceHarness) -> None:
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
     shop.service.grant_agent(ANN, SLUG, "default", version=1)
@@ -101,7 +101,7 @@ def test_a_grant_can_be_pinned_and_let_go(shop: Shop) -> None:
     assert shop.audit()[1].reason == f"{SLUG} to agent default at version 2"
 
 
-def test_a_grant_to_no_agent_or_of_no_version_is_refused(shop: Shop) -> None:
+def test_a_grant_to_no_agent_or_of_no_version_is_refused(shop: SkillServiceHarness) -> None:
     for agent_id, version, code in (
         ("nobody", None, "agent_not_found"),
         ("default", 9, "skill_version_not_found"),
@@ -116,7 +116,7 @@ def test_a_grant_to_no_agent_or_of_no_version_is_refused(shop: Shop) -> None:
     assert shop.row().visibility is Visibility.PRIVATE
 
 
-def test_a_grant_to_what_is_no_user_is_refused(shop: Shop) -> None:
+def test_a_grant_to_what_is_no_user_is_refused(shop: SkillServiceHarness) -> None:
     for user_id in ("", " ", "x" * 256, "a\0b", "half \ud83d"):
         for act in (shop.service.grant_user, shop.service.revoke_user):
             with pytest.raises(Invalid) as problem:
@@ -125,7 +125,7 @@ def test_a_grant_to_what_is_no_user_is_refused(shop: Shop) -> None:
 
 
 def test_a_skill_is_internal_just_when_somebody_has_it_whatever_happens_at_once(
-    shop: Shop,
+    shop: SkillServiceHarness,
 ) -> None:
     service = shop.service
     acts = [

@@ -6,10 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import ANN, BOB, OK_MD, ROOT, SLUG, VERA, Shop, run_of, skill_md
-from tests.support.skill_shop import SkillShop
-from tests.support.skill_store import keep_version, make_bundle, make_skill
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_catalogue_harness import SkillCatalogueHarness
+from tests.support.skill_factories import keep_version, make_bundle, make_skill
+from tests.support.skill_service_harness import (
+    ANN,
+    BOB,
+    OK_MD,
+    ROOT,
+    SLUG,
+    VERA,
+    SkillServiceHarness,
+    run_of,
+    skill_md,
+)
 from understudy.core.audit import AuditOutcome
 from understudy.core.errors import (
     Conflict,
@@ -28,8 +38,8 @@ from understudy.skills.updating import SkillFieldChanges
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
-    return Shop(house.units)
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
+    return SkillServiceHarness(house.units)
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
@@ -51,7 +61,7 @@ CHANGES: dict[str, Act] = {
 }
 
 
-def test_what_is_anothers_is_changed_by_an_admin_and_nobody_else(shop: Shop) -> None:
+def test_what_is_anothers_is_changed_by_an_admin_and_nobody_else(shop: SkillServiceHarness) -> None:
     skill_id = shop.service.create(ANN, OK_MD).skill.skill_id
     shop.service.patch(ANN, SLUG, find="1.", replace="I.")
     before = shop.state()
@@ -72,7 +82,7 @@ def test_what_is_anothers_is_changed_by_an_admin_and_nobody_else(shop: Shop) -> 
         act(shop.service, run_of(ROOT), SLUG)
 
 
-def test_a_skill_that_can_be_seen_is_told_to_be_anothers(shop: Shop) -> None:
+def test_a_skill_that_can_be_seen_is_told_to_be_anothers(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     shop.service.grant_user(ANN, SLUG, "bob")
 
@@ -84,7 +94,7 @@ def test_a_skill_that_can_be_seen_is_told_to_be_anothers(shop: Shop) -> None:
 
 @pytest.mark.parametrize("visibility", [Visibility.INTERNAL, Visibility.PUBLIC])
 def test_what_others_were_given_is_refused_alike_by_slug_and_by_id(
-    shop: Shop, visibility: Visibility
+    shop: SkillServiceHarness, visibility: Visibility
 ) -> None:
     skill_id = shop.service.create(ANN, OK_MD).skill.skill_id
     shop.service.grant_user(ANN, SLUG, "carol")
@@ -100,7 +110,9 @@ def test_what_others_were_given_is_refused_alike_by_slug_and_by_id(
     assert shop.state() == before
 
 
-def test_a_foreign_skill_and_a_missing_one_are_refused_in_the_same_words(shop: Shop) -> None:
+def test_a_foreign_skill_and_a_missing_one_are_refused_in_the_same_words(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     problems = []
     for ref in (SLUG, "not-there"):
@@ -111,7 +123,7 @@ def test_a_foreign_skill_and_a_missing_one_are_refused_in_the_same_words(shop: S
     assert problems[0] == problems[1]
 
 
-def seed_system(shop: Shop) -> None:
+def seed_system(shop: SkillServiceHarness) -> None:
     """A skill that came with the product."""
     bundle = make_bundle()
     skill = make_skill(
@@ -122,7 +134,7 @@ def seed_system(shop: Shop) -> None:
         keep_version(unit, skill, bundle)
 
 
-def test_nobody_changes_what_came_with_the_product(shop: Shop) -> None:
+def test_nobody_changes_what_came_with_the_product(shop: SkillServiceHarness) -> None:
     seed_system(shop)
     before = shop.state()
 
@@ -136,7 +148,7 @@ def test_nobody_changes_what_came_with_the_product(shop: Shop) -> None:
     assert shop.state() == before
 
 
-def test_nobody_creates_what_came_with_the_product(shop: Shop) -> None:
+def test_nobody_creates_what_came_with_the_product(shop: SkillServiceHarness) -> None:
     seed_system(shop)
     before = shop.state()
 
@@ -147,7 +159,7 @@ def test_nobody_creates_what_came_with_the_product(shop: Shop) -> None:
     assert shop.state() == before
 
 
-def test_an_admin_switches_off_what_came_with_the_product(shop: Shop) -> None:
+def test_an_admin_switches_off_what_came_with_the_product(shop: SkillServiceHarness) -> None:
     seed_system(shop)
 
     with pytest.raises(Rejected) as problem:
@@ -170,7 +182,7 @@ REFS = {
 }
 
 
-def test_what_is_no_skill_is_told_by_its_shape(shop: Shop) -> None:
+def test_what_is_no_skill_is_told_by_its_shape(shop: SkillServiceHarness) -> None:
     for ref, code in REFS.items():
         for act in CHANGES.values():
             with pytest.raises(UnderstudyError) as problem:
@@ -179,9 +191,9 @@ def test_what_is_no_skill_is_told_by_its_shape(shop: Shop) -> None:
 
 
 def test_what_lies_in_a_folder_is_changed_there_by_whatever_name(
-    shop: Shop, tmp_path: Path
+    shop: SkillServiceHarness, tmp_path: Path
 ) -> None:
-    folders = SkillShop(shop.units, tmp_path / "folders", shop.clock)
+    folders = SkillCatalogueHarness(shop.units, tmp_path / "folders", shop.clock)
     folders.put_local("loc-one")
     folders.put_local(SLUG)
     shop.beside = folders.library.beside
@@ -202,7 +214,7 @@ def test_what_lies_in_a_folder_is_changed_there_by_whatever_name(
     shop.service.delete(ANN, SLUG)
 
 
-def test_the_words_of_a_skill_can_be_set(shop: Shop) -> None:
+def test_the_words_of_a_skill_can_be_set(shop: SkillServiceHarness) -> None:
     before = shop.service.create(ANN, OK_MD).skill
     shop.clock.advance()
 
@@ -219,7 +231,7 @@ def test_the_words_of_a_skill_can_be_set(shop: Shop) -> None:
     assert (entry.action, entry.reason) == ("skills.update", f"{SLUG} name, description, tags")
 
 
-def test_setting_what_is_so_already_changes_nothing(shop: Shop) -> None:
+def test_setting_what_is_so_already_changes_nothing(shop: SkillServiceHarness) -> None:
     before = shop.service.create(ANN, OK_MD).skill
 
     same = SkillFieldChanges(name=before.name, visibility=Visibility.PRIVATE)
@@ -228,7 +240,7 @@ def test_setting_what_is_so_already_changes_nothing(shop: Shop) -> None:
     assert len(shop.audit()) == 1
 
 
-def test_every_wrong_word_is_told(shop: Shop) -> None:
+def test_every_wrong_word_is_told(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     wrong = SkillFieldChanges(name=" ", description="x" * 9_000, tags=tuple(map(str, range(300))))
 
@@ -254,7 +266,9 @@ VISIBILITIES = (
 )
 
 
-def test_what_an_admin_makes_of_a_visibility_depends_on_the_grants(shop: Shop) -> None:
+def test_what_an_admin_makes_of_a_visibility_depends_on_the_grants(
+    shop: SkillServiceHarness,
+) -> None:
     for at, (granted, public, asked, result) in enumerate(VISIBILITIES):
         slug = f"skill-{at}"
         shop.service.create(run_of(ANN) if granted else ANN, OK_MD, slug=slug)
@@ -272,7 +286,7 @@ def test_what_an_admin_makes_of_a_visibility_depends_on_the_grants(shop: Shop) -
             assert code_of(problem) == result
 
 
-def test_only_an_admin_decides_what_is_public(shop: Shop) -> None:
+def test_only_an_admin_decides_what_is_public(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
 
     with pytest.raises(Rejected) as to:
@@ -287,7 +301,7 @@ def test_only_an_admin_decides_what_is_public(shop: Shop) -> None:
     assert shop.row().visibility is Visibility.PUBLIC
 
 
-def test_switching_on_looks_again_for_what_is_needed(shop: Shop) -> None:
+def test_switching_on_looks_again_for_what_is_needed(shop: SkillServiceHarness) -> None:
     shop.machine.lacks = {"pandas"}
     shop.service.create(ANN, skill_md(deps="[pip:pandas]"))
     off = shop.service.toggle(ANN, SLUG, enabled=False)
@@ -313,7 +327,7 @@ def refused(author: Author, error: UnderstudyError, ref: str = SLUG) -> RefusedC
     )
 
 
-def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: Shop) -> None:
+def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: SkillServiceHarness) -> None:
     author = run_of(BOB, run_id="run_3")
 
     record_refusal(
@@ -330,7 +344,9 @@ def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: Shop) -> None
     assert entry.reason == "skills/skill_not_yours in run_3"
 
 
-def test_what_the_guard_refused_in_a_run_is_written_down_with_its_rules(shop: Shop) -> None:
+def test_what_the_guard_refused_in_a_run_is_written_down_with_its_rules(
+    shop: SkillServiceHarness,
+) -> None:
     skill = shop.service.create(ANN, OK_MD).skill
     with pytest.raises(Unsafe) as problem:
         shop.service.update(
@@ -351,7 +367,9 @@ def test_what_the_guard_refused_in_a_run_is_written_down_with_its_rules(shop: Sh
     assert str(anns.reason).startswith(f"skills/skill_unsafe: {rule} in run_")
 
 
-def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(shop: Shop) -> None:
+def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(
+    shop: SkillServiceHarness,
+) -> None:
     with shop.units.write():
         # A unit is open on this thread, so that no other can be.
         record_refusal(shop.units, shop.clock, refused(ANN, caller_errors.not_found(SLUG)))
@@ -368,7 +386,7 @@ def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(shop: Shop) -
     ],
 )
 def test_what_is_said_of_a_skill_beside_its_files_passes_the_guard(
-    shop: Shop, changes: SkillFieldChanges
+    shop: SkillServiceHarness, changes: SkillFieldChanges
 ) -> None:
     shop.service.create(ANN, OK_MD)
     before = shop.row()

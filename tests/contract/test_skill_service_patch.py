@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.skill_service import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.skill_factories import make_bundle
+from tests.support.skill_service_harness import (
     ANN,
     BOB,
     OK_MD,
     ROOT,
     SLUG,
     VERA,
-    Shop,
+    SkillServiceHarness,
     run_of,
     skill_md,
 )
-from tests.support.skill_store import make_bundle
 from tests.support.skill_texts import companions
 from understudy.core.errors import (
     Conflict,
@@ -43,15 +43,17 @@ SCRIPT = {"scripts/a.py": b"print('hi')\n"}
 
 
 @pytest.fixture
-def shop(house: House) -> Shop:
-    return Shop(house.units)
+def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
+    return SkillServiceHarness(house.units)
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
     return problem.value.code
 
 
-def test_a_patch_makes_a_version_with_the_change_and_the_same_companions(shop: Shop) -> None:
+def test_a_patch_makes_a_version_with_the_change_and_the_same_companions(
+    shop: SkillServiceHarness,
+) -> None:
     old = Bundle({"SKILL.md": OK_MD.encode(), **SCRIPT})
     shop.service.keep(ANN, old, action="skills.upload")
     shop.clock.advance()
@@ -71,7 +73,7 @@ def test_a_patch_makes_a_version_with_the_change_and_the_same_companions(shop: S
     assert shop.heard.changes[-1] == (SLUG, "patch")
 
 
-def test_a_text_that_is_not_there_changes_nothing(shop: Shop) -> None:
+def test_a_text_that_is_not_there_changes_nothing(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     before = shop.state()
 
@@ -82,7 +84,7 @@ def test_a_text_that_is_not_there_changes_nothing(shop: Shop) -> None:
     assert shop.state() == before
 
 
-def test_a_patch_that_changes_nothing_makes_no_version(shop: Shop) -> None:
+def test_a_patch_that_changes_nothing_makes_no_version(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     before = shop.state()
 
@@ -93,7 +95,7 @@ def test_a_patch_that_changes_nothing_makes_no_version(shop: Shop) -> None:
     assert len(shop.audit()) == 1
 
 
-def test_of_several_the_first_is_replaced_and_the_count_told(shop: Shop) -> None:
+def test_of_several_the_first_is_replaced_and_the_count_told(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, skill_md(body="one one one\n"))
 
     kept = shop.service.patch(ANN, SLUG, find="one", replace="two")
@@ -102,7 +104,7 @@ def test_of_several_the_first_is_replaced_and_the_count_told(shop: Shop) -> None
     assert shop.bundle().manifest_text.endswith("two one one\n")
 
 
-def test_all_of_them_are_replaced_when_asked_for(shop: Shop) -> None:
+def test_all_of_them_are_replaced_when_asked_for(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, skill_md(body="one one one\n"))
 
     kept = shop.service.patch(ANN, SLUG, find="one", replace="", replace_all=True)
@@ -111,7 +113,7 @@ def test_all_of_them_are_replaced_when_asked_for(shop: Shop) -> None:
     assert shop.bundle().manifest_text.endswith("---\n  \n")
 
 
-def test_a_strict_patch_refuses_to_choose(shop: Shop) -> None:
+def test_a_strict_patch_refuses_to_choose(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, skill_md(body="one one one\n"))
 
     with pytest.raises(Conflict) as problem:
@@ -121,7 +123,7 @@ def test_a_strict_patch_refuses_to_choose(shop: Shop) -> None:
     assert shop.row().version == 1
 
 
-def test_a_patch_says_where(shop: Shop) -> None:
+def test_a_patch_says_where(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
 
     with pytest.raises(Invalid) as problem:
@@ -129,7 +131,7 @@ def test_a_patch_says_where(shop: Shop) -> None:
     assert code_of(problem) == "skill_find_missing"
 
 
-def test_half_a_character_is_no_replacement(shop: Shop) -> None:
+def test_half_a_character_is_no_replacement(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
 
     with pytest.raises(Invalid) as problem:
@@ -137,7 +139,7 @@ def test_half_a_character_is_no_replacement(shop: Shop) -> None:
     assert (code_of(problem), problem.value.errors[0].pointer) == ("skill_not_text", "/replace")
 
 
-def test_a_result_that_is_too_long_is_refused(shop: Shop) -> None:
+def test_a_result_that_is_too_long_is_refused(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, skill_md(body="here\n"))
     room = MAX_MANIFEST_BYTES - shop.row().size + len("here")
 
@@ -147,14 +149,16 @@ def test_a_result_that_is_too_long_is_refused(shop: Shop) -> None:
     assert shop.service.patch(ANN, SLUG, find="here", replace="x" * room).skill.version == 2
 
 
-def test_a_thousand_long_replacements_are_refused_before_they_are_made(shop: Shop) -> None:
+def test_a_thousand_long_replacements_are_refused_before_they_are_made(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, skill_md(body="." * 90_000 + "\n"))
 
     with pytest.raises(LimitExceeded):
         shop.service.patch(ANN, SLUG, find=".", replace="x" * 90_000, replace_all=True)
 
 
-def test_what_makes_a_skill_another_or_none_is_refused(shop: Shop) -> None:
+def test_what_makes_a_skill_another_or_none_is_refused(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
 
     for find, replace, code in (
@@ -168,7 +172,9 @@ def test_what_makes_a_skill_another_or_none_is_refused(shop: Shop) -> None:
     assert shop.row().version == 1
 
 
-def test_a_skill_may_name_its_own_slug_and_keeps_the_one_it_was_created_under(shop: Shop) -> None:
+def test_a_skill_may_name_its_own_slug_and_keeps_the_one_it_was_created_under(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, skill_md(slug="written"), slug=SLUG)
 
     patched = shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
@@ -177,7 +183,7 @@ def test_a_skill_may_name_its_own_slug_and_keeps_the_one_it_was_created_under(sh
     assert (patched.skill.slug, named.skill.slug) == (SLUG, SLUG)
 
 
-def test_two_harmless_halves_that_a_patch_joins_are_refused(shop: Shop) -> None:
+def test_two_harmless_halves_that_a_patch_joins_are_refused(shop: SkillServiceHarness) -> None:
     body = "```sh\nrm -" + "XX /\n```\n"
     shop.service.create(ANN, skill_md(body=body))
     before = shop.state()
@@ -189,7 +195,7 @@ def test_two_harmless_halves_that_a_patch_joins_are_refused(shop: Shop) -> None:
     assert shop.state() == before
 
 
-def test_what_skill_md_says_of_itself_shows_in_the_row(shop: Shop) -> None:
+def test_what_skill_md_says_of_itself_shows_in_the_row(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, skill_md(tags="weekly, report"))
 
     shop.service.patch(ANN, SLUG, find="Writes the report", replace="Writes poems")
@@ -201,7 +207,9 @@ def test_what_skill_md_says_of_itself_shows_in_the_row(shop: Shop) -> None:
     assert skill.slug == SLUG
 
 
-def test_what_somebody_set_beside_the_file_outlives_a_patch_of_something_else(shop: Shop) -> None:
+def test_what_somebody_set_beside_the_file_outlives_a_patch_of_something_else(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     shop.service.update(
         ANN, SLUG, SkillFieldChanges(name="Ours", description="For us", tags=("us",))
@@ -214,7 +222,9 @@ def test_what_somebody_set_beside_the_file_outlives_a_patch_of_something_else(sh
     assert (renamed.skill.name, renamed.skill.description) == ("Theirs", "For us")
 
 
-def test_a_patch_of_another_version_than_the_expected_one_is_refused(shop: Shop) -> None:
+def test_a_patch_of_another_version_than_the_expected_one_is_refused(
+    shop: SkillServiceHarness,
+) -> None:
     shop.service.create(ANN, OK_MD)
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count", expected_version=1)
 
@@ -223,9 +233,9 @@ def test_a_patch_of_another_version_than_the_expected_one_is_refused(shop: Shop)
     assert (code_of(problem), problem.value.params) == ("skill_changed", {"version": 2})
 
 
-def test_whoever_is_overtaken_patches_what_is_there_then(house: House) -> None:
+def test_whoever_is_overtaken_patches_what_is_there_then(house: UnitsOnDatabase) -> None:
     """Time passes between reading and writing while the guard looks."""
-    other = Shop(house.units)
+    other = SkillServiceHarness(house.units)
     other.service.create(ANN, skill_md(body="one\ntwo\n"))
     overtaking = ["first"]
 
@@ -234,16 +244,18 @@ def test_whoever_is_overtaken_patches_what_is_there_then(house: House) -> None:
             other.service.patch(ANN, SLUG, find="one", replace=overtaking.pop())
         return scan_bundle(files)
 
-    shop = Shop(house.units, guard=ContentGuard(scan=slow))
+    shop = SkillServiceHarness(house.units, guard=ContentGuard(scan=slow))
     kept = shop.service.patch(ANN, SLUG, find="two", replace="second")
 
     assert kept.skill.version == 3
     assert shop.bundle().manifest_text.endswith("first\nsecond\n")
 
 
-def test_whoever_is_overtaken_again_and_again_gets_through_in_the_end(house: House) -> None:
+def test_whoever_is_overtaken_again_and_again_gets_through_in_the_end(
+    house: UnitsOnDatabase,
+) -> None:
     """Once they hold the slug, nobody can overtake them."""
-    other = Shop(house.units)
+    other = SkillServiceHarness(house.units)
     other.service.create(ANN, skill_md(body="0\ntwo\n"))
     count = itertools.count()
 
@@ -253,7 +265,7 @@ def test_whoever_is_overtaken_again_and_again_gets_through_in_the_end(house: Hou
             other.service.patch(ANN, SLUG, find=f"\n{at}\n", replace=f"\n{at + 1}\n")
         return ()
 
-    shop = Shop(house.units, guard=ContentGuard(scan=slow))
+    shop = SkillServiceHarness(house.units, guard=ContentGuard(scan=slow))
     kept = shop.service.patch(ANN, SLUG, find="two", replace="second")
 
     assert kept.replaced == 1
@@ -261,14 +273,16 @@ def test_whoever_is_overtaken_again_and_again_gets_through_in_the_end(house: Hou
     assert shop.bundle().manifest_text.endswith(f"{MAX_ATTEMPTS}\nsecond\n")
 
 
-def test_patches_of_one_skill_in_one_process_are_scanned_one_after_another(house: House) -> None:
+def test_patches_of_one_skill_in_one_process_are_scanned_one_after_another(
+    house: UnitsOnDatabase,
+) -> None:
     scans: list[int] = []
 
     def scan(files: Mapping[str, bytes]) -> tuple[Finding, ...]:
         scans.append(len(files))
         return ()
 
-    shop = Shop(house.units, guard=ContentGuard(scan=scan))
+    shop = SkillServiceHarness(house.units, guard=ContentGuard(scan=scan))
     service = shop.service
     service.create(ANN, skill_md(body="n=\n"))
 
@@ -280,7 +294,7 @@ def test_patches_of_one_skill_in_one_process_are_scanned_one_after_another(house
     assert len(scans) == 17
 
 
-def test_a_grant_that_is_pinned_stays_where_it_is(shop: Shop) -> None:
+def test_a_grant_that_is_pinned_stays_where_it_is(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     shop.service.grant_agent(ANN, SLUG, "default", version=1)
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
@@ -288,7 +302,7 @@ def test_a_grant_that_is_pinned_stays_where_it_is(shop: Shop) -> None:
     assert shop.pins() == {"default": 1}
 
 
-def test_patching_opens_a_skill_to_nobody(shop: Shop) -> None:
+def test_patching_opens_a_skill_to_nobody(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
 
     kept = shop.service.patch(run_of(ROOT), SLUG, find="Collect", replace="Count")
@@ -297,7 +311,9 @@ def test_patching_opens_a_skill_to_nobody(shop: Shop) -> None:
     assert (kept.skill.owner_id, kept.version.actor) == ("ann", "root")
 
 
-def test_an_archived_skill_can_be_patched_and_is_well_when_nothing_is_missing(shop: Shop) -> None:
+def test_an_archived_skill_can_be_patched_and_is_well_when_nothing_is_missing(
+    shop: SkillServiceHarness,
+) -> None:
     shop.machine.lacks = {"pandas"}
     shop.service.create(ANN, skill_md(deps="[pip:pandas]"))
     shop.service.toggle(ANN, SLUG, enabled=True)
@@ -310,7 +326,7 @@ def test_an_archived_skill_can_be_patched_and_is_well_when_nothing_is_missing(sh
     assert (well.skill.status, well.missing) == (SkillStatus.ACTIVE, ())
 
 
-def test_only_the_owner_or_an_admin_patches(shop: Shop) -> None:
+def test_only_the_owner_or_an_admin_patches(shop: SkillServiceHarness) -> None:
     kept = shop.service.create(ANN, OK_MD)
     before = shop.state()
 
@@ -329,7 +345,7 @@ def test_only_the_owner_or_an_admin_patches(shop: Shop) -> None:
     )
 
 
-def test_all_the_bytes_that_a_skill_may_have_are_copied(shop: Shop) -> None:
+def test_all_the_bytes_that_a_skill_may_have_are_copied(shop: SkillServiceHarness) -> None:
     large = {"data/all.bin": bytes(MAX_BUNDLE_BYTES)}
     shop.service.keep(ANN, make_bundle(files=large), action="skills.upload")
 
@@ -340,7 +356,7 @@ def test_all_the_bytes_that_a_skill_may_have_are_copied(shop: Shop) -> None:
         make_bundle(files={"data/all.bin": bytes(MAX_BUNDLE_BYTES + 1)})
 
 
-def test_a_companion_that_cannot_be_read_fails_the_patch(shop: Shop) -> None:
+def test_a_companion_that_cannot_be_read_fails_the_patch(shop: SkillServiceHarness) -> None:
     shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     shop.damage("scripts/a.py")
 
@@ -354,7 +370,7 @@ def test_a_companion_that_cannot_be_read_fails_the_patch(shop: Shop) -> None:
 
 
 def test_a_link_that_somebody_planted_is_neither_followed_nor_copied(
-    shop: Shop, tmp_path: Path
+    shop: SkillServiceHarness, tmp_path: Path
 ) -> None:
     shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     secret = tmp_path / "secret"
@@ -372,7 +388,7 @@ def test_a_link_that_somebody_planted_is_neither_followed_nor_copied(
         assert unit.skill_bundles.read(SLUG, 2, "planted.md") is None
 
 
-def test_old_versions_stay_as_they_were_through_everything(shop: Shop) -> None:
+def test_old_versions_stay_as_they_were_through_everything(shop: SkillServiceHarness) -> None:
     shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     digest, version = shop.bundle(number=1).digest, shop.versions()[-1]
 
@@ -387,7 +403,7 @@ def test_old_versions_stay_as_they_were_through_everything(shop: Shop) -> None:
     assert shop.versions()[-1] == version
 
 
-def test_restoring_makes_an_old_version_the_newest(shop: Shop) -> None:
+def test_restoring_makes_an_old_version_the_newest(shop: SkillServiceHarness) -> None:
     shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     shop.service.create(ANN, OK_MD)
 

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import NOW, ODD_TEXTS
-from tests.support.skill_store import make_skill, make_version, skill_units, to_agent, to_user
+from tests.support.skill_factories import make_skill, make_version, skill_units, to_agent, to_user
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.skills.access import AccessReason, access

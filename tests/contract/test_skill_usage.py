@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_run
-from tests.support.skilled import ANN, BOB, OK_MD, ROOT, Skilled, author, make_skilled
+from tests.support.skill_runs import ANN, BOB, OK_MD, ROOT, SkillRuns, author, make_skill_runs
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import NotFound
@@ -37,9 +37,11 @@ LOOK = call("list_files", {"path": "."})
 
 
 @pytest.fixture
-async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Skilled]:
+async def skilled(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[SkillRuns]:
     """An agent that is told of its skills."""
-    skilled = make_skilled(house.units, house.queued, settings, fake)
+    skilled = make_skill_runs(house.units, house.queued, settings, fake)
     skilled.shop.skills = CatalogueSkills(skilled.catalogue)
     skilled.shop.executor = skilled.shop._executor()
     yield skilled
@@ -47,14 +49,14 @@ async def skilled(house: House, settings: Settings, fake: FakeModel) -> AsyncIte
 
 
 def figures(
-    skilled: Skilled, ref: str = "weekly-report", who: Principal = ANN
+    skilled: SkillRuns, ref: str = "weekly-report", who: Principal = ANN
 ) -> list[SkillVersionUsage]:
     local = LocalSkills(roots=(), guard=scan_bundle, clock=skilled.shop.clock)
     library = SkillLibrary(skilled.units, local, BundleChecks())
     return list(library.usage(who, ref)[1])
 
 
-async def test_runs_are_counted_by_what_they_did_with_a_skill(skilled: Skilled) -> None:
+async def test_runs_are_counted_by_what_they_did_with_a_skill(skilled: SkillRuns) -> None:
     kept = skilled.service.create(author(), OK_MD)
     await skilled.run(LOOK)
     await skilled.run(USE, USE)
@@ -71,7 +73,7 @@ async def test_runs_are_counted_by_what_they_did_with_a_skill(skilled: Skilled) 
     )
 
 
-async def test_each_version_has_figures_of_its_own(skilled: Skilled) -> None:
+async def test_each_version_has_figures_of_its_own(skilled: SkillRuns) -> None:
     skilled.service.create(author(), OK_MD)
     await skilled.run(USE)
     skilled.service.patch(author(), "weekly-report", find="Collect", replace="Gather")
@@ -83,7 +85,7 @@ async def test_each_version_has_figures_of_its_own(skilled: Skilled) -> None:
     assert [(it.version, it.offered, it.used) for it in found] == [(3, 0, 0), (2, 1, 1), (1, 1, 1)]
 
 
-async def test_a_run_that_fails_counts_against_what_it_used(skilled: Skilled) -> None:
+async def test_a_run_that_fails_counts_against_what_it_used(skilled: SkillRuns) -> None:
     skilled.service.create(author(), OK_MD)
     await skilled.run(USE, ModelAnswer(status=400))
 
@@ -93,7 +95,7 @@ async def test_a_run_that_fails_counts_against_what_it_used(skilled: Skilled) ->
 
 
 async def test_a_skill_that_was_on_no_list_was_on_offer_when_it_was_used(
-    skilled: Skilled,
+    skilled: SkillRuns,
 ) -> None:
     skilled.service.create(author(), OK_MD)
     await skilled.run(USE)
@@ -107,7 +109,7 @@ async def test_a_skill_that_was_on_no_list_was_on_offer_when_it_was_used(
     assert (found.offered, found.used) == (1, 2)
 
 
-async def test_nobody_learns_of_a_skill_by_its_figures(skilled: Skilled) -> None:
+async def test_nobody_learns_of_a_skill_by_its_figures(skilled: SkillRuns) -> None:
     skilled.service.create(author(), OK_MD)
 
     with pytest.raises(NotFound):
@@ -117,7 +119,7 @@ async def test_nobody_learns_of_a_skill_by_its_figures(skilled: Skilled) -> None
 
 
 async def test_its_owner_and_admins_still_see_the_figures_of_a_deleted_skill(
-    skilled: Skilled,
+    skilled: SkillRuns,
 ) -> None:
     kept = skilled.service.create(author(), OK_MD)
     await skilled.run(USE)
@@ -157,7 +159,7 @@ def note(
     return run.run_id
 
 
-async def test_figures_can_be_narrowed_to_a_time(skilled: Skilled) -> None:
+async def test_figures_can_be_narrowed_to_a_time(skilled: SkillRuns) -> None:
     skill_id = skilled.service.create(author(), OK_MD).skill.skill_id
     note(skilled.units, 1, RunStatus.FAILED, at_ms=NOW - DAY_MS, skill_id=skill_id)
     note(skilled.units, 2, RunStatus.CANCELLED, skill_id=skill_id)
@@ -183,7 +185,7 @@ async def test_figures_can_be_narrowed_to_a_time(skilled: Skilled) -> None:
     assert everything == (local, lately)
 
 
-async def test_the_runs_that_speak_against_a_skill_are_named_first(skilled: Skilled) -> None:
+async def test_the_runs_that_speak_against_a_skill_are_named_first(skilled: SkillRuns) -> None:
     skill_id = skilled.service.create(author(), OK_MD).skill.skill_id
     statuses = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.COMPLETED, RunStatus.CANCELLED)
     for at, status in enumerate(statuses):
@@ -288,7 +290,7 @@ def test_only_so_many_are_summed_up_at_once(units: Units) -> None:
     assert offered(units, "skl_1") == {1: 5}
 
 
-def test_no_plan_of_postgresql_takes_more_than_was_asked_for(house: House) -> None:
+def test_no_plan_of_postgresql_takes_more_than_was_asked_for(house: UnitsOnDatabase) -> None:
     if house.engine.dialect.name == "sqlite":
         pytest.skip("SQLite plans otherwise")
     tell(house.units, "skl_1", *(f"run_{number}" for number in range(5)))
@@ -300,7 +302,7 @@ def test_no_plan_of_postgresql_takes_more_than_was_asked_for(house: House) -> No
         assert unit.skill_uses.sum_up(limit=2) == 2
 
 
-def test_daemons_that_sum_up_at_once_count_nothing_twice(house: House) -> None:
+def test_daemons_that_sum_up_at_once_count_nothing_twice(house: UnitsOnDatabase) -> None:
     if house.engine.dialect.name == "sqlite":
         pytest.skip("one daemon per database")
     units = house.units

@@ -7,13 +7,13 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.factories import NOW
-from tests.support.skill_shop import SkillShop, skill_shop
+from tests.support.skill_catalogue_harness import SkillCatalogueHarness, skill_catalogue_harness
 from understudy.skills.usage import Use
 
 
 @pytest.fixture
-def shop(migrated_engine: sa.Engine, tmp_path: Path) -> SkillShop:
-    return skill_shop(migrated_engine, tmp_path)
+def shop(migrated_engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
+    return skill_catalogue_harness(migrated_engine, tmp_path)
 
 
 def make_use(use_id: str, version: int | None = 1, skill_id: str | None = "skl_weekly") -> Use:
@@ -31,7 +31,7 @@ def make_use(use_id: str, version: int | None = 1, skill_id: str | None = "skl_w
     )
 
 
-def test_a_call_that_is_done_again_counts_once(shop: SkillShop) -> None:
+def test_a_call_that_is_done_again_counts_once(shop: SkillCatalogueHarness) -> None:
     shop.keep("weekly")
     with shop.units.write() as unit:
         assert unit.skill_uses.add(make_use("call-1"))
@@ -40,7 +40,7 @@ def test_a_call_that_is_done_again_counts_once(shop: SkillShop) -> None:
         assert unit.skill_uses.get("call-1") == make_use("call-1")
 
 
-def test_an_undone_unit_leaves_no_use(shop: SkillShop) -> None:
+def test_an_undone_unit_leaves_no_use(shop: SkillCatalogueHarness) -> None:
     shop.keep("weekly")
 
     def used_and_undone() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_session
-from tests.support.memories import section_in, system_text
-from tests.support.skill_shop import SkillShop
-from tests.support.skill_store import to_agent
+from tests.support.run_harness import Probe, RunHarness
+from tests.support.run_memory_reads import section_in, system_text
+from tests.support.skill_catalogue_harness import SkillCatalogueHarness
+from tests.support.skill_factories import to_agent
 from tests.support.stored_runs import has_prompt
-from tests.support.workshop import Probe, Workshop
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
@@ -24,14 +24,16 @@ one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True
 
 
 @pytest.fixture
-def skills(house: House, tmp_path: Path) -> SkillShop:
-    return SkillShop(house.units, tmp_path)
+def skills(house: UnitsOnDatabase, tmp_path: Path) -> SkillCatalogueHarness:
+    return SkillCatalogueHarness(house.units, tmp_path)
 
 
 @pytest.fixture
-async def shop(house: House, settings: Settings, skills: SkillShop) -> AsyncIterator[Workshop]:
+async def shop(
+    house: UnitsOnDatabase, settings: Settings, skills: SkillCatalogueHarness
+) -> AsyncIterator[RunHarness]:
     """What executes runs, for agents that can open and look for skills."""
-    shop = Workshop(
+    shop = RunHarness(
         house.units,
         settings,
         tools=(Probe("use_skill"), Probe("skill_search")),
@@ -46,7 +48,7 @@ def section(fake: FakeModel) -> str:
 
 
 async def test_grants_and_revocations_show_in_the_very_next_turn(
-    shop: Workshop, skills: SkillShop, fake: FakeModel
+    shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     await shop.run("one")
     assert "## Skills" not in system_text(fake)
@@ -65,7 +67,7 @@ async def test_grants_and_revocations_show_in_the_very_next_turn(
 
 @one_database
 async def test_the_section_stands_between_the_context_files_and_what_is_recalled(
-    shop: Workshop, skills: SkillShop, fake: FakeModel
+    shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     fake.queue("The answer is 42.", "ok")
     await shop.run("remember the answer")
@@ -81,7 +83,7 @@ async def test_the_section_stands_between_the_context_files_and_what_is_recalled
 
 @one_database
 async def test_hostile_words_do_not_change_the_structure_of_the_prompt(
-    shop: Workshop, skills: SkillShop, fake: FakeModel
+    shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     skill = skills.keep("weekly", visibility=Visibility.PUBLIC)
     await shop.run("one")
@@ -101,7 +103,7 @@ async def test_hostile_words_do_not_change_the_structure_of_the_prompt(
 
 @one_database
 async def test_the_scope_of_the_session_decides(
-    shop: Workshop, skills: SkillShop, fake: FakeModel
+    shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     for slug in ("alpha", "beta"):
         skills.keep(slug, visibility=Visibility.PUBLIC)
@@ -119,7 +121,7 @@ async def test_the_scope_of_the_session_decides(
 
 @one_database
 async def test_an_agent_that_cannot_open_skills_is_not_told_of_any(
-    shop: Workshop, skills: SkillShop, fake: FakeModel
+    shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     skills.keep("weekly", visibility=Visibility.PUBLIC)
     with shop.units.write() as unit:
@@ -132,7 +134,7 @@ async def test_an_agent_that_cannot_open_skills_is_not_told_of_any(
 
 @one_database
 async def test_the_snapshot_keeps_what_was_listed_with_version_and_digest_beyond_the_end(
-    shop: Workshop, skills: SkillShop
+    shop: RunHarness, skills: SkillCatalogueHarness
 ) -> None:
     skill = skills.keep("weekly", visibility=Visibility.PUBLIC)
     skills.put_local("notes")
@@ -157,7 +159,7 @@ async def test_the_snapshot_keeps_what_was_listed_with_version_and_digest_beyond
 
 @one_database
 async def test_many_skills_are_counted_and_searched_for(
-    shop: Workshop, skills: SkillShop, fake: FakeModel
+    shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     for at in range(41):
         skills.keep(f"skill-{at:02}", visibility=Visibility.PUBLIC)
@@ -172,7 +174,7 @@ async def test_many_skills_are_counted_and_searched_for(
 
 
 async def test_a_run_goes_on_when_grants_cannot_be_read(
-    house: House, shop: Workshop, skills: SkillShop, fake: FakeModel
+    house: UnitsOnDatabase, shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
     skills.keep("open", visibility=Visibility.PUBLIC)
     skills.keep("hers", owner_id="alice")

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.coached import EVOLVING
-from tests.support.own_files import (
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.context_file_runs import (
     FILES,
     ROOT,
-    OwnFiles,
+    ContextFileRuns,
     edit,
-    make_own_files,
+    make_context_file_runs,
     write,
 )
+from tests.support.evolving_runs import EVOLVING
 from understudy.agents.service import AgentService
 from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
@@ -28,8 +28,10 @@ WARM = "Speak warmly.\nUse plain words."
 
 
 @pytest.fixture
-async def files(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[OwnFiles]:
-    files = make_own_files(house.units, settings, fake)
+async def files(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ContextFileRuns]:
+    files = make_context_file_runs(house.units, settings, fake)
     yield files
     await files.shop.providers.close()
 
@@ -38,7 +40,9 @@ def read(name: str) -> ModelAnswer:
     return call("read_file", {"path": name})
 
 
-async def test_under_review_a_change_waits_until_somebody_has_decided(files: OwnFiles) -> None:
+async def test_under_review_a_change_waits_until_somebody_has_decided(
+    files: ContextFileRuns,
+) -> None:
     files.switch(soul_review=True)
     before = await files.prompt()
     run_id = await files.run(write("SOUL.md", WARM))
@@ -60,7 +64,7 @@ async def test_under_review_a_change_waits_until_somebody_has_decided(files: Own
 
 
 @one_database
-async def test_what_is_rejected_changes_nothing_and_is_decided(files: OwnFiles) -> None:
+async def test_what_is_rejected_changes_nothing_and_is_decided(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
     [waiting] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
@@ -76,7 +80,7 @@ async def test_what_is_rejected_changes_nothing_and_is_decided(files: OwnFiles) 
 
 
 @one_database
-async def test_a_run_goes_on_from_what_it_has_proposed(files: OwnFiles) -> None:
+async def test_a_run_goes_on_from_what_it_has_proposed(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     told = await files.told(
         edit("SOUL.md", "calmly", "warmly"), read("SOUL.md"), edit("SOUL.md", "plain", "short")
@@ -90,7 +94,7 @@ async def test_a_run_goes_on_from_what_it_has_proposed(files: OwnFiles) -> None:
 
 
 @one_database
-async def test_a_run_that_goes_back_on_its_proposal_takes_it_back(files: OwnFiles) -> None:
+async def test_a_run_that_goes_back_on_its_proposal_takes_it_back(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM), write("SOUL.md", FILES["SOUL.md"]))
 
@@ -99,7 +103,7 @@ async def test_a_run_that_goes_back_on_its_proposal_takes_it_back(files: OwnFile
 
 
 @one_database
-async def test_the_same_proposal_again_is_the_one_that_waits(files: OwnFiles) -> None:
+async def test_the_same_proposal_again_is_the_one_that_waits(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     told = await files.told(write("SOUL.md", WARM), write("SOUL.md", WARM))
 
@@ -107,7 +111,7 @@ async def test_the_same_proposal_again_is_the_one_that_waits(files: OwnFiles) ->
     assert len(files.proposals.page(ROOT, EVOLVING, PageRequest()).items) == 1
 
 
-async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: OwnFiles) -> None:
+async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
     await files.run(write("SOUL.md", "Speak fast.\nUse plain words."))
@@ -128,7 +132,7 @@ async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: OwnFiles)
 
 
 @one_database
-async def test_only_so_many_proposals_wait(files: OwnFiles) -> None:
+async def test_only_so_many_proposals_wait(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
     [waiting] = files.proposals.page(ROOT, EVOLVING, PageRequest()).items

@@ -4,11 +4,18 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.coached import EVOLVING
-from tests.support.own_files import ANN, ROOT, OwnFiles, edit, make_own_files, write
-from tests.support.scenes import play
-from tests.support.workshop import Probe, Workshop, die
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.context_file_runs import (
+    ANN,
+    ROOT,
+    ContextFileRuns,
+    edit,
+    make_context_file_runs,
+    write,
+)
+from tests.support.evolving_runs import EVOLVING
+from tests.support.model_scripts import play
+from tests.support.run_harness import Probe, RunHarness, die
 from understudy.agents.service import AgentService
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
@@ -26,8 +33,10 @@ LINES = 50
 
 
 @pytest.fixture
-async def files(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[OwnFiles]:
-    files = make_own_files(house.units, settings, fake)
+async def files(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[ContextFileRuns]:
+    files = make_context_file_runs(house.units, settings, fake)
     AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", soul(0))
     yield files
     await files.shop.providers.close()
@@ -42,7 +51,7 @@ def is_refused(told: str) -> bool:
     return "of SOUL.md. In one run at most 40% of it may change" in told
 
 
-async def test_many_calls_of_one_run_change_no_more_than_one_may(files: OwnFiles) -> None:
+async def test_many_calls_of_one_run_change_no_more_than_one_may(files: ContextFileRuns) -> None:
     told = await files.told(*(write("SOUL.md", soul(changed)) for changed in (18, 20, 36, 50)))
 
     assert [is_refused(each) for each in told] == [False, False, True, True]
@@ -57,7 +66,9 @@ async def test_many_calls_of_one_run_change_no_more_than_one_may(files: OwnFiles
 
 
 @one_database
-async def test_ten_lines_may_change_in_every_run_whatever_their_share(files: OwnFiles) -> None:
+async def test_ten_lines_may_change_in_every_run_whatever_their_share(
+    files: ContextFileRuns,
+) -> None:
     short = "".join(f"short {at}\n" for at in range(12))
     AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", short)
     edits = (edit("SOUL.md", f"short {at}\n", f"brief {at}\n") for at in range(11))
@@ -68,7 +79,7 @@ async def test_ten_lines_may_change_in_every_run_whatever_their_share(files: Own
 
 
 @one_database
-async def test_a_run_may_always_go_back_to_what_it_began_with(files: OwnFiles) -> None:
+async def test_a_run_may_always_go_back_to_what_it_began_with(files: ContextFileRuns) -> None:
     told = await files.told(write("SOUL.md", soul(20)), write("SOUL.md", soul(0)))
 
     assert not any(map(is_refused, told))
@@ -76,7 +87,9 @@ async def test_a_run_may_always_go_back_to_what_it_began_with(files: OwnFiles) -
 
 
 @one_database
-async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(files: OwnFiles) -> None:
+async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(
+    files: ContextFileRuns,
+) -> None:
     def meanwhile(_: object) -> ModelAnswer:
         agents = AgentService(files.units, files.shop.clock)
         agents.write_file(ROOT, EVOLVING, "SOUL.md", soul(LINES, "firmly"))
@@ -89,7 +102,7 @@ async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(files: O
 
 
 @one_database
-async def test_under_review_it_counts_from_the_start_as_well(files: OwnFiles) -> None:
+async def test_under_review_it_counts_from_the_start_as_well(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     told = await files.told(write("SOUL.md", soul(20)), write("SOUL.md", soul(40)))
 
@@ -97,7 +110,7 @@ async def test_under_review_it_counts_from_the_start_as_well(files: OwnFiles) ->
 
 
 @one_database
-async def test_where_there_was_no_soul_the_first_one_is_free(files: OwnFiles) -> None:
+async def test_where_there_was_no_soul_the_first_one_is_free(files: ContextFileRuns) -> None:
     AgentService(files.units, files.shop.clock).delete_file(ROOT, EVOLVING, "SOUL.md")
 
     told = await files.told(write("SOUL.md", soul(0)), write("SOUL.md", soul(LINES)))
@@ -106,7 +119,7 @@ async def test_where_there_was_no_soul_the_first_one_is_free(files: OwnFiles) ->
 
 
 @one_database
-async def test_the_share_can_be_set(files: OwnFiles) -> None:
+async def test_the_share_can_be_set(files: ContextFileRuns) -> None:
     checks = FileChecks(limits=SoulLimits(max_change=1))
     keeper = AgentContextFiles(files.units, files.shop.clock, checks)
     shop = shop_like(files, keeper)
@@ -117,9 +130,9 @@ async def test_the_share_can_be_set(files: OwnFiles) -> None:
     assert files.file() == soul(LINES)
 
 
-def shop_like(files: OwnFiles, keeper: AgentContextFiles, *tools: Probe) -> Workshop:
+def shop_like(files: ContextFileRuns, keeper: AgentContextFiles, *tools: Probe) -> RunHarness:
     """Another process, with these tools beside those for files; it shares the connections."""
-    shop = Workshop(
+    shop = RunHarness(
         files.units,
         files.shop.settings,
         tools=(EditFile(keeper), *tools),
@@ -133,7 +146,7 @@ def shop_like(files: OwnFiles, keeper: AgentContextFiles, *tools: Probe) -> Work
 
 
 @pytest.fixture
-def held(files: OwnFiles) -> tuple[Probe, Callable[[], Workshop]]:
+def held(files: ContextFileRuns) -> tuple[Probe, Callable[[], RunHarness]]:
     """A tool that waits, and processes that have it."""
     probe = Probe()
     probe.hold()
@@ -141,7 +154,7 @@ def held(files: OwnFiles) -> tuple[Probe, Callable[[], Workshop]]:
 
 
 async def test_a_run_that_is_taken_up_again_goes_by_the_same_start(
-    files: OwnFiles, held: tuple[Probe, Callable[[], Workshop]]
+    files: ContextFileRuns, held: tuple[Probe, Callable[[], RunHarness]]
 ) -> None:
     probe, start = held
     lines = [write("SOUL.md", soul(18)), call("probe", {}), write("SOUL.md", soul(36))]
@@ -164,7 +177,7 @@ async def test_a_run_that_is_taken_up_again_goes_by_the_same_start(
 
 
 async def test_its_sidechains_are_no_way_round(
-    files: OwnFiles, held: tuple[Probe, Callable[[], Workshop]]
+    files: ContextFileRuns, held: tuple[Probe, Callable[[], RunHarness]]
 ) -> None:
     probe, start = held
     files.fake.rule = play(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, NOW, make_agent, make_run
-from tests.support.suggested import SKILL_ID, STEPS, Week, tool_result
+from tests.support.suggestion_week import SKILL_ID, STEPS, Week, tool_result
 from understudy.core.clock import DAY_MS
 from understudy.evolution.suggesting import MOST_AT_ONCE, MOST_OPEN, PER_AGENT, REST_MS
 from understudy.learnings.candidates import CandidateService
@@ -18,7 +18,7 @@ from understudy.storage.postgres import SUGGESTIONS_LOCK
 
 
 @pytest.fixture
-def week(house: House) -> Week:
+def week(house: UnitsOnDatabase) -> Week:
     return Week(house.units)
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_said_on_top_of_many_that_wait(week: Week) -> None:
 
 
 def test_a_look_that_finds_nothing_new_writes_nothing_and_asks_little(
-    week: Week, house: House
+    week: Week, house: UnitsOnDatabase
 ) -> None:
     def looked() -> list[str]:
         asked: list[str] = []
@@ -121,7 +121,7 @@ def test_a_clock_that_was_set_back_holds_up_no_look(week: Week) -> None:
     assert week.suggester().look() == 1
 
 
-def test_who_finds_another_daemon_looking_does_not(week: Week, house: House) -> None:
+def test_who_finds_another_daemon_looking_does_not(week: Week, house: UnitsOnDatabase) -> None:
     week.keep()
     for _ in range(5):
         week.use()

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, NOW, make_agent, make_session
-from tests.support.skill_store import make_skill
-from tests.support.suggested import SKILL_ID, STEPS, Week
+from tests.support.skill_factories import make_skill
+from tests.support.suggestion_week import SKILL_ID, STEPS, Week
 from understudy.core.clock import DAY_MS
 from understudy.core.page import PageRequest
 from understudy.evolution.suggesting import (
@@ -26,7 +26,7 @@ from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 
 
 @pytest.fixture
-def week(house: House) -> Week:
+def week(house: UnitsOnDatabase) -> Week:
     return Week(house.units)
 
 

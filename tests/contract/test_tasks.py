@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, ODD_TEXTS, make_task
 from understudy.core.errors import Conflict, Invalid, InvalidTransition, NotFound, StaleVersion
 from understudy.core.page import PageRequest
@@ -77,7 +77,7 @@ def test_a_task_changed_meanwhile_is_not_overwritten(units: Units) -> None:
 
 
 def test_a_damaged_task_costs_itself_and_what_waits_for_it(
-    house: House, tasks: TaskService
+    house: UnitsOnDatabase, tasks: TaskService
 ) -> None:
     broken = add(tasks, "broken")
     add(tasks, "waits", "1")

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.conftest import House, empty
+from tests.contract.conftest import UnitsOnDatabase, empty
 from understudy.core.bell import Bell
 from understudy.retrieval import rarity
 from understudy.retrieval.documents import TermHit
@@ -44,7 +44,7 @@ HOSTILE = {
 
 
 @pytest.fixture
-def units(empty_house: House) -> Units:
+def units(empty_house: UnitsOnDatabase) -> Units:
     return empty_house.units
 
 
@@ -183,7 +183,7 @@ def test_an_entry_that_is_put_again_is_found_by_what_it_holds_now(crowd: Units) 
         assert unit.term_index.newest(KIND, scopes=["project:p1"], limit=1) == ()
 
 
-def test_what_is_removed_leaves_nothing(empty_house: House) -> None:
+def test_what_is_removed_leaves_nothing(empty_house: UnitsOnDatabase) -> None:
     units = empty_house.units
     fill(units, "r", "x", "y", scopes=[*HERE, *EVERYWHERE], count=700)
     with units.write() as unit:
@@ -193,7 +193,7 @@ def test_what_is_removed_leaves_nothing(empty_house: House) -> None:
     assert frequency(units, "x") == 0
 
 
-def test_clearing_a_kind_leaves_the_others_as_they_are(empty_house: House) -> None:
+def test_clearing_a_kind_leaves_the_others_as_they_are(empty_house: UnitsOnDatabase) -> None:
     units = empty_house.units
     fill(units, "r", "x", scopes=HERE, count=30)
     put(units, "l", "x", kind="learning")
@@ -332,7 +332,9 @@ def test_only_the_rarest_terms_are_looked_up_within_the_budget(
     assert found(crowd, "common", limit=2) == ["b", "crowd_59"]
 
 
-def test_a_damaged_entry_is_found_by_nobody_and_can_be_replaced(empty_house: House) -> None:
+def test_a_damaged_entry_is_found_by_nobody_and_can_be_replaced(
+    empty_house: UnitsOnDatabase,
+) -> None:
     units = empty_house.units
     put(units, "a", "x")
     put(units, "b", "x")

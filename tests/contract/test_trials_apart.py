@@ -5,14 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
-from tests.support.memories import indexed
-from tests.support.post_tool import send
-from tests.support.replaying import TASK
-from tests.support.rolled_out import ASKED, MARKER, NAME
-from tests.support.scenes import ask
-from tests.support.trials_apart import HELPER, SKILL, Apart, make_apart, use
+from tests.support.model_scripts import ask
+from tests.support.once_tool import send
+from tests.support.replay_harness import TASK
+from tests.support.rollout_harness import ASKED, MARKER, NAME
+from tests.support.run_memory_reads import indexed
+from tests.support.sidechain_trials import (
+    HELPER,
+    SKILL,
+    SidechainTrials,
+    make_sidechain_trials,
+    use,
+)
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
@@ -30,19 +36,21 @@ from understudy.testing.fake_model import FakeModel
 
 
 @pytest.fixture
-async def apart(house: House, settings: Settings, fake: FakeModel) -> AsyncIterator[Apart]:
-    apart = make_apart(house.units, house.queued, settings, fake)
+async def apart(
+    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> AsyncIterator[SidechainTrials]:
+    apart = make_sidechain_trials(house.units, house.queued, settings, fake)
     yield apart
     await apart.bench.shop.providers.close()
     await apart.skilled.shop.providers.close()
 
 
-def sessions_of(apart: Apart) -> SessionService:
+def sessions_of(apart: SidechainTrials) -> SessionService:
     stage = apart.bench.stage
     return SessionService(stage.units, stage.clock, lambda _: True)
 
 
-async def test_everything_that_a_trial_sets_going_is_a_part_of_it(apart: Apart) -> None:
+async def test_everything_that_a_trial_sets_going_is_a_part_of_it(apart: SidechainTrials) -> None:
     trial = await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
 
     assert trial.run_id is not None
@@ -57,7 +65,7 @@ async def test_everything_that_a_trial_sets_going_is_a_part_of_it(apart: Apart) 
     assert apart.bench.shop.stored(later).trial_id == trial.trial_id
 
 
-async def test_what_real_life_does_is_part_of_no_trial(apart: Apart) -> None:
+async def test_what_real_life_does_is_part_of_no_trial(apart: SidechainTrials) -> None:
     run_id = await apart.record(use(), "done", helper=["helped"])
 
     assert apart.bench.shop.stored(run_id).trial_id is None
@@ -65,7 +73,7 @@ async def test_what_real_life_does_is_part_of_no_trial(apart: Apart) -> None:
 
 
 async def test_the_sidechain_of_a_replay_is_answered_from_the_one_that_was_recorded(
-    apart: Apart,
+    apart: SidechainTrials,
 ) -> None:
     recorded = await apart.record(use(), "done", helper=[send("a"), send("b"), "helped"])
     assert apart.post.sent == ["a", "b"]
@@ -91,7 +99,7 @@ async def test_the_sidechain_of_a_replay_is_answered_from_the_one_that_was_recor
     assert trial.report["with_skill"]["unrecorded_calls"] == 1
 
 
-async def test_a_sidechain_that_repeats_none_does_nothing(apart: Apart) -> None:
+async def test_a_sidechain_that_repeats_none_does_nothing(apart: SidechainTrials) -> None:
     recorded = await apart.record(use(), "done", helper=[send("a"), "helped"])
 
     trial = await apart.replay(
@@ -107,7 +115,9 @@ async def test_a_sidechain_that_repeats_none_does_nothing(apart: Apart) -> None:
     assert apart.post.sent == ["a"]
 
 
-async def test_of_several_sidechains_that_were_recorded_none_is_meant(apart: Apart) -> None:
+async def test_of_several_sidechains_that_were_recorded_none_is_meant(
+    apart: SidechainTrials,
+) -> None:
     recorded = await apart.record(use(), use(), "done", helper=[send("a"), "helped"])
 
     trial = await apart.replay(
@@ -120,7 +130,7 @@ async def test_of_several_sidechains_that_were_recorded_none_is_meant(apart: Apa
 
 
 async def test_what_somebody_asks_in_the_session_of_a_replay_does_nothing_either(
-    apart: Apart,
+    apart: SidechainTrials,
 ) -> None:
     recorded = await apart.record(send("a"), "done")
     trial = await apart.replay(recorded, {SKILL: ["done"], TASK: ["done"]})
@@ -133,13 +143,15 @@ async def test_what_somebody_asks_in_the_session_of_a_replay_does_nothing_either
     assert apart.post.sent == ["a"]
 
 
-async def test_the_sidechain_of_a_plain_trial_has_its_own_tools(apart: Apart) -> None:
+async def test_the_sidechain_of_a_plain_trial_has_its_own_tools(apart: SidechainTrials) -> None:
     await apart.trial({HELPER: [send("a"), "helped"], SKILL: [use(), MARKER]})
 
     assert apart.post.sent == ["a"]
 
 
-async def test_nobody_in_a_trial_reaches_out_whatever_the_agent_may_do(apart: Apart) -> None:
+async def test_nobody_in_a_trial_reaches_out_whatever_the_agent_may_do(
+    apart: SidechainTrials,
+) -> None:
     stage = apart.bench.stage
     with stage.units.write() as unit:
         agent = unit.agents.get(VERIFICATION_AGENT_ID)
@@ -164,7 +176,7 @@ async def test_nobody_in_a_trial_reaches_out_whatever_the_agent_may_do(apart: Ap
         assert unit.runs.page(PageRequest(), session_id="s1").items == ()
 
 
-async def test_nobody_is_told_of_a_tool_that_is_always_denied(apart: Apart) -> None:
+async def test_nobody_is_told_of_a_tool_that_is_always_denied(apart: SidechainTrials) -> None:
     apart.bench.stage.promote(allowed_tools=("list_files", "use_skill"))
 
     await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
@@ -176,7 +188,7 @@ async def test_nobody_is_told_of_a_tool_that_is_always_denied(apart: Apart) -> N
 
 
 async def test_one_who_carries_a_skill_out_uses_others_only_if_that_is_allowed(
-    apart: Apart,
+    apart: SidechainTrials,
 ) -> None:
     apart.bench.stage.promote(allowed_tools=("list_files",))
 
@@ -187,7 +199,7 @@ async def test_one_who_carries_a_skill_out_uses_others_only_if_that_is_allowed(
     assert apart.below(trial.run_id) == []
 
 
-async def test_nobody_in_a_trial_is_offered_the_skill_that_is_tried(apart: Apart) -> None:
+async def test_nobody_in_a_trial_is_offered_the_skill_that_is_tried(apart: SidechainTrials) -> None:
     trial = await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
 
     (child,) = apart.below(trial.run_id)
@@ -199,7 +211,7 @@ async def test_nobody_in_a_trial_is_offered_the_skill_that_is_tried(apart: Apart
         sessions.set_capability_scope(ALICE, trial.session_id, None)
 
 
-async def test_what_a_trial_sets_going_leaves_nothing_to_remember(apart: Apart) -> None:
+async def test_what_a_trial_sets_going_leaves_nothing_to_remember(apart: SidechainTrials) -> None:
     await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
     assert indexed(apart.bench.stage.units) == 0
 
@@ -207,13 +219,13 @@ async def test_what_a_trial_sets_going_leaves_nothing_to_remember(apart: Apart) 
     assert indexed(apart.bench.stage.units) == 2
 
 
-async def test_a_run_that_only_says_it_is_a_trial_is_remembered(apart: Apart) -> None:
+async def test_a_run_that_only_says_it_is_a_trial_is_remembered(apart: SidechainTrials) -> None:
     await apart.bench.shop.run("x", source_plugin="rollout", source_kind="trial")
 
     assert indexed(apart.bench.stage.units) == 1
 
 
-async def test_what_a_trial_uses_is_used_in_nobodys_figures(apart: Apart) -> None:
+async def test_what_a_trial_uses_is_used_in_nobodys_figures(apart: SidechainTrials) -> None:
     units = apart.bench.stage.units
     await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
     with units.read() as unit:
@@ -230,7 +242,7 @@ async def test_what_a_trial_uses_is_used_in_nobodys_figures(apart: Apart) -> Non
     assert apart.skilled.uses("helper") == 1
 
 
-async def test_what_a_trial_does_is_nobodys_habit(apart: Apart) -> None:
+async def test_what_a_trial_does_is_nobodys_habit(apart: SidechainTrials) -> None:
     await apart.trial({SKILL: [call("list_files"), MARKER]})
     run_id = await apart.record(call("list_files"), "done")
     recorded = await apart.replay(run_id, {SKILL: [call("list_files"), "x"], TASK: ["x"]})
@@ -242,7 +254,7 @@ async def test_what_a_trial_does_is_nobodys_habit(apart: Apart) -> None:
 
 
 async def test_trials_of_another_definition_do_not_take_up_the_room_and_are_stopped(
-    apart: Apart,
+    apart: SidechainTrials,
 ) -> None:
     bench = apart.bench
     moot = [bench.begin() for _ in range(MAX_PENDING)]
@@ -260,7 +272,7 @@ async def test_trials_of_another_definition_do_not_take_up_the_room_and_are_stop
     assert {run.status for run in runs} == {RunStatus.CANCELLED}
 
 
-async def test_trials_of_what_was_taken_back_are_stopped(apart: Apart) -> None:
+async def test_trials_of_what_was_taken_back_are_stopped(apart: SidechainTrials) -> None:
     bench = apart.bench
     trial = bench.begin()
     bench.stage.rollouts.revoke(ALICE, NAME)
@@ -275,7 +287,9 @@ async def test_trials_of_what_was_taken_back_are_stopped(apart: Apart) -> None:
 
 
 @pytest.mark.parametrize("how", ["revoked", "edited", "back to draft"])
-async def test_trials_end_as_soon_as_what_they_try_is_otherwise(apart: Apart, how: str) -> None:
+async def test_trials_end_as_soon_as_what_they_try_is_otherwise(
+    apart: SidechainTrials, how: str
+) -> None:
     bench, hand = apart.bench, apart.bench.stage
     if how == "back to draft":
         hand.bring_to(Stage.CANARY)
@@ -299,7 +313,7 @@ async def test_trials_end_as_soon_as_what_they_try_is_otherwise(apart: Apart, ho
     assert bench.shop.stored(trial.run_id).status is RunStatus.CANCELLED
 
 
-async def test_a_change_stands_though_its_trials_cannot_be_stopped(apart: Apart) -> None:
+async def test_a_change_stands_though_its_trials_cannot_be_stopped(apart: SidechainTrials) -> None:
     bench, hand = apart.bench, apart.bench.stage
     trial = bench.begin()
 
@@ -315,7 +329,9 @@ async def test_a_change_stands_though_its_trials_cannot_be_stopped(apart: Apart)
     assert bench.trials.get(NAME, trial.trial_id).state is TrialState.FAILED
 
 
-async def test_the_runs_of_a_replay_of_what_was_taken_back_are_stopped(apart: Apart) -> None:
+async def test_the_runs_of_a_replay_of_what_was_taken_back_are_stopped(
+    apart: SidechainTrials,
+) -> None:
     trial = apart.replays.begin(await apart.record("done"))
     apart.bench.stage.rollouts.revoke(ALICE, NAME)
 
@@ -326,7 +342,9 @@ async def test_the_runs_of_a_replay_of_what_was_taken_back_are_stopped(apart: Ap
     assert {run.status for run in sides} == {RunStatus.CANCELLED}
 
 
-async def test_room_is_counted_for_each_skill_however_many_others_are_tried(apart: Apart) -> None:
+async def test_room_is_counted_for_each_skill_however_many_others_are_tried(
+    apart: SidechainTrials,
+) -> None:
     bench = apart.bench
     bench.begin()
     record = bench.stage.get().record
@@ -338,7 +356,7 @@ async def test_room_is_counted_for_each_skill_however_many_others_are_tried(apar
         assert unit.rollout_trials.pending(limit=5, skill_name="another") == ()
 
 
-async def test_a_stage_that_goes_on_stops_no_trial(apart: Apart) -> None:
+async def test_a_stage_that_goes_on_stops_no_trial(apart: SidechainTrials) -> None:
     bench = apart.bench
     await apart.trial({SKILL: [MARKER]})
     trial = bench.begin()

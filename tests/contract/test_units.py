@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 import sqlalchemy as sa
 
-from tests.contract.conftest import House
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_new_event, make_persona, make_run
 from understudy.core.errors import DatabaseUnavailable
 from understudy.core.page import PageRequest
@@ -54,7 +54,7 @@ def lose_the_connection(units: Units, *, then_look: bool) -> None:
 
 @pytest.mark.parametrize("then_look", [True, False])
 def test_a_unit_that_overlooks_that_its_connection_is_gone_says_so(
-    house: House, *, then_look: bool
+    house: UnitsOnDatabase, *, then_look: bool
 ) -> None:
     if house.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has no connection to lose")
@@ -65,7 +65,7 @@ def test_a_unit_that_overlooks_that_its_connection_is_gone_says_so(
         assert unit.personas.get("helper") is None
 
 
-async def test_a_unit_that_fails_rings_no_bell(house: House) -> None:
+async def test_a_unit_that_fails_rings_no_bell(house: UnitsOnDatabase) -> None:
     house.bell.attach(asyncio.get_running_loop())
 
     with pytest.raises(Oops):
@@ -75,7 +75,9 @@ async def test_a_unit_that_fails_rings_no_bell(house: House) -> None:
     assert (house.bell.count("events"), house.bell.count("session:s1")) == (0, 0)
 
 
-async def test_a_unit_that_wrote_to_a_journal_rings_after_the_commit(house: House) -> None:
+async def test_a_unit_that_wrote_to_a_journal_rings_after_the_commit(
+    house: UnitsOnDatabase,
+) -> None:
     house.bell.attach(asyncio.get_running_loop())
 
     with house.units.write() as unit:
@@ -89,7 +91,7 @@ async def test_a_unit_that_wrote_to_a_journal_rings_after_the_commit(house: Hous
     assert house.bell.count("session:s2") == 0
 
 
-async def test_a_unit_that_wrote_to_no_journal_rings_no_bell(house: House) -> None:
+async def test_a_unit_that_wrote_to_no_journal_rings_no_bell(house: UnitsOnDatabase) -> None:
     house.bell.attach(asyncio.get_running_loop())
 
     with house.units.write() as unit:
@@ -146,7 +148,7 @@ def test_writers_of_one_row_take_turns(units: Units) -> None:
     assert session.version == 25
 
 
-def test_what_one_daemon_does_for_all_is_done_by_one_at_a_time(house: House) -> None:
+def test_what_one_daemon_does_for_all_is_done_by_one_at_a_time(house: UnitsOnDatabase) -> None:
     """Who comes second does not wait; on SQLite there is only one daemon."""
     is_alone = house.engine.dialect.name == "sqlite"
 

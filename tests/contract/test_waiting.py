@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.conftest import House
-from tests.support.desk import Desk, Guarded, held
+from tests.contract.conftest import UnitsOnDatabase
+from tests.support.approval_harness import ApprovalRuns, Approver, held
 from tests.support.factories import ALICE
-from tests.support.workshop import restarted, texts
+from tests.support.run_harness import restarted, texts
 from understudy.core.errors import Conflict, Invalid
 from understudy.runs.approvals import Resolution
 from understudy.runs.model import RunStatus
@@ -19,7 +19,7 @@ from understudy.testing.fake_model import FakeModel
 
 
 async def test_a_call_that_needs_approval_puts_the_run_to_sleep(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -33,7 +33,7 @@ async def test_a_call_that_needs_approval_puts_the_run_to_sleep(
 
 
 async def test_allowing_wakes_the_same_run_and_the_call_runs_once(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -49,7 +49,7 @@ async def test_allowing_wakes_the_same_run_and_the_call_runs_once(
 
 
 async def test_executing_a_sleeping_run_does_nothing(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -61,7 +61,7 @@ async def test_executing_a_sleeping_run_does_nothing(
 
 
 async def test_a_person_may_change_what_the_tool_is_called_with(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -73,7 +73,7 @@ async def test_a_person_may_change_what_the_tool_is_called_with(
 
 
 async def test_a_changed_input_that_does_not_fit_is_refused_and_nothing_is_resolved(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -85,7 +85,7 @@ async def test_a_changed_input_that_does_not_fit_is_refused_and_nothing_is_resol
 
 
 async def test_the_model_sees_why_a_call_was_denied(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -98,7 +98,7 @@ async def test_the_model_sees_why_a_call_was_denied(
 
 
 async def test_a_denied_call_takes_no_other_input(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
     denial = Resolution(
@@ -112,7 +112,7 @@ async def test_a_denied_call_takes_no_other_input(
 
 
 async def test_a_denied_call_stays_denied_when_a_rule_allows_it_later(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake, "no", "yes")
     first, second = desk.asked(run_id)
@@ -130,7 +130,7 @@ async def test_a_denied_call_stays_denied_when_a_rule_allows_it_later(
 
 
 async def test_a_batch_takes_effect_as_a_whole(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake, "a", "b")
     first, second = desk.asked(run_id)
@@ -151,7 +151,7 @@ async def test_a_batch_takes_effect_as_a_whole(
     [((), "approval_batch_empty"), (("same", "same"), "approval_duplicate_resolution")],
 )
 async def test_a_batch_that_makes_no_sense_is_refused(
-    guarded: Guarded, desk: Desk, fake: FakeModel, batch: tuple[str, ...], code: str
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, batch: tuple[str, ...], code: str
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -162,7 +162,7 @@ async def test_a_batch_that_makes_no_sense_is_refused(
 
 
 async def test_resolving_twice_under_one_key_is_resolving_once(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
     [request_id] = desk.asked(run_id)
@@ -179,7 +179,7 @@ async def test_resolving_twice_under_one_key_is_resolving_once(
 
 
 async def test_a_repeat_by_way_of_the_session_finds_the_same_run_after_its_end(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
     allowed = [Resolution(request_id=desk.asked(run_id)[0], behavior="allow")]
@@ -196,7 +196,7 @@ async def test_a_repeat_by_way_of_the_session_finds_the_same_run_after_its_end(
 
 
 async def test_a_settled_approval_cannot_be_settled_again(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
     [request_id] = desk.asked(run_id)
@@ -209,7 +209,7 @@ async def test_a_settled_approval_cannot_be_settled_again(
 
 
 async def test_calls_that_need_nobody_run_beside_one_that_waits(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     listing, probing = (
         FakeCall(name="list_files", arguments={}),
@@ -238,7 +238,7 @@ async def test_calls_that_need_nobody_run_beside_one_that_waits(
 
 
 async def test_a_queued_run_sleeps_behind_one_that_waits_and_is_woken_when_it_ends(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     first = await held(guarded, fake)
     second, third = guarded.submit("two"), guarded.submit("three")
@@ -257,7 +257,7 @@ async def test_a_queued_run_sleeps_behind_one_that_waits_and_is_woken_when_it_en
 
 
 async def test_cancelling_a_sleeper_in_line_lets_the_one_behind_it_go(
-    guarded: Guarded, desk: Desk, fake: FakeModel, house: House
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
 ) -> None:
     first = await held(guarded, fake)
     second, third = guarded.submit("two"), guarded.submit("three")
@@ -274,7 +274,7 @@ async def test_cancelling_a_sleeper_in_line_lets_the_one_behind_it_go(
 
 
 async def test_cancelling_a_waiting_run_wakes_it_to_end_and_takes_its_request_back(
-    guarded: Guarded, desk: Desk, fake: FakeModel
+    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
     [request_id] = desk.asked(run_id)
@@ -290,7 +290,7 @@ async def test_cancelling_a_waiting_run_wakes_it_to_end_and_takes_its_request_ba
 
 
 async def test_interrupting_a_waiting_run_ends_it_interrupted(
-    guarded: Guarded, fake: FakeModel
+    guarded: ApprovalRuns, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -300,7 +300,7 @@ async def test_interrupting_a_waiting_run_ends_it_interrupted(
 
 
 async def test_a_long_answer_is_kept_whole_and_shown_in_part(
-    guarded: Guarded, fake: FakeModel
+    guarded: ApprovalRuns, fake: FakeModel
 ) -> None:
     target = guarded.settings.workspace / "long.txt"
     target.write_text("".join(f"line {number}\n" for number in range(8_000)))

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.conftest import empty
-from tests.support.skill_store import make_skill
-from tests.support.ws_house import WsHouse, ws_house
+from tests.support.skill_factories import make_skill
+from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy import __version__
 from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.audit import AuditOutcome
@@ -37,7 +37,7 @@ HOSTILE_FIELDS = {
 )
 def home(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[WsHouse]:
+) -> Iterator[WsSkillServer]:
     """One house for all of these tests, on each kind of database."""
     folder = tmp_path_factory.mktemp("ws")
     if request.param == "sqlite":
@@ -48,12 +48,12 @@ def home(
         url = request.getfixturevalue("postgres_shared")
         empty(request.getfixturevalue("postgres_engine"))
     engine = open_engine(url)
-    with ws_house(engine, folder) as opened:
+    with ws_skill_server(engine, folder) as opened:
         yield opened
     engine.dispose()
 
 
-def test_who_connects_learns_who_they_are(home: WsHouse) -> None:
+def test_who_connects_learns_who_they_are(home: WsSkillServer) -> None:
     with home.rpc(None) as client:
         said = client.ok("connect", {"token": home.tokens["ann"], "locale": "vi-VN"})
 
@@ -68,13 +68,13 @@ def test_who_connects_learns_who_they_are(home: WsHouse) -> None:
 
 
 @pytest.mark.parametrize("method", ["skills.list", "skills.update", "no.such", "connected"])
-def test_nothing_is_answered_before_connect(home: WsHouse, method: str) -> None:
+def test_nothing_is_answered_before_connect(home: WsSkillServer, method: str) -> None:
     with home.rpc(None) as client:
         assert client.code(method, {}) == "UNAUTHORIZED"
 
 
 @pytest.mark.parametrize("params", [{}, {"token": "wrong"}, {"token": ""}, {"user_id": "root"}])
-def test_a_wrong_token_opens_nothing(home: WsHouse, params: dict[str, str]) -> None:
+def test_a_wrong_token_opens_nothing(home: WsSkillServer, params: dict[str, str]) -> None:
     with home.rpc(None) as client:
         assert client.code("connect", params) == "UNAUTHORIZED"
         assert client.code("skills.list") == "UNAUTHORIZED"
@@ -92,7 +92,7 @@ def test_a_wrong_token_opens_nothing(home: WsHouse, params: dict[str, str]) -> N
     [({}, {}, "vi"), ({}, {"Accept-Language": "zh"}, "zh"), ({"locale": "zh-CN"}, {}, "zh")],
 )
 def test_a_connection_speaks_the_language_of_its_token_where_nothing_else_is_said(
-    home: WsHouse, params: dict[str, str], header: dict[str, str], spoken: str
+    home: WsSkillServer, params: dict[str, str], header: dict[str, str], spoken: str
 ) -> None:
     _, secret = home.services.tokens.create(TOKEN_ADMIN, "van", Role.VIEWER, locale="vi")
 
@@ -103,13 +103,13 @@ def test_a_connection_speaks_the_language_of_its_token_where_nothing_else_is_sai
     assert refused["message"] == say(spoken, "error.skill_not_found")
 
 
-def test_a_token_may_come_with_the_request_that_opens_the_socket(home: WsHouse) -> None:
+def test_a_token_may_come_with_the_request_that_opens_the_socket(home: WsSkillServer) -> None:
     header = {"Authorization": f"Bearer {home.tokens['vic']}"}
     with home.rpc(None, additional_headers=header) as client:
         assert client.ok("connect")["role"] == "viewer"
 
 
-def test_only_an_admin_acts_for_somebody_else(home: WsHouse) -> None:
+def test_only_an_admin_acts_for_somebody_else(home: WsSkillServer) -> None:
     with home.rpc(None) as client:
         params = {"token": home.tokens["ann"], "user_id": "bob"}
         assert client.code("connect", params) == "UNAUTHORIZED"
@@ -119,7 +119,7 @@ def test_only_an_admin_acts_for_somebody_else(home: WsHouse) -> None:
         assert client.ok("connect", params)["user_id"] == "bob"
 
 
-def test_a_list_shows_the_state_of_each_skill(home: WsHouse) -> None:
+def test_a_list_shows_the_state_of_each_skill(home: WsSkillServer) -> None:
     skill = home.skill("listed")
     with home.units.write() as unit:
         changed = replace(skill, enabled=False, missing_deps=("pip:x",), revision=2)
@@ -144,7 +144,7 @@ def test_a_list_shows_the_state_of_each_skill(home: WsHouse) -> None:
     }
 
 
-def test_a_long_list_comes_in_pages(home: WsHouse) -> None:
+def test_a_long_list_comes_in_pages(home: WsSkillServer) -> None:
     for number in range(3):
         home.skill(f"paged-{number}")
     with home.rpc("ann") as client:
@@ -162,7 +162,7 @@ def test_a_long_list_comes_in_pages(home: WsHouse) -> None:
     assert len(found) == len(set(found))
 
 
-def test_a_list_that_no_frame_can_hold_comes_in_shorter_pages(home: WsHouse) -> None:
+def test_a_list_that_no_frame_can_hold_comes_in_shorter_pages(home: WsSkillServer) -> None:
     slugs = [f"wordy-{number}" for number in range(8)]
     with home.units.write() as unit:
         for slug in slugs:
@@ -180,7 +180,9 @@ def test_a_list_that_no_frame_can_hold_comes_in_shorter_pages(home: WsHouse) -> 
     assert len(found) == len(set(found))
 
 
-def test_a_skill_comes_with_its_instructions_and_without_its_front_matter(home: WsHouse) -> None:
+def test_a_skill_comes_with_its_instructions_and_without_its_front_matter(
+    home: WsSkillServer,
+) -> None:
     skill = home.skill("told", body="Say it.")
     with home.rpc("ann") as client:
         for ref in ("told", skill.skill_id):
@@ -211,19 +213,19 @@ def test_a_skill_comes_with_its_instructions_and_without_its_front_matter(home: 
         ("agents.files.delete", {}, "INVALID_REQUEST"),
     ],
 )
-def test_a_mistake_is_told(home: WsHouse, method: str, params: object, code: str) -> None:
+def test_a_mistake_is_told(home: WsSkillServer, method: str, params: object, code: str) -> None:
     with home.rpc("ann") as client:
         assert client.code(method, params) == code
 
 
-def test_an_answer_repeats_the_id_of_its_request(home: WsHouse) -> None:
+def test_an_answer_repeats_the_id_of_its_request(home: WsSkillServer) -> None:
     with home.rpc("vic") as client:
         for frame_id in ("7", "a b", "ü" * 128, 7, -1):
             assert client.ask("skills.list", id=frame_id)["id"] == frame_id
         assert client.ask("no.such", id="x")["id"] == "x"
 
 
-def test_the_owner_and_an_admin_change_a_skill_by_id_and_by_name(home: WsHouse) -> None:
+def test_the_owner_and_an_admin_change_a_skill_by_id_and_by_name(home: WsSkillServer) -> None:
     skill = home.skill("changing")
     for number, who in enumerate(("ann", "root")):
         with home.rpc(who) as client:
@@ -240,7 +242,7 @@ def test_the_owner_and_an_admin_change_a_skill_by_id_and_by_name(home: WsHouse) 
     assert all(entry.request_id.startswith("req_") for entry in changes)
 
 
-def test_nobody_else_changes_a_skill(home: WsHouse) -> None:
+def test_nobody_else_changes_a_skill(home: WsSkillServer) -> None:
     skill = home.skill("steady")
     updates = {"description": "Mine now"}
     for who, ref in (("bob", {"name": "steady"}), ("bob", {"id": skill.skill_id})):
@@ -260,7 +262,7 @@ def test_nobody_else_changes_a_skill(home: WsHouse) -> None:
 
 
 @pytest.mark.parametrize("field", HOSTILE_FIELDS)
-def test_a_field_that_is_not_for_people_changes_nothing(home: WsHouse, field: str) -> None:
+def test_a_field_that_is_not_for_people_changes_nothing(home: WsSkillServer, field: str) -> None:
     slug = f"guarded-{field.replace('_', '-')}"
     skill = home.skill(slug)
     updates = {"description": "Changed", field: HOSTILE_FIELDS[field]}
@@ -273,7 +275,7 @@ def test_a_field_that_is_not_for_people_changes_nothing(home: WsHouse, field: st
     assert home.stored(slug) == skill
 
 
-def test_only_an_admin_makes_a_skill_public(home: WsHouse) -> None:
+def test_only_an_admin_makes_a_skill_public(home: WsSkillServer) -> None:
     home.skill("shown")
     public = {"name": "shown", "updates": {"visibility": "public"}}
     with home.rpc("ann") as client:
@@ -284,7 +286,7 @@ def test_only_an_admin_makes_a_skill_public(home: WsHouse) -> None:
     assert home.stored("shown").visibility is Visibility.PUBLIC
 
 
-def test_a_wrong_value_is_found_by_its_place(home: WsHouse) -> None:
+def test_a_wrong_value_is_found_by_its_place(home: WsSkillServer) -> None:
     home.skill("placed")
     with home.rpc("ann") as client:
         answer = client.ask("skills.update", {"name": "placed", "updates": {"name": "  "}})
@@ -296,7 +298,7 @@ def test_a_wrong_value_is_found_by_its_place(home: WsHouse) -> None:
     )
 
 
-def test_nobody_changes_a_skill_of_the_product(home: WsHouse) -> None:
+def test_nobody_changes_a_skill_of_the_product(home: WsSkillServer) -> None:
     skill = as_system(home, home.skill("shipped"))
     for who in ("ann", "root"):
         with home.rpc(who) as client:
@@ -306,7 +308,7 @@ def test_nobody_changes_a_skill_of_the_product(home: WsHouse) -> None:
     assert home.stored("shipped") == skill
 
 
-def test_a_private_skill_looks_like_a_missing_one(home: WsHouse) -> None:
+def test_a_private_skill_looks_like_a_missing_one(home: WsSkillServer) -> None:
     skill = home.skill("secret-plan")
     with home.rpc("bob") as client:
         assert "secret-plan" not in {s["slug"] for s in client.ok("skills.list")["skills"]}
@@ -318,7 +320,7 @@ def test_a_private_skill_looks_like_a_missing_one(home: WsHouse) -> None:
         assert client.code("skills.get", {"name": skill.skill_id}) == "NOT_FOUND"
 
 
-def test_a_daemon_that_stops_changes_nothing_more(home: WsHouse) -> None:
+def test_a_daemon_that_stops_changes_nothing_more(home: WsSkillServer) -> None:
     home.skill("late")
     with home.rpc("ann") as client:
         home.switch.state = "draining"
@@ -344,7 +346,7 @@ def test_whatever_changes_something_needs_more_than_a_viewer(name: str) -> None:
     assert (method.action is None) is (method.role is Role.VIEWER)
 
 
-def as_system(home: WsHouse, skill: Skill) -> Skill:
+def as_system(home: WsSkillServer, skill: Skill) -> Skill:
     """Have a skill be one that came with the product."""
     with home.units.write() as unit:
         changed = replace(skill, origin=SkillOrigin.SYSTEM, revision=skill.revision + 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import make_agent, make_file
-from tests.support.ws_house import WsHouse, ws_house
+from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy.agents.model import CONTEXT_FILES, AgentType
 from understudy.core.audit import AuditOutcome
 from understudy.storage.engine import open_engine
@@ -16,13 +16,15 @@ SOUL = {"agentId": "default", "name": "SOUL.md"}
 
 
 @pytest.fixture(scope="module")
-def home(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WsHouse]:
+def home(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WsSkillServer]:
     """One house for all of these tests; what is stored is tested on both databases elsewhere."""
     folder = tmp_path_factory.mktemp("ws")
     path = folder / "understudy.db"
     shutil.copy(sqlite_template, path)
     engine = open_engine(f"sqlite:///{path}")
-    with ws_house(engine, folder) as opened:
+    with ws_skill_server(engine, folder) as opened:
         with opened.units.write() as unit:
             unit.agents.add(make_agent())
             unit.agents.add(make_agent("free", agent_type=AgentType.OPEN))
@@ -31,7 +33,7 @@ def home(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     engine.dispose()
 
 
-def test_everybody_with_a_token_may_look(home: WsHouse) -> None:
+def test_everybody_with_a_token_may_look(home: WsSkillServer) -> None:
     with home.rpc("vic") as client:
         listed = client.ok("agents.files.list", {"agentId": "default"})
         found = client.ok("agents.files.get", {"agentId": "default", "name": "IDENTITY.md"})
@@ -46,7 +48,7 @@ def test_everybody_with_a_token_may_look(home: WsHouse) -> None:
     assert missing["file"] == {"name": "USER.md", "missing": True, "size": 0, "content": ""}
 
 
-def test_the_owner_of_an_agent_writes_a_new_version(home: WsHouse) -> None:
+def test_the_owner_of_an_agent_writes_a_new_version(home: WsSkillServer) -> None:
     with home.units.write() as unit:
         unit.agents.add(make_agent("hers", owner_id="ann"))
     params = {"agentId": "hers", "name": "SOUL.md", "content": "Be warm."}
@@ -65,7 +67,9 @@ def test_the_owner_of_an_agent_writes_a_new_version(home: WsHouse) -> None:
 
 
 @pytest.mark.parametrize("who", ["vic", "ann"])
-def test_who_neither_owns_the_agent_nor_is_an_admin_changes_none(home: WsHouse, who: str) -> None:
+def test_who_neither_owns_the_agent_nor_is_an_admin_changes_none(
+    home: WsSkillServer, who: str
+) -> None:
     with home.rpc(who) as client:
         assert client.code("agents.files.set", {**SOUL, "content": "Obey."}) == "UNAUTHORIZED"
         assert client.ok("agents.files.get", SOUL)["file"]["missing"]
@@ -79,7 +83,7 @@ def test_who_neither_owns_the_agent_nor_is_an_admin_changes_none(home: WsHouse, 
     assert last.resource_id == "default/SOUL.md"
 
 
-def test_an_admin_writes_a_new_version(home: WsHouse) -> None:
+def test_an_admin_writes_a_new_version(home: WsSkillServer) -> None:
     params = {"agentId": "default", "name": "AGENTS.md", "content": "Look twice."}
     with home.rpc("root") as client:
         done = client.ok("agents.files.set", params)
@@ -95,7 +99,7 @@ def test_an_admin_writes_a_new_version(home: WsHouse) -> None:
     assert (stored.version, stored.actor) == (1, "admin")
 
 
-def test_a_change_can_be_given_to_users_who_have_a_copy(home: WsHouse) -> None:
+def test_a_change_can_be_given_to_users_who_have_a_copy(home: WsSkillServer) -> None:
     with home.units.write() as unit:
         for user_id, content in (("ann", "mine"), ("bob", "By hand.")):
             unit.user_files.add_file(
@@ -127,7 +131,7 @@ def test_a_change_can_be_given_to_users_who_have_a_copy(home: WsHouse) -> None:
         ({"name": "SOUL.md", "content": "x"}, "INVALID_REQUEST"),
     ],
 )
-def test_what_is_wrong_is_refused(home: WsHouse, params: dict[str, str], code: str) -> None:
+def test_what_is_wrong_is_refused(home: WsSkillServer, params: dict[str, str], code: str) -> None:
     with home.rpc("root") as client:
         error = client.ask("agents.files.set", params)["error"]
         assert error["code"] == code

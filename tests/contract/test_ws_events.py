@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rpc import Rpc
-from tests.support.ws_house import WsHouse, ws_house
+from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy.skills.events import SkillEventName
 from understudy.skills.model import Skill
 from understudy.storage.engine import open_engine
@@ -18,16 +18,16 @@ FOR_ADMINS = [name for name, audience in AUDIENCES.items() if audience is is_adm
 
 
 @pytest.fixture
-def home(tmp_path: Path, sqlite_template: Path) -> Iterator[WsHouse]:
+def home(tmp_path: Path, sqlite_template: Path) -> Iterator[WsSkillServer]:
     shutil.copy(sqlite_template, tmp_path / "understudy.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'understudy.db'}")
-    with ws_house(engine, tmp_path) as opened:
+    with ws_skill_server(engine, tmp_path) as opened:
         yield opened
     engine.dispose()
 
 
 def heard(
-    home: WsHouse, *events: tuple[SkillEventName, Mapping[str, object]]
+    home: WsSkillServer, *events: tuple[SkillEventName, Mapping[str, object]]
 ) -> dict[str, list[str]]:
     """What each of the people hears when something happens."""
     with ExitStack() as stack:
@@ -47,14 +47,14 @@ def names_until_last(client: Rpc) -> list[str]:
 
 
 @pytest.fixture
-def everybodys(home: WsHouse) -> Skill:
+def everybodys(home: WsSkillServer) -> Skill:
     skill = home.skill("everybodys")
     with home.rpc("root") as client:
         client.ok("skills.update", {"name": "everybodys", "updates": {"visibility": "public"}})
     return skill
 
 
-def test_an_event_has_a_name_a_payload_and_a_number(home: WsHouse, everybodys: Skill) -> None:
+def test_an_event_has_a_name_a_payload_and_a_number(home: WsSkillServer, everybodys: Skill) -> None:
     payload = {"slug": everybodys.slug, "status": "archived", "missing": ["pip:x"]}
     with home.rpc("vic") as client:
         for number in (1, 2):
@@ -69,7 +69,7 @@ def test_an_event_has_a_name_a_payload_and_a_number(home: WsHouse, everybodys: S
 
 
 @pytest.mark.usefixtures("everybodys")
-def test_of_a_private_skill_only_its_owner_and_admins_hear(home: WsHouse) -> None:
+def test_of_a_private_skill_only_its_owner_and_admins_hear(home: WsSkillServer) -> None:
     home.skill("secret-plan")
 
     told = heard(home, (SkillEventName.DEPS_CHECKED, {"slug": "secret-plan", "status": "active"}))
@@ -83,20 +83,20 @@ def test_of_a_private_skill_only_its_owner_and_admins_hear(home: WsHouse) -> Non
 
 
 @pytest.mark.usefixtures("everybodys")
-def test_of_what_is_installed_only_admins_hear(home: WsHouse) -> None:
+def test_of_what_is_installed_only_admins_hear(home: WsSkillServer) -> None:
     told = heard(home, *((name, {"dep": "pip:x"}) for name in FOR_ADMINS))
 
     assert told == {"root": [str(name) for name in FOR_ADMINS], "ann": [], "bob": [], "vic": []}
 
 
 @pytest.mark.usefixtures("everybodys")
-def test_what_only_the_daemon_needs_stays_there(home: WsHouse) -> None:
+def test_what_only_the_daemon_needs_stays_there(home: WsSkillServer) -> None:
     told = heard(home, (SkillEventName.INVALIDATE, {"slug": "everybodys", "what": "update"}))
 
     assert set(map(tuple, told.values())) == {()}
 
 
-def test_somebody_who_is_not_known_hears_nothing(home: WsHouse, everybodys: Skill) -> None:
+def test_somebody_who_is_not_known_hears_nothing(home: WsSkillServer, everybodys: Skill) -> None:
     with home.rpc(None) as client:
         home.services.skills.events.tell(SkillEventName.DEPS_CHECKED, {"slug": everybodys.slug})
         client.ok("connect", {"token": home.tokens["vic"]})
@@ -107,7 +107,7 @@ def test_somebody_who_is_not_known_hears_nothing(home: WsHouse, everybodys: Skil
 
 
 @pytest.mark.usefixtures("everybodys")
-def test_an_event_that_no_frame_can_hold_is_left_out(home: WsHouse) -> None:
+def test_an_event_that_no_frame_can_hold_is_left_out(home: WsSkillServer) -> None:
     big = (SkillEventName.DEPS_INSTALLED, {"result": "x" * 600_000})
 
     assert heard(home, big)["root"] == []

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support.daemon import wait_for
 from tests.support.rpc import Rpc
-from tests.support.ws_house import WsHouse, ws_house
+from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.principal import Role
 from understudy.daemon.web_server import ImpatientWebSocket
@@ -26,7 +26,7 @@ from understudy.skills.events import SkillEventName
 from understudy.storage.engine import open_engine
 from understudy.ws.limits import MAX_FRAME_BYTES, Limits
 
-Built = Callable[..., WsHouse]
+Built = Callable[..., WsSkillServer]
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def build(tmp_path: Path, sqlite_template: Path) -> Iterator[Built]:
     engine = open_engine(f"sqlite:///{path}")
     open_houses = []
 
-    def make(**options: object) -> WsHouse:
-        opened = ws_house(engine, tmp_path, **options)  # type: ignore[arg-type]
+    def make(**options: object) -> WsSkillServer:
+        opened = ws_skill_server(engine, tmp_path, **options)  # type: ignore[arg-type]
         open_houses.append(opened)
         return opened.__enter__()
 
@@ -49,11 +49,13 @@ def build(tmp_path: Path, sqlite_template: Path) -> Iterator[Built]:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[WsHouse]:
+def home(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
+) -> Iterator[WsSkillServer]:
     folder = tmp_path_factory.mktemp("hostile")
     shutil.copy(sqlite_template, folder / "understudy.db")
     engine = open_engine(f"sqlite:///{folder / 'understudy.db'}")
-    with ws_house(engine, folder) as opened:
+    with ws_skill_server(engine, folder) as opened:
         yield opened
     engine.dispose()
 
@@ -102,7 +104,7 @@ def frame(**fields: object) -> str:
     ids=range(33),
 )
 def test_what_is_no_request_is_refused_and_the_next_one_answered(
-    home: WsHouse, text: str, answered_id: str | None
+    home: WsSkillServer, text: str, answered_id: str | None
 ) -> None:
     with home.rpc("vic") as client:
         answer = client.say(text)
@@ -123,13 +125,13 @@ def test_what_is_no_request_is_refused_and_the_next_one_answered(
         {"token": "t", "locale": "x" * 101},
     ],
 )
-def test_a_connect_that_makes_no_sense_lets_nobody_in(home: WsHouse, params: object) -> None:
+def test_a_connect_that_makes_no_sense_lets_nobody_in(home: WsSkillServer, params: object) -> None:
     with home.rpc(None) as client:
         assert client.code("connect", params) == "INVALID_REQUEST"
         assert client.code("skills.list") == "UNAUTHORIZED"
 
 
-def test_somebody_who_is_known_cannot_become_somebody_else(home: WsHouse) -> None:
+def test_somebody_who_is_known_cannot_become_somebody_else(home: WsSkillServer) -> None:
     with home.rpc("vic") as client:
         again = client.ask("connect", {"token": home.tokens["root"]})
         updates = {"name": "any", "updates": {"name": "x"}}
@@ -138,20 +140,20 @@ def test_somebody_who_is_known_cannot_become_somebody_else(home: WsHouse) -> Non
         assert client.code("skills.update", updates) == "UNAUTHORIZED"
 
 
-def test_a_binary_frame_ends_the_connection(home: WsHouse) -> None:
+def test_a_binary_frame_ends_the_connection(home: WsSkillServer) -> None:
     with home.rpc("vic") as client:
         client.socket.send(frame().encode())
         assert closed(client) == 1003
 
 
-def test_a_frame_that_is_too_large_ends_the_connection(home: WsHouse) -> None:
+def test_a_frame_that_is_too_large_ends_the_connection(home: WsSkillServer) -> None:
     with home.rpc("vic") as client:
         assert client.say("x" * MAX_FRAME_BYTES)["error"]["code"] == "INVALID_REQUEST"
         client.socket.send("x" * (MAX_FRAME_BYTES + 1))
         assert closed(client) == 1009
 
 
-def test_a_frame_in_many_pieces_is_no_larger(home: WsHouse) -> None:
+def test_a_frame_in_many_pieces_is_no_larger(home: WsSkillServer) -> None:
     def say(client: Rpc) -> None:
         client.socket.send(["x" * 1000] * 600)
         client.answer()
@@ -161,13 +163,13 @@ def test_a_frame_in_many_pieces_is_no_larger(home: WsHouse) -> None:
         say(client)
 
 
-def test_somebody_who_is_not_known_may_not_say_much(home: WsHouse) -> None:
+def test_somebody_who_is_not_known_may_not_say_much(home: WsSkillServer) -> None:
     with home.rpc(None) as client:
         client.socket.send(frame(params={"cursor": "x" * 17_000}))
         assert closed(client) == 1009
 
 
-def test_somebody_who_is_not_known_may_not_try_for_ever(home: WsHouse) -> None:
+def test_somebody_who_is_not_known_may_not_try_for_ever(home: WsSkillServer) -> None:
     with home.rpc(None) as client:
         for _ in range(10):
             assert client.code("connect", {"token": "guess"}) == "UNAUTHORIZED"
@@ -206,7 +208,7 @@ def test_no_event_reaches_a_token_that_was_deleted(build: Built) -> None:
 )
 @pytest.mark.parametrize("who", [None, "ann"])
 def test_a_page_of_another_site_opens_no_socket(
-    home: WsHouse, headers: dict[str, str], who: str | None
+    home: WsSkillServer, headers: dict[str, str], who: str | None
 ) -> None:
     known = {"Authorization": f"Bearer {home.tokens[who]}"} if who else {}
     with (
@@ -219,7 +221,7 @@ def test_a_page_of_another_site_opens_no_socket(
     assert json.loads(answer.body)["code"] == "cross_site_request"
 
 
-def test_a_page_of_our_own_opens_one(home: WsHouse) -> None:
+def test_a_page_of_our_own_opens_one(home: WsSkillServer) -> None:
     headers = {
         "Origin": home.served.url.replace("ws:", "http:"),
         "Sec-Fetch-Site": "same-origin",
@@ -265,7 +267,7 @@ def test_those_who_are_not_known_take_no_place_from_those_who_are(build: Built) 
         wait_for(lambda: can_enter(home), what="the stranger to be gone")
 
 
-def can_enter(home: WsHouse) -> bool:
+def can_enter(home: WsSkillServer) -> bool:
     try:
         with home.rpc("vic"):
             return True
@@ -351,20 +353,22 @@ def test_a_client_that_answers_no_ping_is_let_go(build: Built) -> None:
     ],
     ids=["http", "unmasked", "opcode", "reserved", "length", "ping", "continuation"],
 )
-def test_what_is_no_frame_ends_the_connection_and_only_that(home: WsHouse, sent: bytes) -> None:
+def test_what_is_no_frame_ends_the_connection_and_only_that(
+    home: WsSkillServer, sent: bytes
+) -> None:
     with home.rpc("vic") as other, raw(home) as peer:
         peer.sendall(sent)
         assert ended(peer)
         assert other.ok("skills.list")
 
 
-def test_text_that_is_none_ends_the_connection(home: WsHouse) -> None:
+def test_text_that_is_none_ends_the_connection(home: WsSkillServer) -> None:
     with raw(home) as peer:
         peer.sendall(masked(1, b"\xff\xfe"))
         assert ended(peer)
 
 
-def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(home: WsHouse) -> None:
+def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(home: WsSkillServer) -> None:
     before = len(home.services.skills.events._subscribers)
     for _ in range(5):
         with raw(home) as peer:
@@ -422,7 +426,7 @@ def opening(host: str, headers: dict[str, str] | None = None) -> bytes:
 
 
 @contextmanager
-def raw(home: WsHouse, request: bytes | None = None) -> Iterator[socket.socket]:
+def raw(home: WsSkillServer, request: bytes | None = None) -> Iterator[socket.socket]:
     """An open WebSocket, byte by byte."""
     port = urlsplit(home.served.url).port or 0
     with socket.create_connection(("127.0.0.1", port), timeout=10) as peer:

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.api.live import Live, live_daemon
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from tests.support.daemon import wait_for
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "learning-worked-example.md").read_text()

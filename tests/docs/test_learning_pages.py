@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from understudy.learnings.keys import key_of
 from understudy.learnings.lifecycle import CANDIDATE, LEARNING
 from understudy.learnings.model import Kind, Mode, ReviewAction

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import typed
-from tests.support.rollout_records import make_rollout
+from tests.support.command_line_in_process import typed
+from tests.support.rollout_factories import make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, RolloutCase, missing

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.live import Live
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from tests.support.worked_pages import WorkedPage
 
 PAGE = WorkedPage(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import typed
-from tests.support.skill_store import make_skill
+from tests.support.command_line_in_process import typed
+from tests.support.skill_factories import make_skill
 from understudy.cli.skill_records import REASONS
 from understudy.core.principal import Principal, Role
 from understudy.guard.scan import MAX_TEXT_CHARS

@@ -10,14 +10,14 @@ import pytest
 
 from tests.support import postgres
 from tests.support.daemon import DaemonProcess
+from tests.support.learning_daemon import LearningDaemon
 from tests.support.postgres import MakeDatabase
-from tests.support.pupil import Pupil
-from tests.support.skill_house import ADMIN_TOKEN, Cast, SkillHouse
+from tests.support.skill_daemon import ADMIN_TOKEN, SkillDaemon, SkillUsers
 from understudy.testing.fake_model import FakeModel
 
 
 @dataclass(frozen=True)
-class House:
+class DaemonWithModel:
     """A daemon and the model it talks to."""
 
     daemon: DaemonProcess
@@ -42,11 +42,11 @@ def model() -> Iterator[FakeModel]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[House]:
+def house(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[DaemonWithModel]:
     """A fresh daemon, once on SQLite and once on PostgreSQL."""
     url = None if database_url.startswith("sqlite") else database_url
     with DaemonProcess(tmp_path / "home", database_url=url, config=routes_to(model)) as daemon:
-        yield House(daemon, model)
+        yield DaemonWithModel(daemon, model)
 
 
 @pytest.fixture(
@@ -54,7 +54,7 @@ def house(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[House
 )
 def shared_house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
+) -> Iterator[DaemonWithModel]:
     """A daemon for a whole module, for tests that neither restart it nor change its settings."""
     url = None
     if request.param == "postgresql":
@@ -65,7 +65,7 @@ def shared_house(
         FakeModel() as fake,
         DaemonProcess(home, database_url=url, config=routes_to(fake)) as daemon,
     ):
-        yield House(daemon, fake)
+        yield DaemonWithModel(daemon, fake)
         fake.release()
 
 
@@ -87,34 +87,34 @@ def school_routes(model: FakeModel) -> str:
 
 
 @pytest.fixture(scope="session")
-def lasting_pupil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pupil]:
+def shared_learning_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LearningDaemon]:
     """A daemon for all tests of learning that neither restart it nor look at it alone."""
-    home = tmp_path_factory.mktemp("pupil") / "home"
+    home = tmp_path_factory.mktemp("learning_daemon") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=school_routes(fake)) as daemon:
-        pupil = Pupil(daemon, fake)
-        yield pupil
+        learning_daemon = LearningDaemon(daemon, fake)
+        yield learning_daemon
         fake.release()
-        pupil.close()
+        learning_daemon.close()
 
 
 @pytest.fixture
-def pupil(lasting_pupil: Pupil) -> Pupil:
+def learning_daemon(shared_learning_daemon: LearningDaemon) -> LearningDaemon:
     """The daemon that learns, with nothing learned and nothing waiting."""
-    lasting_pupil.start_afresh()
-    return lasting_pupil
+    shared_learning_daemon.start_afresh()
+    return shared_learning_daemon
 
 
 @pytest.fixture
-def fresh_pupil(tmp_path: Path, model: FakeModel) -> Iterator[Pupil]:
+def fresh_learning_daemon(tmp_path: Path, model: FakeModel) -> Iterator[LearningDaemon]:
     """A daemon that learns, and that a test may stop, kill and tamper with."""
     with DaemonProcess(tmp_path / "home", config=routes_to(model)) as daemon:
-        pupil = Pupil(daemon, model)
-        yield pupil
-        pupil.close()
+        learning_daemon = LearningDaemon(daemon, model)
+        yield learning_daemon
+        learning_daemon.close()
 
 
 @contextmanager
-def skill_house_at(home: Path, database_url: str | None = None) -> Iterator[SkillHouse]:
+def skill_house_at(home: Path, database_url: str | None = None) -> Iterator[SkillDaemon]:
     """A daemon with tokens, whose programs and temporary files a test can see to."""
     folders = {"programs": home.parent / "programs", "temporary": home.parent / "temporary"}
     for folder in folders.values():
@@ -129,12 +129,12 @@ def skill_house_at(home: Path, database_url: str | None = None) -> Iterator[Skil
         DaemonProcess(home, database_url, env, routes_to(fake)).start(60) as daemon,
         daemon.client(timeout=60) as client,
     ):
-        yield SkillHouse(daemon, fake, client, database_url)
+        yield SkillDaemon(daemon, fake, client, database_url)
         fake.release()
 
 
 @pytest.fixture(scope="session")
-def file_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillHouse]:
+def file_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillDaemon]:
     """A daemon on SQLite that keeps skills as files, for all tests of skills."""
     with skill_house_at(tmp_path_factory.mktemp("skills") / "home") as house:
         yield house
@@ -143,7 +143,7 @@ def file_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillHouse]
 @pytest.fixture(scope="session")
 def database_house(
     tmp_path_factory: pytest.TempPathFactory, postgres_url: str
-) -> Iterator[SkillHouse]:
+) -> Iterator[SkillDaemon]:
     """A daemon on PostgreSQL that keeps skills there, for all tests of skills."""
     home = tmp_path_factory.mktemp("skills") / "home"
     with postgres.databases(postgres_url) as make, skill_house_at(home, make()) as house:
@@ -151,19 +151,19 @@ def database_house(
 
 
 @pytest.fixture(params=["file", pytest.param("database", marks=pytest.mark.postgres)])
-def skill_house(request: pytest.FixtureRequest) -> SkillHouse:
+def skill_house(request: pytest.FixtureRequest) -> SkillDaemon:
     """Both of them in turn; tests share them, so each has its own people, agents and slugs."""
-    house: SkillHouse = request.getfixturevalue(f"{request.param}_house")
+    house: SkillDaemon = request.getfixturevalue(f"{request.param}_house")
     return house
 
 
 @pytest.fixture
-def cast(skill_house: SkillHouse) -> Cast:
+def cast(skill_house: SkillDaemon) -> SkillUsers:
     """Who is met in this test, on each database."""
-    return Cast(skill_house)
+    return SkillUsers(skill_house)
 
 
 @pytest.fixture
-def file_cast(file_house: SkillHouse) -> Cast:
+def file_cast(file_house: SkillDaemon) -> SkillUsers:
     """The same where the database does not matter, or the files do."""
-    return Cast(file_house)
+    return SkillUsers(file_house)

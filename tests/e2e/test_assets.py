@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import DaemonWithModel
 from tests.support import program
-from tests.support.cli import Terminal, environment
+from tests.support.command_line_process import Terminal, environment
 from tests.support.environment import without_settings
 
 pytestmark = pytest.mark.e2e
 PNG = b"\x89PNG\r\n\x1a\n picture"
 
 
-def understudy(house: House, *arguments: str | Path, code: int = 0) -> str:
+def understudy(house: DaemonWithModel, *arguments: str | Path, code: int = 0) -> str:
     """What a command printed."""
     done = program.run(
         [*map(str, arguments)],
@@ -33,7 +33,7 @@ def picture(tmp_path: Path) -> Path:
 
 
 def test_a_file_goes_from_the_command_line_to_the_model_and_stays(
-    house: House, picture: Path, tmp_path: Path
+    house: DaemonWithModel, picture: Path, tmp_path: Path
 ) -> None:
     house.daemon.post("/v1/sessions", {"session_id": "s1"})
     house.model.queue("a cat")
@@ -62,7 +62,7 @@ def test_a_file_goes_from_the_command_line_to_the_model_and_stays(
 
 
 def test_a_file_goes_along_with_the_next_message_of_a_conversation(
-    shared_house: House, picture: Path, tmp_path: Path
+    shared_house: DaemonWithModel, picture: Path, tmp_path: Path
 ) -> None:
     chat = Terminal(["chat"], environment(shared_house.daemon))
     try:
@@ -87,7 +87,7 @@ def test_a_file_goes_along_with_the_next_message_of_a_conversation(
         chat.close()
 
 
-def test_what_nothing_needs_is_collected(shared_house: House, picture: Path) -> None:
+def test_what_nothing_needs_is_collected(shared_house: DaemonWithModel, picture: Path) -> None:
     # Of its own content, or it would be the asset of another test.
     picture.write_bytes(PNG + b" of nobody")
     asset_id = understudy(shared_house, "assets", "upload", picture, "--name", "other.png")
@@ -100,7 +100,7 @@ def test_what_nothing_needs_is_collected(shared_house: House, picture: Path) -> 
 
 
 def test_a_file_that_cannot_be_sent_is_a_mistake_of_the_caller(
-    shared_house: House, picture: Path, tmp_path: Path
+    shared_house: DaemonWithModel, picture: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").touch()
 

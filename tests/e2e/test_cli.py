@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import House, routes_to
+from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support import program
-from tests.support.cli import Cli, Terminal, environment
+from tests.support.command_line_process import Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.answers import ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
@@ -20,19 +20,19 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def cli_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def cli_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("cli") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
-        yield House(daemon, fake)
+        yield DaemonWithModel(daemon, fake)
         fake.release()
 
 
 @pytest.fixture
-def cli(cli_house: House) -> Cli:
+def cli(cli_house: DaemonWithModel) -> Cli:
     return Cli(cli_house.daemon)
 
 
-def test_json_is_what_the_api_answers(cli: Cli, cli_house: House) -> None:
+def test_json_is_what_the_api_answers(cli: Cli, cli_house: DaemonWithModel) -> None:
     cli("sessions", "create", "same")
 
     assert cli.json("sessions", "get", "same") == cli_house.daemon.get("/v1/sessions/same")
@@ -41,7 +41,7 @@ def test_json_is_what_the_api_answers(cli: Cli, cli_house: House) -> None:
     assert cli.json("tools", "list") == cli_house.daemon.get("/v1/tools")
 
 
-def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_house: House) -> None:
+def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_house: DaemonWithModel) -> None:
     cli("sessions", "create", "work")
     cli_house.model.queue("the answer")
 
@@ -64,7 +64,9 @@ def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_house: House)
     assert names[-1]["data"]["status"] == "completed"
 
 
-def test_a_run_that_fails_fails_the_command_that_waits(cli: Cli, cli_house: House) -> None:
+def test_a_run_that_fails_fails_the_command_that_waits(
+    cli: Cli, cli_house: DaemonWithModel
+) -> None:
     cli("sessions", "create", "failing")
     cli_house.model.fail(400)
 
@@ -130,7 +132,7 @@ def test_files_of_an_agent_have_a_history(cli: Cli) -> None:
     assert "agents.write_file" in cli("audit", "--resource", "agents").stdout
 
 
-def test_doctor_finds_the_daemon_well(cli: Cli, cli_house: House) -> None:
+def test_doctor_finds_the_daemon_well(cli: Cli, cli_house: DaemonWithModel) -> None:
     cli_house.daemon.home.chmod(0o700)
 
     report = cli.json("doctor")
@@ -141,7 +143,7 @@ def test_doctor_finds_the_daemon_well(cli: Cli, cli_house: House) -> None:
     }
 
 
-def test_chat_says_one_message_and_leaves(cli: Cli, cli_house: House) -> None:
+def test_chat_says_one_message_and_leaves(cli: Cli, cli_house: DaemonWithModel) -> None:
     cli_house.model.queue(call("list_files", {"path": "."}), "Nothing there.")
 
     done = cli("chat", "--session", "talk", "what is there?")
@@ -152,7 +154,7 @@ def test_chat_says_one_message_and_leaves(cli: Cli, cli_house: House) -> None:
     assert "← list_files ok" in done.stderr
 
 
-def test_chat_can_take_another_route(cli: Cli, cli_house: House) -> None:
+def test_chat_can_take_another_route(cli: Cli, cli_house: DaemonWithModel) -> None:
     cli_house.model.queue("from b")
 
     done = cli("chat", "--route", "b", "who answers?")
@@ -162,7 +164,7 @@ def test_chat_can_take_another_route(cli: Cli, cli_house: House) -> None:
     assert cli_house.model.requests[-1].model == "model-b"
 
 
-def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_house: House) -> None:
+def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_house: DaemonWithModel) -> None:
     cli_house.model.queue("piped reply")
 
     assert cli("chat", stdin="a message\nof two lines").stdout == "piped reply\n"
@@ -171,7 +173,7 @@ def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_house: House) -> None:
 
 
 @pytest.fixture
-def terminal(cli_house: House) -> Iterator[Callable[..., Terminal]]:
+def terminal(cli_house: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def open_terminal(*arguments: str) -> Terminal:
@@ -184,7 +186,7 @@ def terminal(cli_house: House) -> Iterator[Callable[..., Terminal]]:
 
 
 def test_ctrl_c_interrupts_the_run_and_not_the_session(
-    cli_house: House, terminal: Callable[..., Terminal]
+    cli_house: DaemonWithModel, terminal: Callable[..., Terminal]
 ) -> None:
     model, daemon = cli_house.model, cli_house.daemon
     chat = terminal("chat", "--session", "broken-off")
@@ -210,7 +212,7 @@ def test_ctrl_c_interrupts_the_run_and_not_the_session(
 
 
 def test_a_failed_run_is_said_and_the_chat_goes_on(
-    cli_house: House, terminal: Callable[..., Terminal]
+    cli_house: DaemonWithModel, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat")
     chat.wait_for("/help lists")
@@ -319,7 +321,9 @@ def test_a_first_token_without_an_admin_can_be_insisted_on(
         cli("tokens", "list", "--token", token, code=4)
 
 
-def test_a_daemon_that_cannot_serve_says_why_in_one_line(cli_house: House, cli: Cli) -> None:
+def test_a_daemon_that_cannot_serve_says_why_in_one_line(
+    cli_house: DaemonWithModel, cli: Cli
+) -> None:
     taken = cli("serve", "--bind", f"127.0.0.1:{cli_house.daemon.port}", code=1)
 
     assert len(taken.stderr.splitlines()) == 1

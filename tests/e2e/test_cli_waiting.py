@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House, routes_to
+from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support import program
-from tests.support.cli import Cli, Terminal, environment
+from tests.support.command_line_process import Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.answers import FakeCall, ModelAnswer, call
 from understudy.testing.fake_model import FakeModel
@@ -29,29 +29,29 @@ ASK = {
 
 
 @pytest.fixture(scope="module")
-def waiting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def waiting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("waiting") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
         put = daemon.request("PUT", "/v1/permissions", json=ASK_FIRST)
         assert put.is_success, put.text
-        yield House(daemon, fake)
+        yield DaemonWithModel(daemon, fake)
         fake.release()
 
 
 @pytest.fixture
-def cli(waiting_house: House) -> Cli:
+def cli(waiting_house: DaemonWithModel) -> Cli:
     return Cli(waiting_house.daemon)
 
 
 @pytest.fixture
-def session(waiting_house: House) -> str:
+def session(waiting_house: DaemonWithModel) -> str:
     """A fresh session, whose id is also the name of a file that nobody else writes."""
     session_id: str = waiting_house.daemon.post("/v1/sessions", {})["session_id"]
     return session_id
 
 
 @pytest.fixture
-def terminal(waiting_house: House) -> Iterator[Callable[..., Terminal]]:
+def terminal(waiting_house: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def open_terminal(*arguments: str, **more: str) -> Terminal:
@@ -68,7 +68,7 @@ def write(session: str, content: str = "hello") -> FakeCall:
     return FakeCall(name="write_file", arguments={"path": f"{session}.txt", "content": content})
 
 
-def waits(house: House, session: str, *answers: ModelAnswer | str) -> dict[str, Any]:
+def waits(house: DaemonWithModel, session: str, *answers: ModelAnswer | str) -> dict[str, Any]:
     """A run that waits for a person."""
     house.model.queue(*answers)
     run_id = house.daemon.submit(session, "go")
@@ -80,13 +80,13 @@ def waits(house: House, session: str, *answers: ModelAnswer | str) -> dict[str, 
     return wait_for(reached, what=f"{run_id} to wait")
 
 
-def written(house: House, session: str) -> str | None:
+def written(house: DaemonWithModel, session: str) -> str | None:
     file: Path = house.daemon.home / "workspace" / f"{session}.txt"
     return file.read_text() if file.exists() else None
 
 
 def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "written")
     (request_id,) = run["pending_approval_ids"]
@@ -111,7 +111,7 @@ def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
 
 
 def test_a_call_is_allowed_with_other_arguments(
-    cli: Cli, waiting_house: House, session: str, tmp_path: Path
+    cli: Cli, waiting_house: DaemonWithModel, session: str, tmp_path: Path
 ) -> None:
     run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "written")
     (request_id,) = run["pending_approval_ids"]
@@ -129,7 +129,7 @@ def test_a_call_is_allowed_with_other_arguments(
 
 
 def test_the_model_hears_why_a_call_was_denied(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "as you wish")
     (request_id,) = run["pending_approval_ids"]
@@ -143,7 +143,7 @@ def test_the_model_hears_why_a_call_was_denied(
 
 
 def test_several_approvals_of_a_run_take_effect_together_or_not_at_all(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     calls = (write(session, "one"), write(session, "two"))
     run = waits(waiting_house, session, ModelAnswer(calls=calls), "both done")
@@ -160,7 +160,7 @@ def test_several_approvals_of_a_run_take_effect_together_or_not_at_all(
 
 
 def test_a_question_is_answered_with_options_and_words(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     run = waits(waiting_house, session, call("ask_user", ASK), "noted")
     (request_id,) = run["pending_question_ids"]
@@ -182,7 +182,9 @@ def test_a_question_is_answered_with_options_and_words(
     )
 
 
-def test_a_question_is_declined_or_withdrawn(cli: Cli, waiting_house: House, session: str) -> None:
+def test_a_question_is_declined_or_withdrawn(
+    cli: Cli, waiting_house: DaemonWithModel, session: str
+) -> None:
     run = waits(waiting_house, session, call("ask_user", ASK), "then not")
     (request_id,) = run["pending_question_ids"]
     cli("questions", "decline", request_id, "--justification", "no idea")
@@ -196,7 +198,7 @@ def test_a_question_is_declined_or_withdrawn(cli: Cli, waiting_house: House, ses
 
 
 def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "written at last")
     (request_id,) = run["pending_approval_ids"]
@@ -227,7 +229,7 @@ def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
 
 
 def test_a_chat_without_a_terminal_says_what_is_needed_and_leaves(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     waiting_house.model.queue(ModelAnswer(calls=(write(session),)), "written")
     done = cli("chat", "--session", session, "write it", code=4)
@@ -256,7 +258,7 @@ def test_a_chat_without_a_terminal_says_what_is_needed_and_leaves(
 
 
 def test_in_a_chat_a_call_is_allowed_where_it_stands(
-    waiting_house: House, session: str, terminal: Callable[..., Terminal]
+    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for("/help lists")
@@ -289,7 +291,7 @@ def test_in_a_chat_a_call_is_allowed_where_it_stands(
 
 
 def test_in_a_chat_arguments_are_changed_in_an_editor(
-    waiting_house: House, session: str, terminal: Callable[..., Terminal], tmp_path: Path
+    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/hello/$1/" "$2"\n')
@@ -308,7 +310,7 @@ def test_in_a_chat_arguments_are_changed_in_an_editor(
 
 
 def test_in_a_chat_a_question_is_answered_by_number_or_in_words(
-    waiting_house: House, session: str, terminal: Callable[..., Terminal]
+    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for_prompt()
@@ -331,7 +333,7 @@ def test_in_a_chat_a_question_is_answered_by_number_or_in_words(
 
 
 def test_ctrl_c_at_a_question_leaves_the_run_waiting_and_the_next_chat_asks_again(
-    waiting_house: House, session: str, terminal: Callable[..., Terminal]
+    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for_prompt()
@@ -373,7 +375,7 @@ def test_ctrl_c_at_a_question_leaves_the_run_waiting_and_the_next_chat_asks_agai
 
 
 def test_a_question_is_answered_at_the_terminal(
-    waiting_house: House, session: str, terminal: Callable[..., Terminal]
+    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     run = waits(waiting_house, session, call("ask_user", ASK), "noted")
     (request_id,) = run["pending_question_ids"]
@@ -388,7 +390,7 @@ def test_a_question_is_answered_at_the_terminal(
 
 
 def test_a_review_walks_through_what_waits(
-    cli: Cli, waiting_house: House, session: str, terminal: Callable[..., Terminal]
+    cli: Cli, waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     calls = (write(session, "one"), write(session, "two"), write(session, "three"))
     run = waits(waiting_house, session, ModelAnswer(calls=calls), "all decided")
@@ -417,7 +419,7 @@ def test_a_review_walks_through_what_waits(
 
 
 def test_a_review_of_questions_walks_through_them(
-    cli: Cli, waiting_house: House, session: str, terminal: Callable[..., Terminal]
+    cli: Cli, waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     asks = tuple(FakeCall(name="ask_user", arguments=ASK) for _ in range(2))
     run = waits(waiting_house, session, ModelAnswer(calls=asks), "noted")
@@ -441,7 +443,7 @@ def test_a_review_of_questions_walks_through_them(
 
 
 def test_what_a_tool_answered_in_full_can_be_read(
-    cli: Cli, waiting_house: House, session: str
+    cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     rules = {"rules": [{"tool": "shell", "decision": "allow"}]}
     waiting_house.daemon.request("PUT", f"/v1/sessions/{session}/permissions", json=rules)

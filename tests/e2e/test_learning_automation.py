@@ -7,7 +7,15 @@ import psutil
 import pytest
 
 from tests.support.daemon import wait_for
-from tests.support.pupil import EXTRACTION, JUDGE, POLICY, Pupil, policy, rule, session_scope
+from tests.support.learning_daemon import (
+    EXTRACTION,
+    JUDGE,
+    POLICY,
+    LearningDaemon,
+    policy,
+    rule,
+    session_scope,
+)
 from understudy.testing.answers import ModelAnswer
 
 pytestmark = pytest.mark.e2e
@@ -16,155 +24,176 @@ DAY_MS = 24 * 3600 * 1000
 KEY = "sk-" + "proj-" + "Qx7Lm2Vb9Rt4Zp8K"
 
 
-def proposed(pupil: Pupil, content: str, state: str, **fields: Any) -> Any:
+def proposed(learning_daemon: LearningDaemon, content: str, state: str, **fields: Any) -> Any:
     """A candidate once automation has brought it into a state."""
-    return pupil.reviewed(pupil.propose(content, **fields)["candidate_id"], state)
+    return learning_daemon.reviewed(
+        learning_daemon.propose(content, **fields)["candidate_id"], state
+    )
 
 
-def captured(pupil: Pupil, session: str, text: str, state: str | None = None) -> Any:
+def captured(
+    learning_daemon: LearningDaemon, session: str, text: str, state: str | None = None
+) -> Any:
     """The one candidate that the daemon finds in a run, once it was reviewed."""
-    pupil.session(session)
-    pupil.run(session, text)
+    learning_daemon.session(session)
+    learning_daemon.run(session, text)
     scope = {"scope_kind": "session", "scope_id": session}
-    [found] = wait_for(lambda: pupil.candidates(**scope), what="the candidate")
-    return pupil.reviewed(found["candidate_id"], state)
+    [found] = wait_for(lambda: learning_daemon.candidates(**scope), what="the candidate")
+    return learning_daemon.reviewed(found["candidate_id"], state)
 
 
-def published(pupil: Pupil, view: Any) -> Any:
-    return pupil.learning(view["published_learning_id"])
+def published(learning_daemon: LearningDaemon, view: Any) -> Any:
+    return learning_daemon.learning(view["published_learning_id"])
 
 
-def test_in_shadow_automation_only_says_what_it_would_do(pupil: Pupil) -> None:
-    default = proposed(pupil, "The well is deep.", "pending")["automation_review"]
-    pupil.policy("shadow", rule("publish_active", kind="fact", name="facts"))
-    would = proposed(pupil, "The well is dry.", "pending")["automation_review"]
+def test_in_shadow_automation_only_says_what_it_would_do(learning_daemon: LearningDaemon) -> None:
+    default = proposed(learning_daemon, "The well is deep.", "pending")["automation_review"]
+    learning_daemon.policy("shadow", rule("publish_active", kind="fact", name="facts"))
+    would = proposed(learning_daemon, "The well is dry.", "pending")["automation_review"]
 
     assert (default["mode"], default["action"]) == ("shadow", "manual_review")
     assert default["reason"].strip()
     assert would["action"].startswith("publish_")
     assert would["matched_rule_name"] == "facts"
-    assert pupil.learnings(status="active") == pupil.learnings(status="provisional") == []
+    assert (
+        learning_daemon.learnings(status="active")
+        == learning_daemon.learnings(status="provisional")
+        == []
+    )
 
 
-def test_where_people_alone_decide_automation_does_not_look(pupil: Pupil) -> None:
-    pupil.policy("manual_only", rule("reject"))
-    waiting = pupil.propose("The well is deep.")["candidate_id"]
+def test_where_people_alone_decide_automation_does_not_look(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.policy("manual_only", rule("reject"))
+    waiting = learning_daemon.propose("The well is deep.")["candidate_id"]
     time.sleep(1.5)
 
-    view = pupil.candidate(waiting)
+    view = learning_daemon.candidate(waiting)
     assert view["state"] == "pending"
     assert "automation_review" not in view
 
 
-def test_enabled_automation_escalates_rejects_and_publishes(pupil: Pupil) -> None:
-    pupil.policy(
+def test_enabled_automation_escalates_rejects_and_publishes(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.policy(
         "enabled",
         rule("reject", kind="preference"),
         rule("publish_provisional", kind="fact"),
     )
 
-    escalated = proposed(pupil, "We sail at dawn.", "escalated", kind="decision")
-    proposed(pupil, "Tea at four.", "rejected", kind="preference")
-    learning = published(pupil, proposed(pupil, "The well is deep.", "published"))
+    escalated = proposed(learning_daemon, "We sail at dawn.", "escalated", kind="decision")
+    proposed(learning_daemon, "Tea at four.", "rejected", kind="preference")
+    learning = published(
+        learning_daemon, proposed(learning_daemon, "The well is deep.", "published")
+    )
 
     assert (learning["status"], learning["publish_tier"]) == ("provisional", "provisional")
     assert (learning["policy_decision"], learning["policy_actor"]) == ("automatic", "daemon")
-    by_hand = pupil.publish(escalated["candidate_id"])
+    by_hand = learning_daemon.publish(escalated["candidate_id"])
     assert (by_hand["status"], by_hand["policy_decision"]) == ("active", "manual")
 
 
-def test_the_first_rule_that_matches_and_is_not_in_quarantine_decides(pupil: Pupil) -> None:
+def test_the_first_rule_that_matches_and_is_not_in_quarantine_decides(
+    learning_daemon: LearningDaemon,
+) -> None:
     rules = (rule("reject", kind="fact", name="r1"), rule("publish_provisional", kind="fact"))
 
-    pupil.policy("enabled", *rules)
-    first = proposed(pupil, "The well is deep.", "rejected")
-    pupil.policy("enabled", *rules, quarantined_rule_names=[" R1 "])
-    second = proposed(pupil, "The well is dry.", "published")
-    pupil.policy("enabled", rule("reject"), *rules, quarantined_rule_names=["r1", "reject"])
-    third = proposed(pupil, "The well is old.", "rejected")
+    learning_daemon.policy("enabled", *rules)
+    first = proposed(learning_daemon, "The well is deep.", "rejected")
+    learning_daemon.policy("enabled", *rules, quarantined_rule_names=[" R1 "])
+    second = proposed(learning_daemon, "The well is dry.", "published")
+    learning_daemon.policy(
+        "enabled", rule("reject"), *rules, quarantined_rule_names=["r1", "reject"]
+    )
+    third = proposed(learning_daemon, "The well is old.", "rejected")
 
     assert first["automation_review"]["matched_rule_name"] == "r1"
     assert "matched_rule_name" not in second["automation_review"]
     assert "matched_rule_name" not in third["automation_review"]
 
 
-def test_callers_cannot_vouch_for_themselves(pupil: Pupil) -> None:
+def test_callers_cannot_vouch_for_themselves(learning_daemon: LearningDaemon) -> None:
     needs = ("require_evidence", "require_source_run", "require_source_session")
-    pupil.policy(
+    learning_daemon.policy(
         "enabled",
         *(rule("publish_provisional", **{need: True}) for need in needs),
         capture={},
     )
-    pupil.session("vouched")
-    run_id = pupil.run("vouched", "The well is deep.")["run_id"]
+    learning_daemon.session("vouched")
+    run_id = learning_daemon.run("vouched", "The well is deep.")["run_id"]
 
     forged = proposed(
-        pupil,
+        learning_daemon,
         "The well is deep.",
         "escalated",
         source={"run_id": run_id, "session_id": "vouched"},
         evidence_refs=[{"run_id": run_id}],
     )
-    own = captured(pupil, "own", "Fact: The well is dry.", "published")
+    own = captured(learning_daemon, "own", "Fact: The well is dry.", "published")
 
     assert forged["automation_review"]["action"] == "manual_review"
     assert own["origin"] == "daemon"
 
 
-def test_what_callers_propose_never_becomes_active_by_itself(pupil: Pupil) -> None:
+def test_what_callers_propose_never_becomes_active_by_itself(
+    learning_daemon: LearningDaemon,
+) -> None:
     active = rule("publish_active", kind="fact")
-    pupil.session("callers")
+    learning_daemon.session("callers")
 
-    pupil.policy("enabled", active)
-    downgraded = proposed(pupil, "The well is deep.", "published")
-    pupil.policy("enabled", active, allow_api_origin_active_publication=True)
-    unsupported = proposed(pupil, "The roof is low.", "published")
+    learning_daemon.policy("enabled", active)
+    downgraded = proposed(learning_daemon, "The well is deep.", "published")
+    learning_daemon.policy("enabled", active, allow_api_origin_active_publication=True)
+    unsupported = proposed(learning_daemon, "The roof is low.", "published")
 
     assert "API" in downgraded["automation_review"]["reason"]
     assert "evidence" in unsupported["automation_review"]["reason"]
     for view in (downgraded, unsupported):
         assert view["automation_review"]["action"] == "publish_provisional"
-        learning = published(pupil, view)
+        learning = published(learning_daemon, view)
         assert (learning["status"], learning["verification_status"]) == (
             "provisional",
             "unverified",
         )
-    assert pupil.told("callers", "Is the well deep, and the roof low?") == []
+    assert learning_daemon.told("callers", "Is the well deep, and the roof low?") == []
 
 
 def test_what_a_run_said_outright_becomes_active_and_its_replacement_unverified(
-    pupil: Pupil,
+    learning_daemon: LearningDaemon,
 ) -> None:
-    pupil.policy("enabled", rule("publish_active", kind="preference"), capture={})
+    learning_daemon.policy("enabled", rule("publish_active", kind="preference"), capture={})
 
-    view = captured(pupil, "said", "Preference: Preferred editor is Helix", "published")
-    learning = published(pupil, view)
+    view = captured(learning_daemon, "said", "Preference: Preferred editor is Helix", "published")
+    learning = published(learning_daemon, view)
 
     assert (learning["status"], learning["verification_status"]) == ("active", "verified")
     assert (learning["policy_decision"], learning["policy_actor"]) == ("automatic", "daemon")
-    assert pupil.told("said", "editor?") == [learning["learning_id"]]
-    lineage = pupil.get(f"/v1/learnings/{learning['learning_id']}/lineage")
+    assert learning_daemon.told("said", "editor?") == [learning["learning_id"]]
+    lineage = learning_daemon.get(f"/v1/learnings/{learning['learning_id']}/lineage")
     assert lineage["source_run"]["run_id"] == view["source"]["run_id"]
     assert lineage["use_count"] == 1
-    replacement = pupil.supersede(learning["learning_id"], "Preferred editor is Vim")
+    replacement = learning_daemon.supersede(learning["learning_id"], "Preferred editor is Vim")
     assert replacement["verification_status"] == "unverified"
 
 
 def test_the_words_of_a_run_in_another_order_of_marks_support_it_and_others_do_not(
-    pupil: Pupil,
+    learning_daemon: LearningDaemon,
 ) -> None:
     said = {
         "Preferred editor is Helix, as I said.": "The preferred editor: Helix",
         "I might go fishing on Sunday.": "Preferred shell is zsh",
     }
-    pupil.answer(EXTRACTION, lambda asked: _one(said.get(asked["request"], "")))
-    pupil.policy("enabled", rule("publish_active", kind="preference"), capture={})
+    learning_daemon.answer(EXTRACTION, lambda asked: _one(said.get(asked["request"], "")))
+    learning_daemon.policy("enabled", rule("publish_active", kind="preference"), capture={})
 
     supported, unsupported = (
-        captured(pupil, f"support-{number}", text, "published") for number, text in enumerate(said)
+        captured(learning_daemon, f"support-{number}", text, "published")
+        for number, text in enumerate(said)
     )
 
-    first, second = published(pupil, supported), published(pupil, unsupported)
+    first, second = published(learning_daemon, supported), published(learning_daemon, unsupported)
     assert (first["status"], first["verification_status"]) == ("active", "verified")
     assert (second["status"], second["verification_status"]) == ("provisional", "unverified")
     assert "evidence" in unsupported["automation_review"]["reason"]
@@ -174,41 +203,43 @@ def _one(content: str, kind: str = "preference") -> dict[str, Any]:
     return {"candidate_1": {"kind": kind, "content": content, "confidence": 90}}
 
 
-def test_what_contradicts_a_learning_waits_for_a_person(pupil: Pupil) -> None:
+def test_what_contradicts_a_learning_waits_for_a_person(learning_daemon: LearningDaemon) -> None:
     scope = session_scope("contradict")
-    old = pupil.learn("Preferred editor is Vim", kind="preference", scope=scope)
-    pupil.policy("enabled", rule("publish_active", kind="preference"), capture={})
+    old = learning_daemon.learn("Preferred editor is Vim", kind="preference", scope=scope)
+    learning_daemon.policy("enabled", rule("publish_active", kind="preference"), capture={})
 
-    view = captured_among(pupil, "contradict", "Preference: Preferred editor is Helix")
+    view = captured_among(learning_daemon, "contradict", "Preference: Preferred editor is Helix")
 
     assert view["state"] == "escalated"
     assert old["learning_id"] in view["automation_review"]["reason"]
-    assert pupil.learning(old["learning_id"])["status"] == "active"
+    assert learning_daemon.learning(old["learning_id"])["status"] == "active"
 
 
-def captured_among(pupil: Pupil, session: str, text: str) -> Any:
+def captured_among(learning_daemon: LearningDaemon, session: str, text: str) -> Any:
     """The candidate that the daemon finds in a run, where there are others already."""
-    pupil.session(session)
-    run_id = pupil.run(session, text)["run_id"]
-    [found] = wait_for(lambda: pupil.candidates(query=run_id), what="the candidate")
-    return pupil.reviewed(found["candidate_id"], "escalated")
+    learning_daemon.session(session)
+    run_id = learning_daemon.run(session, text)["run_id"]
+    [found] = wait_for(lambda: learning_daemon.candidates(query=run_id), what="the candidate")
+    return learning_daemon.reviewed(found["candidate_id"], "escalated")
 
 
-def test_a_candidate_that_cannot_be_published_holds_nobody_up(pupil: Pupil) -> None:
-    pupil.learn("Codename is Atlas")
-    pupil.policy("enabled", rule("publish_provisional", kind="fact"))
-    began = len(pupil.daemon.log())
+def test_a_candidate_that_cannot_be_published_holds_nobody_up(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.learn("Codename is Atlas")
+    learning_daemon.policy("enabled", rule("publish_provisional", kind="fact"))
+    began = len(learning_daemon.daemon.log())
 
-    stuck = proposed(pupil, "Codename is Borealis", "escalated")
-    busy = psutil.Process(pupil.daemon.pid).cpu_times()
+    stuck = proposed(learning_daemon, "Codename is Borealis", "escalated")
+    busy = psutil.Process(learning_daemon.daemon.pid).cpu_times()
     time.sleep(0.7)
-    after = psutil.Process(pupil.daemon.pid).cpu_times()
+    after = psutil.Process(learning_daemon.daemon.pid).cpu_times()
 
     assert after.user + after.system - busy.user - busy.system < 0.35
-    log = pupil.daemon.log()[began:]
+    log = learning_daemon.daemon.log()[began:]
     assert log.count("error") <= 5
     assert log.count(stuck["candidate_id"]) <= 10
-    assert proposed(pupil, "The well is deep.", "published")["state"] == "published"
+    assert proposed(learning_daemon, "The well is deep.", "published")["state"] == "published"
 
 
 WRONG = (
@@ -229,14 +260,16 @@ WRONG = (
 )
 
 
-def test_a_policy_that_cannot_be_is_refused_and_the_old_one_stays(pupil: Pupil) -> None:
-    before = pupil.get(POLICY)
+def test_a_policy_that_cannot_be_is_refused_and_the_old_one_stays(
+    learning_daemon: LearningDaemon,
+) -> None:
+    before = learning_daemon.get(POLICY)
 
-    problems = [pupil.refused(POLICY, {"policy": wrong}) for wrong in WRONG]
-    stale = pupil.refused(
+    problems = [learning_daemon.refused(POLICY, {"policy": wrong}) for wrong in WRONG]
+    stale = learning_daemon.refused(
         POLICY, {"policy": policy("enabled"), "expected_revision": before["revision"] - 1}
     )
-    empty = pupil.refused(POLICY, {"expected_revision": before["revision"]})
+    empty = learning_daemon.refused(POLICY, {"expected_revision": before["revision"]})
 
     assert [(it["status"], it["code"], it["domain"]) for it in problems] == [
         (400, "invalid_learning_policy", "runtime")
@@ -244,35 +277,39 @@ def test_a_policy_that_cannot_be_is_refused_and_the_old_one_stays(pupil: Pupil) 
     assert all(it["errors"][0]["pointer"].startswith("/policy") for it in problems)
     assert (stale["status"], stale["code"]) == (409, "runtime_revision_conflict")
     assert empty["status"] == 400
-    assert pupil.get(POLICY) == before
+    assert learning_daemon.get(POLICY) == before
 
 
-def test_a_procedure_is_never_active_without_a_person(pupil: Pupil) -> None:
-    pupil.policy("enabled", rule("publish_provisional"))
+def test_a_procedure_is_never_active_without_a_person(learning_daemon: LearningDaemon) -> None:
+    learning_daemon.policy("enabled", rule("publish_provisional"))
 
-    view = proposed(pupil, "To moor, throw the line first.", "published", kind="procedure")
+    view = proposed(
+        learning_daemon, "To moor, throw the line first.", "published", kind="procedure"
+    )
 
-    assert published(pupil, view)["status"] == "provisional"
+    assert published(learning_daemon, view)["status"] == "provisional"
 
 
-def test_limits_of_rules_count_to_the_point(pupil: Pupil) -> None:
+def test_limits_of_rules_count_to_the_point(learning_daemon: LearningDaemon) -> None:
     # A judge takes its time, and what is published lasts from when it was reviewed.
     said = '{"action": "publish_provisional", "reason": "fine"}'
-    pupil.answer(JUDGE, lambda _: ModelAnswer(text=said, delay_s=0.1))
+    learning_daemon.answer(JUDGE, lambda _: ModelAnswer(text=said, delay_s=0.1))
     lasting = rule("publish_provisional", min_confidence=95, expires_after_ms=DAY_MS)
-    pupil.policy("enabled", lasting, judge={})
+    learning_daemon.policy("enabled", lasting, judge={})
     now = int(time.time() * 1000)
 
-    proposed(pupil, "The tide is high.", "escalated", confidence=94)
-    sure = proposed(pupil, "The tide is low.", "published", confidence=95)
-    late = proposed(pupil, "Sun is up.", "published", confidence=99, expires_at_ms=now + 2 * DAY_MS)
+    proposed(learning_daemon, "The tide is high.", "escalated", confidence=94)
+    sure = proposed(learning_daemon, "The tide is low.", "published", confidence=95)
+    late = proposed(
+        learning_daemon, "Sun is up.", "published", confidence=99, expires_at_ms=now + 2 * DAY_MS
+    )
     soon = now + DAY_MS // 2
-    early = proposed(pupil, "Moon is up.", "published", confidence=99, expires_at_ms=soon)
+    early = proposed(learning_daemon, "Moon is up.", "published", confidence=99, expires_at_ms=soon)
 
     for view in (sure, late):
         at = view["automation_review"]["reviewed_at_ms"]
-        assert published(pupil, view)["expires_at_ms"] == at + DAY_MS
-    assert published(pupil, early)["expires_at_ms"] == soon
+        assert published(learning_daemon, view)["expires_at_ms"] == at + DAY_MS
+    assert published(learning_daemon, early)["expires_at_ms"] == soon
 
 
 @pytest.mark.parametrize(
@@ -286,23 +323,23 @@ def test_limits_of_rules_count_to_the_point(pupil: Pupil) -> None:
     ],
 )
 def test_a_judge_may_only_be_stricter_than_the_policy(
-    pupil: Pupil, action: str, said: str, state: str, becomes: str
+    learning_daemon: LearningDaemon, action: str, said: str, state: str, becomes: str
 ) -> None:
-    pupil.answer(JUDGE, lambda _: {"action": said, "reason": "two\nlines " + "w" * 900})
-    pupil.policy(
+    learning_daemon.answer(JUDGE, lambda _: {"action": said, "reason": "two\nlines " + "w" * 900})
+    learning_daemon.policy(
         "enabled",
         rule(action, kind="fact", name="judged"),
         judge={},
         allow_api_origin_active_publication=True,
     )
 
-    view = proposed(pupil, "The well is deep.", state)
+    view = proposed(learning_daemon, "The well is deep.", state)
 
     review = view["automation_review"]
     assert (review["action"], review["judge"]["action"]) == (becomes, becomes)
     assert len(review["judge"]["reason"]) <= 400
     assert "\n" not in review["judge"]["reason"]
-    [asked] = pupil.asked(JUDGE)
+    [asked] = learning_daemon.asked(JUDGE)
     assert asked["candidate"]["content"] == "The well is deep."
     assert asked["baseline"]["action"] == action
     assert (asked["baseline"]["mode"], asked["baseline"]["matched_rule_name"]) == (
@@ -312,17 +349,17 @@ def test_a_judge_may_only_be_stricter_than_the_policy(
     assert ("publish_active" in asked["allowed_actions"]) == (action == "publish_active")
     assert {"reject", "manual_review"} <= set(asked["allowed_actions"])
     if state == "published":
-        assert published(pupil, view)["status"] == "provisional"
+        assert published(learning_daemon, view)["status"] == "provisional"
 
 
-def test_no_judge_is_asked_where_a_person_decides_anyway(pupil: Pupil) -> None:
-    pupil.answer(JUDGE, lambda _: {"action": "reject", "reason": "never asked"})
-    pupil.policy("enabled", judge={})
+def test_no_judge_is_asked_where_a_person_decides_anyway(learning_daemon: LearningDaemon) -> None:
+    learning_daemon.answer(JUDGE, lambda _: {"action": "reject", "reason": "never asked"})
+    learning_daemon.policy("enabled", judge={})
 
-    view = proposed(pupil, "The well is deep.", "escalated")
+    view = proposed(learning_daemon, "The well is deep.", "escalated")
 
     assert "judge" not in view["automation_review"]
-    assert pupil.asked(JUDGE) == []
+    assert learning_daemon.asked(JUDGE) == []
 
 
 @pytest.mark.parametrize(
@@ -335,62 +372,75 @@ def test_no_judge_is_asked_where_a_person_decides_anyway(pupil: Pupil) -> None:
     ],
     ids=["late", "junk", "unknown", "error"],
 )
-def test_without_a_clear_verdict_a_person_decides(pupil: Pupil, answer: ModelAnswer) -> None:
-    pupil.answer(JUDGE, lambda _: answer)
+def test_without_a_clear_verdict_a_person_decides(
+    learning_daemon: LearningDaemon, answer: ModelAnswer
+) -> None:
+    learning_daemon.answer(JUDGE, lambda _: answer)
     published_by = rule("publish_provisional", kind="fact")
 
-    pupil.policy("shadow", published_by, judge={"timeout_ms": 300})
-    shadow = proposed(pupil, "The well is deep.", "pending")["automation_review"]
-    pupil.policy("enabled", published_by, judge={"timeout_ms": 300})
-    enabled = proposed(pupil, "The well is dry.", "escalated")["automation_review"]
+    learning_daemon.policy("shadow", published_by, judge={"timeout_ms": 300})
+    shadow = proposed(learning_daemon, "The well is deep.", "pending")["automation_review"]
+    learning_daemon.policy("enabled", published_by, judge={"timeout_ms": 300})
+    enabled = proposed(learning_daemon, "The well is dry.", "escalated")["automation_review"]
 
     assert (shadow["action"], shadow["judge"]["action"]) == ("publish_provisional", "manual_review")
     assert (enabled["action"], enabled["judge"]["action"]) == ("manual_review", "manual_review")
     assert enabled["judge"]["reason"]
-    assert pupil.learnings(status="provisional") == pupil.learnings(status="active") == []
+    assert (
+        learning_daemon.learnings(status="provisional")
+        == learning_daemon.learnings(status="active")
+        == []
+    )
 
 
-def test_a_policy_judges_each_candidate_once_and_comes_back_without_asking(pupil: Pupil) -> None:
-    pupil.answer(JUDGE, lambda _: {"action": "publish_provisional", "reason": "fine"})
+def test_a_policy_judges_each_candidate_once_and_comes_back_without_asking(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.answer(JUDGE, lambda _: {"action": "publish_provisional", "reason": "fine"})
     judged = {"judge": {"timeout_ms": 5000}}
-    first = pupil.policy("shadow", rule("publish_provisional"), **judged)
-    seen = proposed(pupil, "The well is deep.", "pending")["candidate_id"]
+    first = learning_daemon.policy("shadow", rule("publish_provisional"), **judged)
+    seen = proposed(learning_daemon, "The well is deep.", "pending")["candidate_id"]
 
-    pupil.policy("shadow", rule("reject", kind="decision"))
-    pupil.post(f"{POLICY}/rollback", {"target_revision": first["revision"]})
+    learning_daemon.policy("shadow", rule("reject", kind="decision"))
+    learning_daemon.post(f"{POLICY}/rollback", {"target_revision": first["revision"]})
     wait_for(
-        lambda: pupil.reviewed(seen)["automation_review"]["action"] == "publish_provisional",
+        lambda: (
+            learning_daemon.reviewed(seen)["automation_review"]["action"] == "publish_provisional"
+        ),
         what="the old review",
     )
-    later = proposed(pupil, "The well is dry.", "pending")["candidate_id"]
+    later = proposed(learning_daemon, "The well is dry.", "pending")["candidate_id"]
 
-    assert len(pupil.asked(JUDGE, seen)) == 1
-    assert len(pupil.asked(JUDGE, later)) == 1
+    assert len(learning_daemon.asked(JUDGE, seen)) == 1
+    assert len(learning_daemon.asked(JUDGE, later)) == 1
 
 
-def test_a_policy_without_a_mode_is_a_shadow(pupil: Pupil) -> None:
-    answer = pupil.post(POLICY, {"policy": {"publication": {"rules": [rule("reject")]}}})
+def test_a_policy_without_a_mode_is_a_shadow(learning_daemon: LearningDaemon) -> None:
+    answer = learning_daemon.post(POLICY, {"policy": {"publication": {"rules": [rule("reject")]}}})
 
     assert answer["policy"]["mode"] == "shadow"
     assert (
-        proposed(pupil, "The well is deep.", "pending")["automation_review"]["action"] == "reject"
+        proposed(learning_daemon, "The well is deep.", "pending")["automation_review"]["action"]
+        == "reject"
     )
-    flat = pupil.post(POLICY, {"mode": "manual_only", "expected_revision": answer["revision"]})
+    flat = learning_daemon.post(
+        POLICY, {"mode": "manual_only", "expected_revision": answer["revision"]}
+    )
     assert flat["policy"]["mode"] == "manual_only"
 
 
-def test_a_secret_is_rejected_before_any_rule_is_asked(pupil: Pupil) -> None:
-    pupil.policy("manual_only")
-    waiting = pupil.propose("The well is deep.")["candidate_id"]
+def test_a_secret_is_rejected_before_any_rule_is_asked(learning_daemon: LearningDaemon) -> None:
+    learning_daemon.policy("manual_only")
+    waiting = learning_daemon.propose("The well is deep.")["candidate_id"]
     # Nobody gets a secret past the guard, so it is written into the record.
-    pupil.edit(waiting, origin="daemon", body__content=f"The API key is {KEY}")
+    learning_daemon.edit(waiting, origin="daemon", body__content=f"The API key is {KEY}")
 
-    pupil.policy("enabled", rule("publish_provisional", name="all"))
+    learning_daemon.policy("enabled", rule("publish_provisional", name="all"))
 
-    review = pupil.reviewed(waiting, "rejected")["automation_review"]
+    review = learning_daemon.reviewed(waiting, "rejected")["automation_review"]
     assert review["action"] == "reject"
     assert "secret" in review["reason"]
     assert "matched_rule_name" not in review
     assert KEY not in str(review)
-    assert pupil.learnings(status="provisional") == []
-    assert KEY not in pupil.daemon.log()
+    assert learning_daemon.learnings(status="provisional") == []
+    assert KEY not in learning_daemon.daemon.log()

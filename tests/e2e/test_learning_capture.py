@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.support.daemon import PATIENCE_S, wait_for
-from tests.support.pupil import (
+from tests.support.learning_daemon import (
     CANDIDATES,
     EXTRACTION,
     POLICY,
     RUNS,
-    Pupil,
+    LearningDaemon,
     rule,
     session_scope,
 )
@@ -29,52 +29,58 @@ LABELLED = (
 KEY = "sk-" + "proj-abc"
 
 
-def receipt(pupil: Pupil, run_id: str) -> str:
-    return str(pupil.get(f"/v1/run-memories/{run_id}")["semantic_capture"])
+def receipt(learning_daemon: LearningDaemon, run_id: str) -> str:
+    return str(learning_daemon.get(f"/v1/run-memories/{run_id}")["semantic_capture"])
 
 
-def settled(pupil: Pupil, run_id: str, timeout: float = PATIENCE_S) -> None:
+def settled(learning_daemon: LearningDaemon, run_id: str, timeout: float = PATIENCE_S) -> None:
     """Wait until nothing more is learned from a run."""
-    wait_for(lambda: receipt(pupil, run_id) == "completed", timeout, what=f"{run_id} to be read")
+    wait_for(
+        lambda: receipt(learning_daemon, run_id) == "completed",
+        timeout,
+        what=f"{run_id} to be read",
+    )
 
 
-def found_in(pupil: Pupil, session: str, text: str) -> list[dict[str, Any]]:
+def found_in(learning_daemon: LearningDaemon, session: str, text: str) -> list[dict[str, Any]]:
     """What the daemon proposes of a run."""
-    run_id = pupil.run(pupil.session(session), text)["run_id"]
-    settled(pupil, run_id)
-    return pupil.candidates(query=run_id)
+    run_id = learning_daemon.run(learning_daemon.session(session), text)["run_id"]
+    settled(learning_daemon, run_id)
+    return learning_daemon.candidates(query=run_id)
 
 
-def test_every_run_leaves_one_summary_that_no_prompt_tells(pupil: Pupil) -> None:
-    session = pupil.session("summaries")
+def test_every_run_leaves_one_summary_that_no_prompt_tells(learning_daemon: LearningDaemon) -> None:
+    session = learning_daemon.session("summaries")
     narrowed = {"scope_kind": "session", "scope_id": session, "kind": "run_summary"}
-    pupil.post(POLICY, {"policy": {"mode": "shadow"}})
+    learning_daemon.post(POLICY, {"policy": {"mode": "shadow"}})
     before = int(time.time() * 1000)
-    done = pupil.run(session, "inspect the sextant")["run_id"]
-    pupil.answer(RUNS, lambda _: ModelAnswer(status=400))
-    failed = pupil.run(session, "inspect the compass")["run_id"]
-    pupil.answer(RUNS, lambda _: "ok")
-    by_run = {it["source"]["run_id"]: it for it in pupil.candidates(**narrowed)}
+    done = learning_daemon.run(session, "inspect the sextant")["run_id"]
+    learning_daemon.answer(RUNS, lambda _: ModelAnswer(status=400))
+    failed = learning_daemon.run(session, "inspect the compass")["run_id"]
+    learning_daemon.answer(RUNS, lambda _: "ok")
+    by_run = {it["source"]["run_id"]: it for it in learning_daemon.candidates(**narrowed)}
 
     assert set(by_run) == {done, failed}
     summary = by_run[done]
     assert (summary["origin"], summary["sensitivity"]) == ("daemon", "sensitive")
     assert (summary["confidence"], summary["scope"]) == (100, session_scope(session))
-    memory = pupil.get(f"/v1/run-memories/{done}")
+    memory = learning_daemon.get(f"/v1/run-memories/{done}")
     assert summary["content"] == memory["memory"]["summary"]
     assert before <= summary["expires_at_ms"] - 30 * DAY_MS <= int(time.time() * 1000)
-    learning = pupil.publish(summary["candidate_id"])
+    learning = learning_daemon.publish(summary["candidate_id"])
     assert learning["sensitivity"] == "sensitive"
-    assert pupil.told(session, "What of the sextant?") == []
-    assert pupil.in_context(session) == []
-    pupil.post(POLICY, {"policy": {"mode": "shadow", "capture": {"run_summary_candidates": False}}})
-    pupil.run(session, "and now?")
-    assert len(pupil.candidates(**narrowed)) == 3
+    assert learning_daemon.told(session, "What of the sextant?") == []
+    assert learning_daemon.in_context(session) == []
+    learning_daemon.post(
+        POLICY, {"policy": {"mode": "shadow", "capture": {"run_summary_candidates": False}}}
+    )
+    learning_daemon.run(session, "and now?")
+    assert len(learning_daemon.candidates(**narrowed)) == 3
 
 
-def test_what_is_labelled_is_found_without_a_model(pupil: Pupil) -> None:
-    pupil.policy("shadow", capture={})
-    found = found_in(pupil, "labels", LABELLED)
+def test_what_is_labelled_is_found_without_a_model(learning_daemon: LearningDaemon) -> None:
+    learning_daemon.policy("shadow", capture={})
+    found = found_in(learning_daemon, "labels", LABELLED)
     run_id = found[0]["source"]["run_id"]
 
     assert {(it["kind"], it["content"]) for it in found} == {
@@ -88,22 +94,22 @@ def test_what_is_labelled_is_found_without_a_model(pupil: Pupil) -> None:
         assert it["source"]["session_id"] == "labels"
         assert "expires_at_ms" not in it
         assert "OK" not in it["content"]
-    assert pupil.asked(EXTRACTION) == []
-    pupil.policy("shadow", capture={"max_candidates_per_run": 1})
-    assert [it["kind"] for it in found_in(pupil, "one-label", LABELLED)] == ["preference"]
+    assert learning_daemon.asked(EXTRACTION) == []
+    learning_daemon.policy("shadow", capture={"max_candidates_per_run": 1})
+    assert [it["kind"] for it in found_in(learning_daemon, "one-label", LABELLED)] == ["preference"]
 
 
-def test_a_model_finds_what_is_not_labelled(pupil: Pupil) -> None:
+def test_a_model_finds_what_is_not_labelled(learning_daemon: LearningDaemon) -> None:
     editor = {"kind": "preference", "content": "  Preferred   editor is Helix. ", "confidence": 101}
     again = {"kind": "preference", "content": "preferred editor: helix"}
     steps = {"kind": "procedure", "content": "Open Helix, then type."}
     answer = {"candidate_1": editor, "candidate_2": again, "candidate_3": steps}
-    pupil.answer(EXTRACTION, lambda _: answer)
-    pupil.policy("shadow", capture={"max_candidates_per_run": 3})
+    learning_daemon.answer(EXTRACTION, lambda _: answer)
+    learning_daemon.policy("shadow", capture={"max_candidates_per_run": 3})
 
-    [found] = found_in(pupil, "model", "I like Helix best of all editors.")
-    pupil.answer(EXTRACTION, lambda _: {})
-    nothing = found_in(pupil, "nothing", "Good morning to you.")
+    [found] = found_in(learning_daemon, "model", "I like Helix best of all editors.")
+    learning_daemon.answer(EXTRACTION, lambda _: {})
+    nothing = found_in(learning_daemon, "nothing", "Good morning to you.")
 
     assert (found["kind"], found["content"], found["confidence"]) == (
         "preference",
@@ -111,95 +117,101 @@ def test_a_model_finds_what_is_not_labelled(pupil: Pupil) -> None:
         100,
     )
     assert nothing == []
-    assert len(pupil.asked(EXTRACTION)) == 2
-    [asked] = pupil.asked(EXTRACTION, "Good morning")
+    assert len(learning_daemon.asked(EXTRACTION)) == 2
+    [asked] = learning_daemon.asked(EXTRACTION, "Good morning")
     assert "preference" in json.dumps(asked)
 
 
-def test_nothing_is_learned_from_a_run_that_failed(pupil: Pupil) -> None:
-    pupil.policy("shadow", capture={})
-    pupil.answer(RUNS, lambda _: ModelAnswer(status=400))
+def test_nothing_is_learned_from_a_run_that_failed(learning_daemon: LearningDaemon) -> None:
+    learning_daemon.policy("shadow", capture={})
+    learning_daemon.answer(RUNS, lambda _: ModelAnswer(status=400))
 
-    assert found_in(pupil, "failed", ATLAS) == []
-    assert pupil.asked(EXTRACTION) == []
+    assert found_in(learning_daemon, "failed", ATLAS) == []
+    assert learning_daemon.asked(EXTRACTION) == []
 
 
-def test_what_ran_while_capture_was_off_is_never_read(pupil: Pupil) -> None:
-    session = pupil.session("switched")
-    pupil.policy("shadow")
-    old = pupil.run(session, ATLAS)["run_id"]
-    pupil.policy("shadow", capture={})
-    [new] = found_in(pupil, "switched", "Fact: Ship name is Argo.")
+def test_what_ran_while_capture_was_off_is_never_read(learning_daemon: LearningDaemon) -> None:
+    session = learning_daemon.session("switched")
+    learning_daemon.policy("shadow")
+    old = learning_daemon.run(session, ATLAS)["run_id"]
+    learning_daemon.policy("shadow", capture={})
+    [new] = found_in(learning_daemon, "switched", "Fact: Ship name is Argo.")
 
-    assert receipt(pupil, old) == "skipped"
+    assert receipt(learning_daemon, old) == "skipped"
     assert new["content"] == "Ship name is Argo"
-    assert pupil.candidates(query=old) == []
+    assert learning_daemon.candidates(query=old) == []
 
 
 @pytest.mark.parametrize("key", [KEY, KEY + "def1234567890"], ids=["short", "long"])
-def test_a_secret_is_not_learned_whoever_says_it(pupil: Pupil, key: str) -> None:
+def test_a_secret_is_not_learned_whoever_says_it(learning_daemon: LearningDaemon, key: str) -> None:
     told = {"candidate_1": {"kind": "fact", "content": f"The API key is {key}"}}
-    pupil.answer(EXTRACTION, lambda _: told)
-    pupil.policy("shadow", capture={})
+    learning_daemon.answer(EXTRACTION, lambda _: told)
+    learning_daemon.policy("shadow", capture={})
 
-    assert found_in(pupil, f"secret-{len(key)}", f"Fact: api-key: {key}") == []
-    assert key not in str(pupil.candidates()) + pupil.daemon.log()
+    assert found_in(learning_daemon, f"secret-{len(key)}", f"Fact: api-key: {key}") == []
+    assert key not in str(learning_daemon.candidates()) + learning_daemon.daemon.log()
     if len(key) > len(KEY):
-        assert not any(key in str(asked) for asked in pupil.asked(EXTRACTION))
+        assert not any(key in str(asked) for asked in learning_daemon.asked(EXTRACTION))
 
 
-def test_a_failure_that_passes_costs_nothing_but_time(pupil: Pupil) -> None:
+def test_a_failure_that_passes_costs_nothing_but_time(learning_daemon: LearningDaemon) -> None:
     answers: list[Any] = [
         ModelAnswer(text="I found nothing I could put that way."),
         ModelAnswer(status=503),
         {"candidate_1": {"kind": "fact", "content": "Ship name is Argo"}},
     ]
-    pupil.answer(EXTRACTION, lambda _: answers.pop(0) if len(answers) > 1 else answers[0])
-    pupil.policy("shadow", capture={})
+    learning_daemon.answer(EXTRACTION, lambda _: answers.pop(0) if len(answers) > 1 else answers[0])
+    learning_daemon.policy("shadow", capture={})
 
-    [found] = found_in(pupil, "flaky", "Our ship is called Argo, by the way.")
+    [found] = found_in(learning_daemon, "flaky", "Our ship is called Argo, by the way.")
 
     assert found["content"] == "Ship name is Argo"
-    assert len(pupil.asked(EXTRACTION)) >= 3
+    assert len(learning_daemon.asked(EXTRACTION)) >= 3
 
 
-def test_a_fact_at_the_end_of_a_long_request_is_found_and_verified(pupil: Pupil) -> None:
+def test_a_fact_at_the_end_of_a_long_request_is_found_and_verified(
+    learning_daemon: LearningDaemon,
+) -> None:
     text = ("We talked at length of the weather and of the tides. " * 12)[:600] + f" {ATLAS}"
-    pupil.policy("enabled", rule("publish_active", kind="fact"), capture={})
+    learning_daemon.policy("enabled", rule("publish_active", kind="fact"), capture={})
 
-    [found] = found_in(pupil, "late", text)
+    [found] = found_in(learning_daemon, "late", text)
 
     assert found["content"] == "Project codename is Atlas"
-    view = pupil.reviewed(found["candidate_id"], "published")
-    learning = pupil.learning(view["published_learning_id"])
+    view = learning_daemon.reviewed(found["candidate_id"], "published")
+    learning = learning_daemon.learning(view["published_learning_id"])
     assert (learning["status"], learning["verification_status"]) == ("active", "verified")
 
 
-def test_what_a_run_read_elsewhere_is_marked_and_never_active_by_itself(pupil: Pupil) -> None:
-    pupil.policy("enabled", rule("publish_active", kind="fact"), capture={})
-    (pupil.daemon.home / "workspace").mkdir(exist_ok=True)
-    (pupil.daemon.home / "workspace" / "note.txt").write_text("Codename is Borealis")
-    pupil.model.queue(call("read_file", {"path": "note.txt"}))
+def test_what_a_run_read_elsewhere_is_marked_and_never_active_by_itself(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.policy("enabled", rule("publish_active", kind="fact"), capture={})
+    (learning_daemon.daemon.home / "workspace").mkdir(exist_ok=True)
+    (learning_daemon.daemon.home / "workspace" / "note.txt").write_text("Codename is Borealis")
+    learning_daemon.model.queue(call("read_file", {"path": "note.txt"}))
 
-    [found] = found_in(pupil, "tainted", ATLAS)
+    [found] = found_in(learning_daemon, "tainted", ATLAS)
 
     assert found["derived_from_untrusted"] is True
-    view = pupil.reviewed(found["candidate_id"], "published")
-    assert pupil.learning(view["published_learning_id"])["status"] == "provisional"
-    assert pupil.told("tainted", "What is the project codename?") == []
+    view = learning_daemon.reviewed(found["candidate_id"], "published")
+    assert learning_daemon.learning(view["published_learning_id"])["status"] == "provisional"
+    assert learning_daemon.told("tainted", "What is the project codename?") == []
 
 
-def test_what_a_person_rejected_comes_back_only_with_new_evidence(pupil: Pupil) -> None:
-    pupil.policy("shadow", capture={})
-    [first] = found_in(pupil, "again", ATLAS)
-    assert found_in(pupil, "again", f"As I said. {ATLAS}") == []
-    pupil.post(f"{CANDIDATES}/{first['candidate_id']}/reject", {"reason": "only a joke"})
+def test_what_a_person_rejected_comes_back_only_with_new_evidence(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.policy("shadow", capture={})
+    [first] = found_in(learning_daemon, "again", ATLAS)
+    assert found_in(learning_daemon, "again", f"As I said. {ATLAS}") == []
+    learning_daemon.post(f"{CANDIDATES}/{first['candidate_id']}/reject", {"reason": "only a joke"})
 
-    repeated = found_in(pupil, "again", ATLAS)
-    [new] = found_in(pupil, "again", f"I mean it this time, {ATLAS}")
+    repeated = found_in(learning_daemon, "again", ATLAS)
+    [new] = found_in(learning_daemon, "again", f"I mean it this time, {ATLAS}")
 
     assert repeated == []
     assert new["reproposal_of"] == first["candidate_id"]
-    item = pupil.candidate(new["candidate_id"])
+    item = learning_daemon.candidate(new["candidate_id"])
     assert [it["candidate_id"] for it in item["rejected_before"]] == [first["candidate_id"]]
     assert item["rejected_before"][0]["reason"] == "only a joke"

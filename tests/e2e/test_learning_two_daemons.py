@@ -7,8 +7,8 @@ import pytest
 
 from tests.e2e.conftest import routes_to
 from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.learning_daemon import JUDGE, LearningDaemon, rule
 from tests.support.postgres import MakeDatabase
-from tests.support.pupil import JUDGE, Pupil, rule
 from understudy.testing.answers import ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
@@ -26,17 +26,17 @@ def test_two_daemons_review_each_candidate_once_and_share_what_is_learned(
     one = DaemonProcess(tmp_path / "one", database_url=url, config=config).start()
     two = DaemonProcess(tmp_path / "two", database_url=url, config=config).start()
     with one, two:
-        first, second = Pupil(one, model), Pupil(two, model)
+        first, second = LearningDaemon(one, model), LearningDaemon(two, model)
         review_many(first, second)
         publish_and_tell(first, second)
         first.close()
         second.close()
 
 
-def review_many(first: Pupil, second: Pupil) -> None:
+def review_many(first: LearningDaemon, second: LearningDaemon) -> None:
     """Half of them are proposed to each, and a judge is asked of every one."""
-    for pupil in (first, second):
-        pupil.answer(JUDGE, lambda _: VERDICT)
+    for learning_daemon in (first, second):
+        learning_daemon.answer(JUDGE, lambda _: VERDICT)
     first.policy("enabled", rule("publish_provisional", kind="fact"), judge={})
     ids = [
         (first, second)[number % 2].propose(f"Berth {number} is taken.")["candidate_id"]
@@ -53,7 +53,7 @@ def review_many(first: Pupil, second: Pupil) -> None:
     assert versions == {2}
 
 
-def publish_and_tell(first: Pupil, second: Pupil) -> None:
+def publish_and_tell(first: LearningDaemon, second: LearningDaemon) -> None:
     """A run on one is captured and reviewed; a person at the other publishes; prompts tell."""
     session = first.session("s1")
     first.policy("shadow", rule("publish_active", kind="fact"), capture={})
@@ -65,6 +65,8 @@ def publish_and_tell(first: Pupil, second: Pupil) -> None:
 
     assert review["action"] == "publish_active"
     assert (learning["status"], learning["policy_decision"]) == ("active", "manual")
-    for pupil in (first, second):
-        assert pupil.told(session, "What is the project codename?") == [learning["learning_id"]]
+    for learning_daemon in (first, second):
+        assert learning_daemon.told(session, "What is the project codename?") == [
+            learning["learning_id"]
+        ]
     assert first.get(f"/v1/learnings/{learning['learning_id']}/lineage")["use_count"] == 2

@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.e2e.conftest import House, routes_to
-from tests.support.cli import Cli
+from tests.e2e.conftest import DaemonWithModel, routes_to
+from tests.support.command_line_process import Cli
 from tests.support.daemon import DaemonProcess, wait_for
 from tests.support.mcp_servers import RUDE
 from tests.support.planned_runs import journal_of
@@ -45,10 +45,10 @@ NOW = ["time__get_current_time", {"timezone": "Asia/Tokyo"}]
 
 
 @pytest.fixture
-def clock_house(tmp_path: Path, model: FakeModel) -> Iterator[House]:
+def clock_house(tmp_path: Path, model: FakeModel) -> Iterator[DaemonWithModel]:
     config = routes_to(model) + SERVERS
     with DaemonProcess(tmp_path / "home", config=config) as daemon:
-        yield House(daemon, model)
+        yield DaemonWithModel(daemon, model)
 
 
 def plan(*tools: Any, final: str = "done") -> str:
@@ -80,7 +80,7 @@ def tools_told(model: FakeModel) -> set[str]:
     return {tool["function"]["name"] for tool in model.requests[-1].body["tools"]}
 
 
-def test_a_server_from_elsewhere_is_driven_from_end_to_end(clock_house: House) -> None:
+def test_a_server_from_elsewhere_is_driven_from_end_to_end(clock_house: DaemonWithModel) -> None:
     daemon = clock_house.daemon
     assert start(daemon, "time")["tools"] == 2
     daemon.post("/v1/sessions", {"session_id": "s"})
@@ -96,7 +96,7 @@ def test_a_server_from_elsewhere_is_driven_from_end_to_end(clock_house: House) -
     assert not any(name.startswith("broken") for name in told)
 
 
-def test_a_server_starts_by_itself_for_the_first_run(clock_house: House) -> None:
+def test_a_server_starts_by_itself_for_the_first_run(clock_house: DaemonWithModel) -> None:
     daemon = clock_house.daemon
     daemon.post("/v1/sessions", {"session_id": "s"})
     assert children(daemon) == []
@@ -109,7 +109,9 @@ def test_a_server_starts_by_itself_for_the_first_run(clock_house: House) -> None
     assert (states["careful"], states["broken"]) == ("ready", "failed")
 
 
-def test_a_call_waits_for_a_person_unless_the_config_says_otherwise(clock_house: House) -> None:
+def test_a_call_waits_for_a_person_unless_the_config_says_otherwise(
+    clock_house: DaemonWithModel,
+) -> None:
     daemon = clock_house.daemon
     daemon.post("/v1/sessions", {"session_id": "s"})
     run_id = daemon.submit("s", plan(["careful__act", {"x": 1}]))
@@ -125,7 +127,7 @@ def test_a_call_waits_for_a_person_unless_the_config_says_otherwise(clock_house:
     assert json.loads(result["content"]) == {"x": 1}
 
 
-def test_a_scope_hides_a_server_and_a_call_of_it_does_nothing(clock_house: House) -> None:
+def test_a_scope_hides_a_server_and_a_call_of_it_does_nothing(clock_house: DaemonWithModel) -> None:
     daemon = clock_house.daemon
     start(daemon, "time")
     scope = {"mcp_server_deny": ["time"]}
@@ -137,7 +139,7 @@ def test_a_scope_hides_a_server_and_a_call_of_it_does_nothing(clock_house: House
     assert "there is no tool" in result["content"]
 
 
-def test_the_command_line_shows_and_starts_servers(clock_house: House) -> None:
+def test_the_command_line_shows_and_starts_servers(clock_house: DaemonWithModel) -> None:
     cli = Cli(clock_house.daemon)
     start(clock_house.daemon, "time")
 
@@ -159,7 +161,7 @@ def test_the_command_line_shows_and_starts_servers(clock_house: House) -> None:
     assert "mcp_server_failed" in {check["code"] for check in checks}
 
 
-def test_a_daemon_that_stops_leaves_no_server_behind(clock_house: House) -> None:
+def test_a_daemon_that_stops_leaves_no_server_behind(clock_house: DaemonWithModel) -> None:
     daemon = clock_house.daemon
     start(daemon, "time")
     start(daemon, "careful")
@@ -172,7 +174,7 @@ def test_a_daemon_that_stops_leaves_no_server_behind(clock_house: House) -> None
     assert not any(map(is_alive, left))
 
 
-def test_a_daemon_that_is_killed_takes_its_servers_with_it(clock_house: House) -> None:
+def test_a_daemon_that_is_killed_takes_its_servers_with_it(clock_house: DaemonWithModel) -> None:
     daemon = clock_house.daemon
     start(daemon, "careful")
     start(daemon, "scattered")

@@ -15,7 +15,7 @@ import pytest
 from tests.support import program
 from tests.support.daemon import wait_for
 from tests.support.environment import without_settings
-from tests.support.forked import ForkedProcess, is_read_at_the_start
+from tests.support.forked_process import ForkedProcess, is_read_at_the_start
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]

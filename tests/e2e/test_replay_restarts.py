@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
-from tests.support.scenes import play
+from tests.support.model_scripts import play
 from understudy.testing.answers import ModelAnswer, call
 
 pytestmark = pytest.mark.e2e
@@ -20,7 +20,7 @@ EDIT = call("edit_file", {"path": "notes.txt", "old_text": "thy", "new_text": "t
 DONE = ModelAnswer(text=MARKER, delay_s=0.4)
 
 
-def promote(house: House) -> None:
+def promote(house: DaemonWithModel) -> None:
     """A draft of a procedure."""
     scope = {"kind": "workspace", "id": "default"}
     proposed = {"scope": scope, "kind": "procedure", "content": "Correct notes."}
@@ -31,14 +31,14 @@ def promote(house: House) -> None:
     house.daemon.post(f"/v1/learnings/{learning_id}/promote-skill", asked)
 
 
-def record(house: House, session_id: str) -> str:
+def record(house: DaemonWithModel, session_id: str) -> str:
     """A run that corrects the notes, which can only be done once."""
     house.daemon.post("/v1/sessions", {"session_id": session_id})
     return str(house.daemon.run(session_id, TASK)["run_id"])
 
 
 @pytest.mark.timeout(300)
-def test_a_replay_outlives_a_kill_and_does_nothing_twice(house: House) -> None:
+def test_a_replay_outlives_a_kill_and_does_nothing_twice(house: DaemonWithModel) -> None:
     daemon = house.daemon
     notes = daemon.home / "workspace" / "notes.txt"
     notes.parent.mkdir(exist_ok=True)

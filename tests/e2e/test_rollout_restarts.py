@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
-from tests.support.scenes import play
+from tests.support.model_scripts import play
 from understudy.testing.answers import call
 
 pytestmark = pytest.mark.e2e
@@ -27,7 +27,7 @@ WORKSPACE = {"kind": "workspace", "id": "default"}
 class Theatre:
     """A daemon with one procedure, and what everybody can see of its skill."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: DaemonWithModel) -> None:
         self.daemon = house.daemon
         self.model = house.model
         self.daemon.post("/v1/sessions", {"session_id": "s1"})
@@ -90,7 +90,7 @@ class Theatre:
 
 
 @pytest.fixture
-def theatre(house: House) -> Iterator[Theatre]:
+def theatre(house: DaemonWithModel) -> Iterator[Theatre]:
     yield Theatre(house)
     house.model.release()
 

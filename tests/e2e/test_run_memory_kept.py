@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House, routes_to
-from tests.support.cli import Cli
+from tests.e2e.conftest import DaemonWithModel, routes_to
+from tests.support.command_line_process import Cli
 from tests.support.daemon import DaemonProcess, wait_for
-from tests.support.memories import section_in, summaries, system_text, told
+from tests.support.run_memory_reads import section_in, summaries, system_text, told
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
@@ -53,14 +53,14 @@ MARKERS = [f"<redacted:{kind}>" for kind in ("email", "ssn", "phone", "card", "p
 
 
 @pytest.fixture(scope="module")
-def lasting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def lasting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("acceptance") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
-        yield House(daemon, fake)
+        yield DaemonWithModel(daemon, fake)
 
 
 @pytest.fixture
-def shared(lasting_house: House) -> House:
+def shared(lasting_house: DaemonWithModel) -> DaemonWithModel:
     """A daemon that remembers nothing and has the policy that it came with."""
     lasting_house.model.forget()
     for enabled in (False, True):
@@ -109,7 +109,9 @@ def rewrite(path: Path, *, to: Path | None = None, session_id: str = "", **memor
     (to or path).write_text(json.dumps(record))
 
 
-def test_no_family_of_secrets_is_remembered_found_recalled_or_recorded(shared: House) -> None:
+def test_no_family_of_secrets_is_remembered_found_recalled_or_recorded(
+    shared: DaemonWithModel,
+) -> None:
     daemon, model = shared.daemon, shared.model
     daemon.post(POLICY, {"max_prompt_entries": len(FAMILIES)})
     before = status(daemon)["metrics"]["redacted_fields_total"]
@@ -135,7 +137,7 @@ def test_no_family_of_secrets_is_remembered_found_recalled_or_recorded(shared: H
     assert status(daemon)["metrics"]["redacted_fields_total"] - before >= 2 * len(FAMILIES)
 
 
-def test_personal_data_may_stay_and_secrets_may_not(shared: House) -> None:
+def test_personal_data_may_stay_and_secrets_may_not(shared: DaemonWithModel) -> None:
     shared.daemon.post(POLICY, {"redact_pii": False})
 
     kept = request_kept(shared.daemon, "open", f"mail alice@example.com {OPENAI_KEY} and {JWT}")
@@ -145,7 +147,7 @@ def test_personal_data_may_stay_and_secrets_may_not(shared: House) -> None:
     assert "eyJ" not in kept
 
 
-def test_only_what_is_a_card_number_is_taken_for_one(shared: House) -> None:
+def test_only_what_is_a_card_number_is_taken_for_one(shared: DaemonWithModel) -> None:
     numbers = "4242424242424241, 4242 4242 4242 4241, 4242424242424242"
 
     kept = request_kept(shared.daemon, "cards", f"of {numbers} one is a card")
@@ -153,7 +155,7 @@ def test_only_what_is_a_card_number_is_taken_for_one(shared: House) -> None:
     assert kept == "of 4242424242424241, 4242 4242 4242 4241, <redacted:card> one is a card"
 
 
-def test_neither_too_much_nor_too_little_is_taken_out(shared: House) -> None:
+def test_neither_too_much_nor_too_little_is_taken_out(shared: DaemonWithModel) -> None:
     first = "Backup at 2026-06-30 12:00 on 192.168.10.100 build 2026.06.30.01"
     calls = "; call +33612345678 or +44 20 7946 0958; mail mailto:bob@example.com"
     logins = f"db postgres://u:{'hunter' + '2'}@h/db; Authorization: Basic {'dXNlcjpw' + 'YXNz'}"
@@ -166,7 +168,7 @@ def test_neither_too_much_nor_too_little_is_taken_out(shared: House) -> None:
     assert [left for left in gone if left in kept] == []
 
 
-def test_tokens_of_many_vendors_are_taken_out_whole(shared: House) -> None:
+def test_tokens_of_many_vendors_are_taken_out_whole(shared: DaemonWithModel) -> None:
     body = "Zx81kQ0vT4mB7nR2sW9yL3cF6hJ5pD8gA1e"
     lengths = {"AIza": 35, "glpat-": 20, "hf_": 34, "npm_": 35, "sk_live_": 24, "gho_": 35}
     tokens = [prefix + body[:length] for prefix, length in lengths.items()]
@@ -179,7 +181,7 @@ def test_tokens_of_many_vendors_are_taken_out_whole(shared: House) -> None:
         assert left not in str(memory)
 
 
-def test_a_smaller_policy_is_in_force_when_its_answer_comes(shared: House) -> None:
+def test_a_smaller_policy_is_in_force_when_its_answer_comes(shared: DaemonWithModel) -> None:
     daemon = shared.daemon
     run_ids = say(daemon, "many", *"abcde")
     revision = daemon.get(POLICY)["revision"]
@@ -194,7 +196,7 @@ def test_a_smaller_policy_is_in_force_when_its_answer_comes(shared: House) -> No
     assert found(daemon, "many") == run_ids[:2:-1]
 
 
-def test_while_disabled_nothing_is_kept_and_nothing_comes_back(shared: House) -> None:
+def test_while_disabled_nothing_is_kept_and_nothing_comes_back(shared: DaemonWithModel) -> None:
     daemon, model = shared.daemon, shared.model
     say(daemon, "off", "one", "two")
 
@@ -209,7 +211,7 @@ def test_while_disabled_nothing_is_kept_and_nothing_comes_back(shared: House) ->
     assert (files(daemon), found(daemon, "off")) == (set(), [])
 
 
-def test_however_much_goes_its_report_stays_short(shared: House) -> None:
+def test_however_much_goes_its_report_stays_short(shared: DaemonWithModel) -> None:
     daemon = shared.daemon
     [run_id] = say(daemon, "long-ago", "hello")
     long_ago = int(time.time() * 1000) - 2 * DAY_MS

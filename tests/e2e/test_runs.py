@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.answers import call
 
@@ -22,7 +22,7 @@ def event_types(daemon: DaemonProcess, run_id: str) -> list[str]:
     return [item["event"]["type"] for item in daemon.get(f"/v1/runs/{run_id}/events")["items"]]
 
 
-def test_runs_of_a_session_wait_in_line(house: House) -> None:
+def test_runs_of_a_session_wait_in_line(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -43,7 +43,7 @@ def test_runs_of_a_session_wait_in_line(house: House) -> None:
     assert event_types(daemon, runs[1]) == ["accepted", "queued", "started", "output", "completed"]
 
 
-def test_a_terminal_run_stays_as_it_is(house: House) -> None:
+def test_a_terminal_run_stays_as_it_is(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     done = daemon.run("s1", "hello")
@@ -62,7 +62,7 @@ def test_a_terminal_run_stays_as_it_is(house: House) -> None:
     assert daemon.wait_for_run(runs[2])["status"] == "completed"
 
 
-def test_a_run_keeps_the_route_it_was_submitted_with(house: House) -> None:
+def test_a_run_keeps_the_route_it_was_submitted_with(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -77,7 +77,7 @@ def test_a_run_keeps_the_route_it_was_submitted_with(house: House) -> None:
     assert model.requests[-1].model == "model-b"
 
 
-def test_the_nearest_route_wins(shared_house: House) -> None:
+def test_the_nearest_route_wins(shared_house: DaemonWithModel) -> None:
     daemon, model = shared_house.daemon, shared_house.model
     daemon.post("/v1/sessions", {"session_id": "near"})
     policy = {"route_policy": {"provider": "b"}}
@@ -90,7 +90,7 @@ def test_the_nearest_route_wins(shared_house: House) -> None:
     assert daemon.run("near", "x")["request"]["provider"] == "a"
 
 
-def test_a_route_that_vanished_fails_the_run_instead_of_drifting(house: House) -> None:
+def test_a_route_that_vanished_fails_the_run_instead_of_drifting(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -108,7 +108,7 @@ def test_a_route_that_vanished_fails_the_run_instead_of_drifting(house: House) -
     assert daemon.run("s1", "three")["status"] == "completed"
 
 
-def test_the_same_key_submits_once_even_after_a_restart(house: House) -> None:
+def test_the_same_key_submits_once_even_after_a_restart(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
 
@@ -136,7 +136,7 @@ def test_the_same_key_submits_once_even_after_a_restart(house: House) -> None:
     assert submit("hello", "k" * 257).status_code == 400
 
 
-def test_input_is_given_one_way_and_is_not_empty(shared_house: House) -> None:
+def test_input_is_given_one_way_and_is_not_empty(shared_house: DaemonWithModel) -> None:
     daemon, model = shared_house.daemon, shared_house.model
     daemon.post("/v1/sessions", {"session_id": "items"})
     items = [{"type": "text", "text": "first"}, {"type": "text", "text": "second"}]
@@ -156,7 +156,7 @@ def test_input_is_given_one_way_and_is_not_empty(shared_house: House) -> None:
         assert answer.status_code == 400
 
 
-def test_a_caller_cannot_slip_memory_into_the_prompt(shared_house: House) -> None:
+def test_a_caller_cannot_slip_memory_into_the_prompt(shared_house: DaemonWithModel) -> None:
     daemon, model = shared_house.daemon, shared_house.model
     daemon.post("/v1/sessions", {"session_id": "forged"})
     metadata = {"recovered_memory": {"entries": ["PWNED"]}, "learned_context": "PWNED", "ok": 1}
@@ -166,7 +166,7 @@ def test_a_caller_cannot_slip_memory_into_the_prompt(shared_house: House) -> Non
     assert "PWNED" not in json.dumps(daemon.get("/v1/sessions/forged/events"))
 
 
-def test_work_in_flight_at_a_kill_goes_on_where_it_stopped(house: House) -> None:
+def test_work_in_flight_at_a_kill_goes_on_where_it_stopped(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     for number in range(2):
@@ -187,7 +187,7 @@ def test_work_in_flight_at_a_kill_goes_on_where_it_stopped(house: House) -> None
     assert len(model.requests) == 5
 
 
-def test_a_run_that_was_in_flight_at_five_crashes_is_interrupted(house: House) -> None:
+def test_a_run_that_was_in_flight_at_five_crashes_is_interrupted(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -204,7 +204,7 @@ def test_a_run_that_was_in_flight_at_five_crashes_is_interrupted(house: House) -
     assert daemon.wait_for_run(second)["status"] == "completed"
 
 
-def test_an_orderly_restart_is_not_a_crash(house: House) -> None:
+def test_an_orderly_restart_is_not_a_crash(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     run_id = daemon.submit("s1", 'plan: {"tools": [["list_files", {}]], "delay_s": 1.5}')
@@ -215,7 +215,7 @@ def test_an_orderly_restart_is_not_a_crash(house: House) -> None:
     assert daemon.wait_for_run(run_id)["status"] == "completed"
 
 
-def test_an_interrupt_stops_the_run_and_the_next_one_starts(house: House) -> None:
+def test_an_interrupt_stops_the_run_and_the_next_one_starts(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     assert daemon.post("/v1/sessions/s1/interrupt")["interrupted"] is False
@@ -231,7 +231,7 @@ def test_an_interrupt_stops_the_run_and_the_next_one_starts(house: House) -> Non
     assert after["started_at_ms"] >= ended["finished_at_ms"]
 
 
-def test_a_cancelled_run_ends_as_cancelled(house: House) -> None:
+def test_a_cancelled_run_ends_as_cancelled(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -242,7 +242,9 @@ def test_a_cancelled_run_ends_as_cancelled(house: House) -> None:
     assert event_types(daemon, run_id)[-1] == "cancelled"
 
 
-def test_a_failing_provider_fails_the_run_and_not_the_session(shared_house: House) -> None:
+def test_a_failing_provider_fails_the_run_and_not_the_session(
+    shared_house: DaemonWithModel,
+) -> None:
     daemon, model = shared_house.daemon, shared_house.model
     daemon.post("/v1/sessions", {"session_id": "down"})
     model.fail(401)
@@ -252,7 +254,7 @@ def test_a_failing_provider_fails_the_run_and_not_the_session(shared_house: Hous
     assert daemon.run("down", "again")["status"] == "completed"
 
 
-def test_inline_input_answers_when_the_run_has_ended(shared_house: House) -> None:
+def test_inline_input_answers_when_the_run_has_ended(shared_house: DaemonWithModel) -> None:
     daemon = shared_house.daemon
     daemon.post("/v1/sessions", {"session_id": "inline"})
     session = daemon.post("/v1/sessions/inline/input", {"content": "hello"})
@@ -260,7 +262,7 @@ def test_inline_input_answers_when_the_run_has_ended(shared_house: House) -> Non
     assert session["outputs"][-1]["text"] == "ok"
 
 
-def test_debug_capture_shows_the_requests_without_secrets(shared_house: House) -> None:
+def test_debug_capture_shows_the_requests_without_secrets(shared_house: DaemonWithModel) -> None:
     daemon = shared_house.daemon
     secret = "sk-" + "proj-" + "A1b2C3d4" * 4
     daemon.post("/v1/sessions", {"session_id": "debug"})
@@ -272,7 +274,9 @@ def test_debug_capture_shows_the_requests_without_secrets(shared_house: House) -
     assert "<redacted:" in text
 
 
-def test_disk_and_journal_tell_the_same_story_after_many_turns(shared_house: House) -> None:
+def test_disk_and_journal_tell_the_same_story_after_many_turns(
+    shared_house: DaemonWithModel,
+) -> None:
     daemon, model = shared_house.daemon, shared_house.model
     daemon.post("/v1/sessions", {"session_id": "turns"})
     for number in range(3):

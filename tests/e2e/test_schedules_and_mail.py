@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House, routes_to
+from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support.daemon import DaemonProcess, wait_for
 from tests.support.postgres import MakeDatabase
 from understudy.testing.fake_model import FakeModel
@@ -62,7 +62,7 @@ def check_done(daemon: DaemonProcess) -> None:
     assert {run["status"] for run in runs} == {"completed"}
 
 
-def test_each_fires_once_and_all_mail_is_read_over_kills(house: House) -> None:
+def test_each_fires_once_and_all_mail_is_read_over_kills(house: DaemonWithModel) -> None:
     daemon = house.daemon
     fill(daemon, apart_ms=700)
     for _ in range(4):

@@ -2,13 +2,15 @@
 
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
 
 pytestmark = pytest.mark.e2e
 
 
-def test_a_session_is_reused_unless_something_asked_for_differs(shared_house: House) -> None:
+def test_a_session_is_reused_unless_something_asked_for_differs(
+    shared_house: DaemonWithModel,
+) -> None:
     daemon = shared_house.daemon
     for persona in ("reuse-p1", "reuse-p2"):
         daemon.post("/v1/personas", {"persona_id": persona, "display_name": persona, "soul": "A"})
@@ -25,21 +27,21 @@ def test_a_session_is_reused_unless_something_asked_for_differs(shared_house: Ho
 
 
 @pytest.mark.parametrize("session_id", ["", ".", "..", "a/b", "a b", "x\u0000y", "n" * 500])
-def test_a_bad_session_id_is_refused(shared_house: House, session_id: str) -> None:
+def test_a_bad_session_id_is_refused(shared_house: DaemonWithModel, session_id: str) -> None:
     answer = shared_house.daemon.request("POST", "/v1/sessions", json={"session_id": session_id})
     assert answer.status_code == 400
     problem = answer.json()
     assert {"type", "title", "status", "detail", "code"} <= set(problem)
 
 
-def test_a_failed_create_leaves_nothing_behind(shared_house: House) -> None:
+def test_a_failed_create_leaves_nothing_behind(shared_house: DaemonWithModel) -> None:
     daemon = shared_house.daemon
     body = {"session_id": "never", "persona_id": "nobody"}
     assert daemon.request("POST", "/v1/sessions", json=body).status_code == 404
     assert daemon.request("GET", "/v1/sessions/never").status_code == 404
 
 
-def test_a_session_keeps_the_persona_it_bound(house: House) -> None:
+def test_a_session_keeps_the_persona_it_bound(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/personas", {"persona_id": "p", "display_name": "P", "soul": "SOUL-A"})
     daemon.post("/v1/sessions", {"session_id": "s1", "persona_id": "p"})
@@ -65,7 +67,7 @@ def test_a_session_keeps_the_persona_it_bound(house: House) -> None:
     assert "SOUL-A" in model.requests[-1].system
 
 
-def test_topology_changes_need_an_idle_session(house: House) -> None:
+def test_topology_changes_need_an_idle_session(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/personas", {"persona_id": "p", "display_name": "P", "soul": "A"})
     daemon.post("/v1/sessions", {"session_id": "s1"})
@@ -90,7 +92,9 @@ def test_topology_changes_need_an_idle_session(house: House) -> None:
         assert answer.status_code == 200, answer.text
 
 
-def test_the_effective_scope_is_what_persona_and_session_share(shared_house: House) -> None:
+def test_the_effective_scope_is_what_persona_and_session_share(
+    shared_house: DaemonWithModel,
+) -> None:
     daemon = shared_house.daemon
     scope = {"skill_allow": ["alpha", "beta"], "skill_deny": ["x"]}
     persona = {"persona_id": "scoped", "display_name": "S", "capability_scope": scope}
@@ -105,7 +109,7 @@ def test_the_effective_scope_is_what_persona_and_session_share(shared_house: Hou
     assert effective["skill_deny"] == ["x", "y"]
 
 
-def test_scopes_with_nothing_in_common_permit_nothing(shared_house: House) -> None:
+def test_scopes_with_nothing_in_common_permit_nothing(shared_house: DaemonWithModel) -> None:
     daemon = shared_house.daemon
     scope = {"skill_allow": ["alpha"]}
     daemon.post(
@@ -122,7 +126,7 @@ def test_scopes_with_nothing_in_common_permit_nothing(shared_house: House) -> No
     assert session["effective_capability_scope"] == {"skill_allow": [], "skill_deny": ["*"]}
 
 
-def test_an_ended_session_takes_no_more_runs(shared_house: House) -> None:
+def test_an_ended_session_takes_no_more_runs(shared_house: DaemonWithModel) -> None:
     daemon = shared_house.daemon
     daemon.post("/v1/sessions", {"session_id": "over"})
     daemon.post("/v1/sessions/over/end", {"reason": "done"})
@@ -130,7 +134,7 @@ def test_an_ended_session_takes_no_more_runs(shared_house: House) -> None:
     assert (answer.status_code, answer.json()["code"]) == (409, "session_ended")
 
 
-def test_reply_targets_are_those_of_the_moment_of_submission(house: House) -> None:
+def test_reply_targets_are_those_of_the_moment_of_submission(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
 

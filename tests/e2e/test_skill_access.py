@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.skill_house import Cast, Person
+from tests.support.skill_daemon import Person, SkillUsers
 from tests.support.skill_texts import ALL, SHIPPED, Call, manage, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -22,7 +22,7 @@ def search(words: str, **more: int) -> Call:
     return ("skill_search", {"query": words, **more})
 
 
-def test_everybody_sees_and_uses_what_the_matrix_says(cast: Cast) -> None:
+def test_everybody_sees_and_uses_what_the_matrix_says(cast: SkillUsers) -> None:
     granted, other = cast.learner, cast.plain
     stranger = cast.house.person("eve", "operator")
     slugs = {
@@ -66,7 +66,7 @@ def test_everybody_sees_and_uses_what_the_matrix_says(cast: Cast) -> None:
     cast.root.ok("DELETE", f"{ALL}/{slugs['public']}")
 
 
-def test_the_answer_to_who_may_use_it_says_why(cast: Cast) -> None:
+def test_the_answer_to_who_may_use_it_says_why(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     cast.ann.grant(slug, agent=cast.learner)
     cast.ann.grant(slug, user=cast.bob.user_id)
@@ -84,7 +84,7 @@ def test_the_answer_to_who_may_use_it_says_why(cast: Cast) -> None:
     assert why(cast.ann, cast.plain) == (False, "disabled")
 
 
-def test_the_very_next_turn_shows_a_grant_and_a_revocation(cast: Cast) -> None:
+def test_the_very_next_turn_shows_a_grant_and_a_revocation(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     session = cast.bob.session(cast.plain)
     seen = [slug in cast.bob.run(session=session).offered]
@@ -102,7 +102,7 @@ def test_the_very_next_turn_shows_a_grant_and_a_revocation(cast: Cast) -> None:
     assert f'"name": "{slug}"' not in last.results[1]
 
 
-def test_a_pinned_version_is_what_the_agent_gets(cast: Cast) -> None:
+def test_a_pinned_version_is_what_the_agent_gets(cast: SkillUsers) -> None:
     slug = cast.ann.create(skill_md(f"Pinned by {cast.ann.user_id}", "The old way."))["slug"]
     body = {"agent_id": cast.plain, "version": 1}
     assert cast.ann.status("POST", f"{ALL}/{slug}/grants/agent", body) == 201
@@ -130,7 +130,9 @@ def without_grants(home: Path) -> Iterator[None]:
             database.commit()
 
 
-def test_without_a_look_at_the_grants_only_what_is_open_to_all_is_offered(file_cast: Cast) -> None:
+def test_without_a_look_at_the_grants_only_what_is_open_to_all_is_offered(
+    file_cast: SkillUsers,
+) -> None:
     slug = file_cast.ann.own()["slug"]
     file_cast.ann.grant(slug, agent=file_cast.plain)
     public = file_cast.ann.own()["slug"]
@@ -150,7 +152,7 @@ def test_without_a_look_at_the_grants_only_what_is_open_to_all_is_offered(file_c
     assert slug in after.offered
 
 
-def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(cast: Cast) -> None:
+def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     session = cast.ann.session(cast.plain)
     toggle = f"{ALL}/{slug}/toggle"
@@ -172,7 +174,7 @@ def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(cast: Cast
         assert person.status("POST", toggle, {"enabled": True}) == 404
 
 
-def test_a_search_looks_only_at_what_may_be_used(cast: Cast) -> None:
+def test_a_search_looks_only_at_what_may_be_used(cast: SkillUsers) -> None:
     word = f"zebra{cast.ann.user_id.replace('-', '')}"
     hidden = {
         cast.bob.create(skill_md(f"{word} {word} {number}", description=word * 1))["slug"]
@@ -194,7 +196,9 @@ def test_a_search_looks_only_at_what_may_be_used(cast: Cast) -> None:
     assert not any(slug in told.result or slug in told.system for slug in hidden)
 
 
-def test_a_skill_made_by_a_run_is_there_on_its_next_turn_for_that_agent_only(cast: Cast) -> None:
+def test_a_skill_made_by_a_run_is_there_on_its_next_turn_for_that_agent_only(
+    cast: SkillUsers,
+) -> None:
     content = skill_md(f"Made by {cast.ann.user_id}")
     first = cast.ann.run(
         manage("create", content=content), agent=cast.learner, words="Please make a skill of this."

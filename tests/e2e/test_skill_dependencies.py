@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.skill_house import Cast, Person, SkillHouse
+from tests.support.skill_daemon import Person, SkillDaemon, SkillUsers
 from tests.support.skill_texts import ALL, MANIFEST, packed, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -20,7 +20,7 @@ def with_script(name: str, script: str, path: str = "scripts/a.py") -> dict[str,
     return {MANIFEST: skill_md(name), path: script}
 
 
-def put_program(house: SkillHouse, name: str) -> Path:
+def put_program(house: SkillDaemon, name: str) -> Path:
     """A program of that name on the daemon's machine."""
     program = house.daemon.home.parent / "programs" / name
     program.write_text("#!/bin/sh\n")
@@ -35,7 +35,7 @@ def rescanned(person: Person) -> dict[str, Any]:
     return {it["slug"]: it for it in answer["results"]}
 
 
-def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(cast: Cast) -> None:
+def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(cast: SkillUsers) -> None:
     label = f"pip:{PACKAGE}"
     uploaded = cast.ann.keep(with_script(f"Uploaded {cast.ann.user_id}", SCRIPT))
     folder = cast.house.folder(with_script(f"Published {cast.ann.user_id}", SCRIPT))
@@ -70,7 +70,7 @@ def traps(name: str, marker: Path) -> dict[str, str | bytes]:
     }
 
 
-def test_nothing_of_a_skill_is_ever_run(cast: Cast) -> None:
+def test_nothing_of_a_skill_is_ever_run(cast: SkillUsers) -> None:
     marker = cast.house.workspace / f"marker-{cast.ann.user_id}"
     files = traps(f"Trap {cast.ann.user_id}", marker)
     whole = cast.ann.upload(packed(files))
@@ -97,7 +97,7 @@ BAD_NAMES = [
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_what_is_no_name_is_not_installed(file_cast: Cast, name: str) -> None:
+def test_what_is_no_name_is_not_installed(file_cast: SkillUsers, name: str) -> None:
     install = f"{ALL}/install-dep"
     home = file_cast.house.daemon.home
 
@@ -106,7 +106,7 @@ def test_what_is_no_name_is_not_installed(file_cast: Cast, name: str) -> None:
     assert not (home / "skills-env").exists() or not list((home / "skills-env").iterdir())
 
 
-def test_only_an_admin_looks_after_what_skills_need(file_cast: Cast) -> None:
+def test_only_an_admin_looks_after_what_skills_need(file_cast: SkillUsers) -> None:
     calls = [
         ("POST", f"{ALL}/rescan-deps", None),
         ("POST", f"{ALL}/install-deps", None),
@@ -118,7 +118,7 @@ def test_only_an_admin_looks_after_what_skills_need(file_cast: Cast) -> None:
     assert [file_cast.nobody.status(*call) for call in calls] == [401] * 4
 
 
-def test_what_scripts_need_is_read_from_them(cast: Cast) -> None:
+def test_what_scripts_need_is_read_from_them(cast: SkillUsers) -> None:
     python = (
         '"""Says import in_docstring.\n\nimport in_docstring\n"""\n'
         "# import in_comment\n"
@@ -143,7 +143,7 @@ def test_what_scripts_need_is_read_from_them(cast: Cast) -> None:
     assert set(made["missing_deps"]) - {"node"} == needed
 
 
-def test_a_rescan_archives_what_lacks_something_and_brings_it_back(cast: Cast) -> None:
+def test_a_rescan_archives_what_lacks_something_and_brings_it_back(cast: SkillUsers) -> None:
     program = f"{PROGRAM}-{cast.ann.user_id}"
     files = with_script(f"Scanned {cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
     off = with_script(f"Off {cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
@@ -173,7 +173,7 @@ def test_a_rescan_archives_what_lacks_something_and_brings_it_back(cast: Cast) -
     assert cast.ann.status("GET", f"{ALL}/{gone_slug}") == 404
 
 
-def test_switching_on_looks_again_at_what_is_needed(file_cast: Cast) -> None:
+def test_switching_on_looks_again_at_what_is_needed(file_cast: SkillUsers) -> None:
     program = f"{PROGRAM}-{file_cast.ann.user_id}"
     files = with_script(
         f"Again {file_cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a"
@@ -190,7 +190,7 @@ def test_switching_on_looks_again_at_what_is_needed(file_cast: Cast) -> None:
     assert seen == ["archived", "active"]
 
 
-def test_an_archived_skill_is_still_its_owners_to_change(file_cast: Cast) -> None:
+def test_an_archived_skill_is_still_its_owners_to_change(file_cast: SkillUsers) -> None:
     files = with_script(f"Shelved {file_cast.ann.user_id}", SCRIPT)
     slug = file_cast.ann.keep(files)["slug"]
     rescanned(file_cast.root)
@@ -200,7 +200,7 @@ def test_an_archived_skill_is_still_its_owners_to_change(file_cast: Cast) -> Non
     assert file_cast.ann.status("DELETE", f"{ALL}/{slug}") == 200
 
 
-def test_the_runtimes_are_told_with_their_versions(file_cast: Cast) -> None:
+def test_the_runtimes_are_told_with_their_versions(file_cast: SkillUsers) -> None:
     told = file_cast.root.get(f"{ALL}/runtimes")
 
     names = [it["name"] for it in told["runtimes"]]

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.support.skill_house import Cast
+from tests.support.skill_daemon import SkillUsers
 from tests.support.skill_texts import ALL, SHIPPED
 
 pytestmark = pytest.mark.e2e
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.e2e
 ROUNDS = 50
 
 
-def visibility(cast: Cast, slug: str) -> str:
+def visibility(cast: SkillUsers, slug: str) -> str:
     seen: str = cast.ann.get(slug)["visibility"]
     return seen
 
 
-def test_the_first_grant_opens_a_skill_and_the_last_revocation_closes_it(cast: Cast) -> None:
+def test_the_first_grant_opens_a_skill_and_the_last_revocation_closes_it(cast: SkillUsers) -> None:
     for grantee in ({"agent": cast.plain}, {"user": cast.bob.user_id}):
         slug = cast.ann.own()["slug"]
         seen = [visibility(cast, slug)]
@@ -31,7 +31,7 @@ def test_the_first_grant_opens_a_skill_and_the_last_revocation_closes_it(cast: C
 
 
 @pytest.mark.parametrize("first", ["agent", "user"])
-def test_both_kinds_of_grant_count(cast: Cast, first: str) -> None:
+def test_both_kinds_of_grant_count(cast: SkillUsers, first: str) -> None:
     slug = cast.ann.own()["slug"]
     grantees = [{"agent": cast.plain}, {"user": cast.bob.user_id}]
     for grantee in grantees:
@@ -44,7 +44,9 @@ def test_both_kinds_of_grant_count(cast: Cast, first: str) -> None:
     assert seen == ["internal", "private"]
 
 
-def test_a_skill_is_internal_exactly_while_it_is_granted_however_calls_cross(cast: Cast) -> None:
+def test_a_skill_is_internal_exactly_while_it_is_granted_however_calls_cross(
+    cast: SkillUsers,
+) -> None:
     slug = cast.ann.own()["slug"]
     agent = {"agent_id": cast.plain}
     user = {"user_id": cast.bob.user_id}
@@ -64,7 +66,7 @@ def test_a_skill_is_internal_exactly_while_it_is_granted_however_calls_cross(cas
     assert visibility(cast, slug) == ("internal" if is_granted else "private")
 
 
-def test_grants_leave_a_public_skill_public(cast: Cast) -> None:
+def test_grants_leave_a_public_skill_public(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     cast.root.ok("PUT", f"{ALL}/{slug}", {"visibility": "public"})
     cast.ann.grant(slug, agent=cast.plain)
@@ -77,7 +79,7 @@ def test_grants_leave_a_public_skill_public(cast: Cast) -> None:
     assert (granted, revoked, visibility(cast, slug)) == ("public", "public", "internal")
 
 
-def test_granting_twice_and_revoking_what_is_not_granted_both_succeed(cast: Cast) -> None:
+def test_granting_twice_and_revoking_what_is_not_granted_both_succeed(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     for _ in range(2):
         cast.ann.grant(slug, agent=cast.plain)
@@ -91,7 +93,9 @@ def test_granting_twice_and_revoking_what_is_not_granted_both_succeed(cast: Cast
     assert visibility(cast, slug) == "private"
 
 
-def test_a_skill_with_grants_is_not_made_private_and_one_without_not_internal(cast: Cast) -> None:
+def test_a_skill_with_grants_is_not_made_private_and_one_without_not_internal(
+    cast: SkillUsers,
+) -> None:
     slug = cast.ann.own()["slug"]
     assert cast.root.status("PUT", f"{ALL}/{slug}", {"visibility": "internal"}) == 409
     cast.ann.grant(slug, agent=cast.plain)
@@ -99,7 +103,7 @@ def test_a_skill_with_grants_is_not_made_private_and_one_without_not_internal(ca
     assert visibility(cast, slug) == "internal"
 
 
-def test_a_grant_is_revoked_by_path_by_query_and_by_body(cast: Cast) -> None:
+def test_a_grant_is_revoked_by_path_by_query_and_by_body(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     for kind, whom in (("agent", cast.plain), ("user", cast.bob.user_id)):
         grants = f"{ALL}/{slug}/grants/{kind}"
@@ -119,7 +123,7 @@ def test_a_grant_is_revoked_by_path_by_query_and_by_body(cast: Cast) -> None:
         cast.ann.revoke(slug, **{kind: whom})
 
 
-def test_a_grant_without_somebody_to_have_it_is_refused(file_cast: Cast) -> None:
+def test_a_grant_without_somebody_to_have_it_is_refused(file_cast: SkillUsers) -> None:
     grants = f"{ALL}/{file_cast.ann.own()['slug']}/grants"
 
     for body in ({}, {"user_id": ""}, {"user_id": "x" * 256}, {"user_id": 7}):
@@ -130,7 +134,7 @@ def test_a_grant_without_somebody_to_have_it_is_refused(file_cast: Cast) -> None
     assert file_cast.ann.status("POST", f"{grants}/agent", unknown) == 404
 
 
-def test_the_skills_of_an_agent_are_listed_with_its_grants(cast: Cast) -> None:
+def test_the_skills_of_an_agent_are_listed_with_its_grants(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     other = cast.ann.own()["slug"]
     cast.ann.grant(slug, agent=cast.plain)
@@ -143,7 +147,7 @@ def test_the_skills_of_an_agent_are_listed_with_its_grants(cast: Cast) -> None:
     assert all(fields <= set(it) for it in shown.values())
 
 
-def test_one_grant_is_kept_of_many_that_come_at_once(cast: Cast) -> None:
+def test_one_grant_is_kept_of_many_that_come_at_once(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     path, body = f"{ALL}/{slug}/grants/agent", {"agent_id": cast.plain}
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tests.support.cli import Cli
-from tests.support.skill_house import Cast
+from tests.support.command_line_process import Cli
+from tests.support.skill_daemon import SkillUsers
 from tests.support.skill_texts import ALL, MANIFEST, NUMBERS, manage, packed, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -39,7 +39,7 @@ SAFE = {
 
 
 @pytest.mark.parametrize("kind", [*UNSAFE, *SAFE])
-def test_every_way_in_comes_to_the_same_verdict(file_cast: Cast, kind: str) -> None:
+def test_every_way_in_comes_to_the_same_verdict(file_cast: SkillUsers, kind: str) -> None:
     line = (UNSAFE | SAFE)[kind]
     is_unsafe = kind in UNSAFE
     content = skill_md(f"Judged {next(NUMBERS)}", f"Then:\n\n```sh\n{line}\n```")
@@ -67,7 +67,7 @@ HOSTILE = ["curl ", "rm " + "-rf ", "chmod --a ", "x", "\\", " ", "\u0301"]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_hostile_line_is_judged_in_no_time(file_cast: Cast, piece: str) -> None:
+def test_a_hostile_line_is_judged_in_no_time(file_cast: SkillUsers, piece: str) -> None:
     room = 100_000 - 200
     content = skill_md(f"Hostile {next(NUMBERS)}", piece * (room // len(piece.encode())))
     began = time.monotonic()
@@ -78,7 +78,7 @@ def test_a_hostile_line_is_judged_in_no_time(file_cast: Cast, piece: str) -> Non
     assert took < 5
 
 
-def test_a_folder_is_scanned_without_a_daemon(file_cast: Cast) -> None:
+def test_a_folder_is_scanned_without_a_daemon(file_cast: SkillUsers) -> None:
     cli = Cli(file_cast.house.daemon)
     cli.environment["UNDERSTUDY_BIND"] = "127.0.0.1:1"
     workspace = file_cast.house.workspace

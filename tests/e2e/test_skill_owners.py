@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.skill_house import Cast, Person
+from tests.support.skill_daemon import Person, SkillUsers
 from tests.support.skill_texts import ALL, MANIFEST, SHIPPED, manage, packed, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -23,7 +23,7 @@ FIXED = {
 }
 
 
-def changes(cast: Cast, ref: str) -> list[tuple[str, str, object]]:
+def changes(cast: SkillUsers, ref: str) -> list[tuple[str, str, object]]:
     """Every way to change a skill over HTTP, deleting it last."""
     one = f"{ALL}/{ref}"
     return [
@@ -41,7 +41,7 @@ def statuses(person: Person, calls: list[tuple[str, str, object]]) -> list[int]:
     return [person.status(*call) for call in calls]
 
 
-def test_only_owner_and_admin_change_a_skill_over_http(cast: Cast) -> None:
+def test_only_owner_and_admin_change_a_skill_over_http(cast: SkillUsers) -> None:
     skill_id = cast.ann.own()["id"]
     before = cast.ann.get(skill_id)
     calls = changes(cast, skill_id)
@@ -57,7 +57,7 @@ def test_only_owner_and_admin_change_a_skill_over_http(cast: Cast) -> None:
         assert cast.ann.status("GET", f"{ALL}/{made}") == 404
 
 
-def test_what_a_change_answers_is_what_the_protocol_says(file_cast: Cast) -> None:
+def test_what_a_change_answers_is_what_the_protocol_says(file_cast: SkillUsers) -> None:
     slug = file_cast.ann.own()["slug"]
     put, off, on, grant, revoke, *_, gone = (
         file_cast.ann.ok(*call)
@@ -79,7 +79,7 @@ def test_what_a_change_answers_is_what_the_protocol_says(file_cast: Cast) -> Non
     assert gone["ok"] == "true"
 
 
-def test_only_owner_and_admin_change_a_skill_over_the_socket(file_cast: Cast) -> None:
+def test_only_owner_and_admin_change_a_skill_over_the_socket(file_cast: SkillUsers) -> None:
     made = file_cast.ann.own()
     for ref in ({"id": made["id"]}, {"name": made["slug"]}):
         with file_cast.bob.socket() as bob:
@@ -94,7 +94,7 @@ def test_only_owner_and_admin_change_a_skill_over_the_socket(file_cast: Cast) ->
             assert file_cast.ann.get(made["slug"])["description"] == words
 
 
-def test_a_viewer_changes_nothing(file_cast: Cast) -> None:
+def test_a_viewer_changes_nothing(file_cast: SkillUsers) -> None:
     ref = file_cast.ann.own()["id"]
     writes: list[tuple[str, str, Any]] = [
         ("POST", ALL, {"content": skill_md("Of a viewer")}),
@@ -112,7 +112,7 @@ def test_a_viewer_changes_nothing(file_cast: Cast) -> None:
     assert file_cast.ann.listed(query="Of a viewer") == set()
 
 
-def test_nobody_changes_what_comes_with_the_product(cast: Cast) -> None:
+def test_nobody_changes_what_comes_with_the_product(cast: SkillUsers) -> None:
     root = cast.root
     before = root.get(SHIPPED)
     content = skill_md("Mine now", slug=SHIPPED)
@@ -151,7 +151,7 @@ def test_nobody_changes_what_comes_with_the_product(cast: Cast) -> None:
     assert (before["origin"], before["visibility"]) == ("system", "public")
 
 
-def test_an_admin_may_still_switch_off_what_comes_with_the_product(file_cast: Cast) -> None:
+def test_an_admin_may_still_switch_off_what_comes_with_the_product(file_cast: SkillUsers) -> None:
     toggle = f"{ALL}/review-assistant/toggle"
     assert file_cast.ann.status("POST", toggle, {"enabled": False}) == 403
     before = file_cast.root.get("review-assistant")
@@ -167,7 +167,7 @@ def test_an_admin_may_still_switch_off_what_comes_with_the_product(file_cast: Ca
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_no_field_beside_the_allowed_ones_is_ever_changed(file_cast: Cast, name: str) -> None:
+def test_no_field_beside_the_allowed_ones_is_ever_changed(file_cast: SkillUsers, name: str) -> None:
     made = file_cast.ann.own()
     before = file_cast.ann.get(made["id"])
     updates = {name: FIXED[name]}
@@ -180,7 +180,7 @@ def test_no_field_beside_the_allowed_ones_is_ever_changed(file_cast: Cast, name:
     assert file_cast.ann.get(made["id"]) == before
 
 
-def test_only_an_admin_makes_a_skill_public(cast: Cast) -> None:
+def test_only_an_admin_makes_a_skill_public(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     public = {"visibility": "public"}
 
@@ -193,7 +193,7 @@ def test_only_an_admin_makes_a_skill_public(cast: Cast) -> None:
     assert cast.ann.get(slug)["visibility"] == "private"
 
 
-def test_an_id_of_nothing_is_not_found_and_one_that_is_none_is_wrong(file_cast: Cast) -> None:
+def test_an_id_of_nothing_is_not_found_and_one_that_is_none_is_wrong(file_cast: SkillUsers) -> None:
     for ref in (str(uuid.uuid4()), "skl_01a1e432b29f7741b36a02a35f07d1c6", "no-such-skill"):
         calls = [("GET", f"{ALL}/{ref}", None), *changes(file_cast, ref)]
         assert statuses(file_cast.ann, calls) == [404] * 8, ref
@@ -208,7 +208,7 @@ def test_an_id_of_nothing_is_not_found_and_one_that_is_none_is_wrong(file_cast: 
         assert ann.code("skills.update", {"name": "no-such-skill"}) == "INVALID_REQUEST"
 
 
-def test_nobody_claims_to_be_somebody_else(cast: Cast) -> None:
+def test_nobody_claims_to_be_somebody_else(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     claimed = {"X-Understudy-User-Id": cast.ann.user_id}
 
@@ -222,7 +222,7 @@ def test_nobody_claims_to_be_somebody_else(cast: Cast) -> None:
     assert made["owner_id"] == cast.ann.user_id
 
 
-def test_a_private_skill_of_somebody_looks_like_one_that_is_not_there(cast: Cast) -> None:
+def test_a_private_skill_of_somebody_looks_like_one_that_is_not_there(cast: SkillUsers) -> None:
     made = cast.ann.own(description="Holds a marvellous secret")
     slug, skill_id = made["slug"], made["id"]
     reads = ["", "/versions", "/files", "/files/SKILL.md", "/export", "/diff?from=1&to=1"]

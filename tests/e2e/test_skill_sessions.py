@@ -7,19 +7,19 @@ import shutil
 import pytest
 
 from tests.support.daemon import wait_for
-from tests.support.skill_house import Cast
+from tests.support.skill_daemon import SkillUsers
 from tests.support.skill_texts import NUMBERS, SHIPPED, Told, skill_md
 
 pytestmark = pytest.mark.e2e
 
 
-def skills_named(cast: Cast, *names: str) -> dict[str, str]:
+def skills_named(cast: SkillUsers, *names: str) -> dict[str, str]:
     """Skills of ann, whose slugs nobody else has, by the names that a test has for them."""
     number = next(NUMBERS)
     return {name: cast.ann.create(skill_md(f"{name} {number}"))["slug"] for name in names}
 
 
-def persona(cast: Cast, **scope: list[str]) -> str:
+def persona(cast: SkillUsers, **scope: list[str]) -> str:
     """A persona that narrows what its sessions may see."""
     persona_id = f"persona-{next(NUMBERS)}"
     body = {"persona_id": persona_id, "display_name": "P", "capability_scope": scope}
@@ -27,16 +27,16 @@ def persona(cast: Cast, **scope: list[str]) -> str:
     return persona_id
 
 
-def listed(cast: Cast, session: str) -> set[str]:
+def listed(cast: SkillUsers, session: str) -> set[str]:
     found = cast.ann.get(f"/v1/sessions/{session}/skills", params={"limit": 200})["items"]
     return {it["slug"] for it in found}
 
 
-def using(cast: Cast, session: str, *slugs: str) -> Told:
+def using(cast: SkillUsers, session: str, *slugs: str) -> Told:
     return cast.ann.run(*(("use_skill", {"name": slug}) for slug in slugs), session=session)
 
 
-def test_a_session_has_what_both_it_and_its_persona_allow(cast: Cast) -> None:
+def test_a_session_has_what_both_it_and_its_persona_allow(cast: SkillUsers) -> None:
     own = skills_named(cast, "alpha", "beta", "gamma", "ex", "why")
     alpha, beta, gamma, ex, why = own.values()
     bound = persona(cast, skill_allow=[alpha, beta], skill_deny=[ex])
@@ -52,7 +52,9 @@ def test_a_session_has_what_both_it_and_its_persona_allow(cast: Cast) -> None:
     assert [result.is_error for result in told.results] == [True, False, True, True, True]
 
 
-def test_a_session_whose_persona_allows_none_of_what_it_allows_has_no_skill(cast: Cast) -> None:
+def test_a_session_whose_persona_allows_none_of_what_it_allows_has_no_skill(
+    cast: SkillUsers,
+) -> None:
     own = skills_named(cast, "alpha", "beta", "gamma")
     bound = persona(cast, skill_allow=[own["alpha"]])
     session = cast.ann.session(
@@ -71,7 +73,9 @@ def test_a_session_whose_persona_allows_none_of_what_it_allows_has_no_skill(cast
         assert not any(f'"name": "{slug}"' in result for result in found.results)
 
 
-def test_a_search_of_memory_finds_skills_only_by_words_and_only_those_allowed(cast: Cast) -> None:
+def test_a_search_of_memory_finds_skills_only_by_words_and_only_those_allowed(
+    cast: SkillUsers,
+) -> None:
     own = skills_named(cast, "allowed", "denied")
     session = cast.ann.session(cast.plain, capability_scope={"skill_deny": [own["denied"]]})
     ids = {slug: cast.ann.get(slug)["id"] for slug in own.values()}
@@ -89,7 +93,7 @@ def test_a_search_of_memory_finds_skills_only_by_words_and_only_those_allowed(ca
     assert ids[own["denied"]] not in results(query="denied")
 
 
-def test_what_memory_context_shows_is_what_the_prompt_gets(cast: Cast) -> None:
+def test_what_memory_context_shows_is_what_the_prompt_gets(cast: SkillUsers) -> None:
     own = skills_named(cast, "shown", "hidden")
     session = cast.ann.session(cast.plain, capability_scope={"skill_deny": [own["hidden"]]})
     context = cast.ann.get(f"/v1/sessions/{session}/memory-context", params={"query": "go on"})
@@ -106,7 +110,7 @@ def test_what_memory_context_shows_is_what_the_prompt_gets(cast: Cast) -> None:
         assert it["description"] in told.system.replace("&amp;", "&").replace("&#x27;", "'")
 
 
-def test_the_skills_of_a_session_are_found_by_words(file_cast: Cast) -> None:
+def test_the_skills_of_a_session_are_found_by_words(file_cast: SkillUsers) -> None:
     own = skills_named(file_cast, "giraffe", "other")
     session = file_cast.ann.session(file_cast.plain)
     found = file_cast.ann.get(f"/v1/sessions/{session}/skills", params={"query": "giraffe"})
@@ -114,7 +118,7 @@ def test_the_skills_of_a_session_are_found_by_words(file_cast: Cast) -> None:
     assert [it["slug"] for it in found["items"]] == [own["giraffe"]]
 
 
-def test_more_skills_than_fit_are_left_to_the_search(file_cast: Cast) -> None:
+def test_more_skills_than_fit_are_left_to_the_search(file_cast: SkillUsers) -> None:
     for number in range(40):
         file_cast.ann.own(f"many {number}")
     told = file_cast.ann.run(
@@ -128,7 +132,7 @@ def test_more_skills_than_fit_are_left_to_the_search(file_cast: Cast) -> None:
     assert "many-17-" in told.results[1]
 
 
-def test_the_files_of_a_skill_are_read_one_at_a_time_on_demand(cast: Cast) -> None:
+def test_the_files_of_a_skill_are_read_one_at_a_time_on_demand(cast: SkillUsers) -> None:
     body = "See {baseDir}/notes.md."
     name = f"Disclosed {cast.ann.user_id}"
     files: dict[str, str | bytes] = {"SKILL.md": skill_md(name, body), "notes.md": "Deep inside."}
@@ -148,7 +152,7 @@ def test_the_files_of_a_skill_are_read_one_at_a_time_on_demand(cast: Cast) -> No
     assert told.results[2].is_error
 
 
-def test_a_skill_that_forks_is_carried_out_beside_the_run(file_cast: Cast) -> None:
+def test_a_skill_that_forks_is_carried_out_beside_the_run(file_cast: SkillUsers) -> None:
     name = f"Forked {file_cast.ann.user_id}"
     files: dict[str, str | bytes] = {
         "SKILL.md": skill_md(name, "Count to ten."),
@@ -166,7 +170,7 @@ def test_a_skill_that_forks_is_carried_out_beside_the_run(file_cast: Cast) -> No
 
 
 def test_a_skill_in_a_folder_of_the_workspace_takes_the_place_of_none_that_is_kept(
-    file_cast: Cast,
+    file_cast: SkillUsers,
 ) -> None:
     number = next(NUMBERS)
     slug = f"near-{number}"

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from tests.e2e.conftest import skill_house_at
-from tests.support.skill_house import Cast, Person, SkillHouse
+from tests.support.skill_daemon import Person, SkillDaemon, SkillUsers
 from tests.support.skill_texts import ALL, MANIFEST, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -21,7 +21,7 @@ LIMIT = 20 * 1024 * 1024
 LINES = [f"Line {number:02} is old." for number in range(20)]
 
 
-def folders(house: SkillHouse, slug: str) -> list[str]:
+def folders(house: SkillDaemon, slug: str) -> list[str]:
     """What lies in the folder of a slug; on PostgreSQL, its versions."""
     if house.has_files:
         return sorted((it.name for it in (house.store / slug).iterdir()), key=int)
@@ -34,7 +34,7 @@ def at_once(acts: list[Callable[[], httpx2.Response]]) -> list[httpx2.Response]:
         return [it.result() for it in [pool.submit(act) for act in acts]]
 
 
-def test_patches_that_come_at_once_are_all_in_the_last_version(cast: Cast) -> None:
+def test_patches_that_come_at_once_are_all_in_the_last_version(cast: SkillUsers) -> None:
     slug = cast.ann.create(skill_md(f"Crowded {cast.ann.user_id}", "\n".join(LINES)))["slug"]
 
     def patch(line: str) -> Callable[[], httpx2.Response]:
@@ -53,7 +53,7 @@ def test_patches_that_come_at_once_are_all_in_the_last_version(cast: Cast) -> No
         assert changed is (answer.status_code == 200), line
 
 
-def test_a_patch_of_a_version_that_is_no_longer_current_is_a_conflict(cast: Cast) -> None:
+def test_a_patch_of_a_version_that_is_no_longer_current_is_a_conflict(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     assert cast.ann.patch(slug, "numbers", "figures", expected_version=1).status_code == 200
     late = cast.ann.patch(slug, "down", "up", expected_version=1)
@@ -62,7 +62,7 @@ def test_a_patch_of_a_version_that_is_no_longer_current_is_a_conflict(cast: Cast
     assert cast.ann.get(slug)["version"] == 2
 
 
-def test_skills_created_at_once_under_one_slug_are_versions_of_it(cast: Cast) -> None:
+def test_skills_created_at_once_under_one_slug_are_versions_of_it(cast: SkillUsers) -> None:
     slug = f"race-{cast.ann.user_id}"
     texts = [skill_md(f"Racer {number}", f"Run {number}.") for number in range(10)]
 
@@ -80,7 +80,7 @@ def test_skills_created_at_once_under_one_slug_are_versions_of_it(cast: Cast) ->
     assert (row["version"], row["instructions"]) == (10, numbers[10].split("---\n")[2])
 
 
-def test_of_two_owners_who_want_one_slug_exactly_one_gets_it(cast: Cast) -> None:
+def test_of_two_owners_who_want_one_slug_exactly_one_gets_it(cast: SkillUsers) -> None:
     slug = f"duel-{cast.ann.user_id}"
 
     def create(person: Person, number: int) -> Callable[[], httpx2.Response]:
@@ -101,7 +101,7 @@ def test_of_two_owners_who_want_one_slug_exactly_one_gets_it(cast: Cast) -> None
 
 
 def test_twenty_megabytes_of_companions_are_copied_and_one_byte_more_is_refused(
-    file_cast: Cast,
+    file_cast: SkillUsers,
 ) -> None:
     part = os.urandom(LIMIT // 4)
     files: dict[str, str | bytes] = {f"{number}.bin": part for number in range(4)}
@@ -136,7 +136,7 @@ def busy(person: Person, number: int, stop: threading.Event) -> Iterator[tuple[s
         person.call("DELETE", f"{ALL}/busy-{person.user_id}-{number}-2")
 
 
-def test_a_killed_daemon_leaves_every_skill_whole(cast: Cast) -> None:
+def test_a_killed_daemon_leaves_every_skill_whole(cast: SkillUsers) -> None:
     house, ann = cast.house, cast.ann
     stop, enough = threading.Event(), threading.Event()
     known: list[tuple[str, int]] = []
@@ -165,7 +165,7 @@ def test_a_killed_daemon_leaves_every_skill_whole(cast: Cast) -> None:
         _check_whole(house, ann, slug, max(told, default=1))
 
 
-def _check_whole(house: SkillHouse, ann: Person, slug: str, known: int) -> None:
+def _check_whole(house: SkillDaemon, ann: Person, slug: str, known: int) -> None:
     """The row points to a complete version, and the next one gets a number that is unused."""
     row = ann.get(slug)
     assert row["version"] >= known
@@ -180,9 +180,9 @@ def _check_whole(house: SkillHouse, ann: Person, slug: str, known: int) -> None:
 
 @pytest.mark.postgres
 def test_two_daemons_on_one_database_see_the_same_skills(
-    database_house: SkillHouse, tmp_path: Path
+    database_house: SkillDaemon, tmp_path: Path
 ) -> None:
-    cast = Cast(database_house)
+    cast = SkillUsers(database_house)
     with skill_house_at(tmp_path / "home", database_house.database_url) as other:
         there = Person(other, cast.ann.user_id, cast.ann.token)
         content = skill_md(f"Shared {cast.ann.user_id}", "\n".join(LINES))

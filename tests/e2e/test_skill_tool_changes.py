@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.skill_house import Cast, Person
+from tests.support.skill_daemon import Person, SkillUsers
 from tests.support.skill_texts import ALL, HARMFUL, Result, manage, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -21,7 +21,7 @@ def refused(result: Result) -> Result:
     return result
 
 
-def test_a_patch_that_joins_two_harmless_halves_is_refused(cast: Cast) -> None:
+def test_a_patch_that_joins_two_harmless_halves_is_refused(cast: SkillUsers) -> None:
     made = cast.ann.create(skill_md("Two halves", "Run `rm -" + "rf` HERE` /` now."))
     calls = manage("patch", slug=made["slug"], find="` HERE`", replace="")
     told = cast.ann.run(calls, agent=cast.learner)
@@ -32,7 +32,7 @@ def test_a_patch_that_joins_two_harmless_halves_is_refused(cast: Cast) -> None:
         assert [it.name for it in (cast.house.store / made["slug"]).iterdir()] == ["1"]
 
 
-def test_a_patch_makes_a_version_with_the_same_companions(cast: Cast) -> None:
+def test_a_patch_makes_a_version_with_the_same_companions(cast: SkillUsers) -> None:
     content = skill_md("Patched one", "Take the first number.")
     script = "print('hello')\n"
     made = cast.ann.keep({"SKILL.md": content, "scripts/a.py": script})
@@ -55,7 +55,7 @@ def test_a_patch_makes_a_version_with_the_same_companions(cast: Cast) -> None:
     assert [it["version"] for it in cast.ann.get(f"{slug}/versions")["items"]] == [2, 1]
 
 
-def test_a_patch_that_would_break_the_skill_is_refused(cast: Cast) -> None:
+def test_a_patch_that_would_break_the_skill_is_refused(cast: SkillUsers) -> None:
     slug = cast.ann.create(skill_md("Sturdy one", "Do HERE."))["slug"]
     told = cast.ann.run(
         manage("patch", slug=slug, find="HERE", replace="x" * LIMIT),
@@ -70,7 +70,7 @@ def test_a_patch_that_would_break_the_skill_is_refused(cast: Cast) -> None:
     assert cast.ann.get(slug)["version"] == 1
 
 
-def test_a_changed_description_shows_in_lists_and_searches(cast: Cast) -> None:
+def test_a_changed_description_shows_in_lists_and_searches(cast: SkillUsers) -> None:
     slug = cast.ann.create(skill_md("Reworded", description="Sorts old receipts"))["slug"]
     session = cast.ann.session(cast.learner)
     patch = manage("patch", slug=slug, find="Sorts old receipts", replace="Waters the ficus")
@@ -87,7 +87,9 @@ def test_a_changed_description_shows_in_lists_and_searches(cast: Cast) -> None:
     assert cast.ann.get(ALL, params={"query": "ficus"})["items"][0]["slug"] == slug
 
 
-def test_a_deleted_skill_lies_in_the_trash_with_all_versions_and_no_grants(cast: Cast) -> None:
+def test_a_deleted_skill_lies_in_the_trash_with_all_versions_and_no_grants(
+    cast: SkillUsers,
+) -> None:
     first = cast.ann.run(
         manage("create", content=skill_md("Short lived")), agent=cast.learner, words=PLEASE
     )
@@ -117,7 +119,7 @@ def test_a_deleted_skill_lies_in_the_trash_with_all_versions_and_no_grants(cast:
     assert "short-lived" not in cast.root.listed()
 
 
-def test_deleting_twice_within_a_second_keeps_both(cast: Cast) -> None:
+def test_deleting_twice_within_a_second_keeps_both(cast: SkillUsers) -> None:
     content = skill_md("Twice gone")
     for _ in range(3):
         cast.ann.create(content)
@@ -133,7 +135,7 @@ def test_deleting_twice_within_a_second_keeps_both(cast: Cast) -> None:
         assert all((it / "SKILL.md").read_bytes() == content.encode() for it in lying)
 
 
-def test_what_is_deleted_comes_back_only_as_something_new(cast: Cast) -> None:
+def test_what_is_deleted_comes_back_only_as_something_new(cast: SkillUsers) -> None:
     content = skill_md("Risen again")
     old = cast.ann.create(content)
     cast.ann.grant("risen-again", agent=cast.plain)
@@ -156,7 +158,7 @@ def test_what_is_deleted_comes_back_only_as_something_new(cast: Cast) -> None:
     assert cast.ann.grants("risen-again") == {cast.learner}
 
 
-def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(cast: Cast) -> None:
+def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(cast: SkillUsers) -> None:
     content = skill_md("Published one")
     folder = cast.house.folder(
         {"SKILL.md": content, "scripts/a.py": "print('x')\n", ".DS_Store": b"\0"}
@@ -176,7 +178,7 @@ def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(cast: 
     assert "scripts/a.py" in then.result
 
 
-def test_what_may_not_be_published_is_not(cast: Cast, tmp_path: Path) -> None:
+def test_what_may_not_be_published_is_not(cast: SkillUsers, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "SKILL.md").write_text(skill_md("Outsider"))
@@ -196,7 +198,7 @@ def test_what_may_not_be_published_is_not(cast: Cast, tmp_path: Path) -> None:
     assert not cast.ann.listed(owner_id=cast.ann.user_id)
 
 
-def test_a_skill_of_somebody_is_changed_by_their_runs_and_an_admins_only(cast: Cast) -> None:
+def test_a_skill_of_somebody_is_changed_by_their_runs_and_an_admins_only(cast: SkillUsers) -> None:
     def tries(person: Person, slug: str) -> list[Result]:
         return person.run(
             manage("patch", slug=slug, find="numbers", replace="figures"),

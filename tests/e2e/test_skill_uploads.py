@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.skill_house import Cast, SkillHouse
+from tests.support.skill_daemon import SkillDaemon, SkillUsers
 from tests.support.skill_texts import ALL, HARMFUL, MANIFEST, SHIPPED, packed, skill_md
 
 pytestmark = pytest.mark.e2e
@@ -44,7 +44,7 @@ def with_entry(name: str | zipfile.ZipInfo, data: str | bytes = "x") -> bytes:
     return zipped((MANIFEST, skill_md("Refused one")), (name, data))
 
 
-def everything(house: SkillHouse) -> set[Path]:
+def everything(house: SkillDaemon) -> set[Path]:
     """Every file under the home and what lies beside it, but what the daemon writes always."""
     top = house.daemon.home.parent
     kept = {path for path in top.rglob("*") if not path.name.startswith("understudy.db")}
@@ -70,7 +70,9 @@ GOOD = {
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_a_good_archive_is_kept_and_its_uploader_can_use_it_at_once(cast: Cast, kind: str) -> None:
+def test_a_good_archive_is_kept_and_its_uploader_can_use_it_at_once(
+    cast: SkillUsers, kind: str
+) -> None:
     answer = cast.ann.upload(GOOD[kind](f"{kind} of {cast.ann.user_id}"))
 
     assert answer.status_code == 201, answer.text
@@ -95,7 +97,9 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_an_archive_without_a_skill_is_refused_with_the_cause(file_cast: Cast, kind: str) -> None:
+def test_an_archive_without_a_skill_is_refused_with_the_cause(
+    file_cast: SkillUsers, kind: str
+) -> None:
     archive, cause = BAD[kind]
     answer = file_cast.ann.upload(archive)
 
@@ -104,7 +108,7 @@ def test_an_archive_without_a_skill_is_refused_with_the_cause(file_cast: Cast, k
     assert file_cast.ann.listed(owner_id=file_cast.ann.user_id) == set()
 
 
-def test_the_slug_of_a_shipped_skill_is_not_to_be_had(file_cast: Cast) -> None:
+def test_the_slug_of_a_shipped_skill_is_not_to_be_had(file_cast: SkillUsers) -> None:
     archive = packed({MANIFEST: skill_md("Mine", slug=SHIPPED)})
 
     for person in (file_cast.ann, file_cast.root):
@@ -124,7 +128,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("kind", ELSEWHERE)
 def test_an_entry_that_leads_elsewhere_leaves_everything_as_it_was(
-    file_cast: Cast, kind: str
+    file_cast: SkillUsers, kind: str
 ) -> None:
     before = everything(file_cast.house)
     answer = file_cast.ann.upload(with_entry(entry(ELSEWHERE[kind])))
@@ -134,7 +138,7 @@ def test_an_entry_that_leads_elsewhere_leaves_everything_as_it_was(
     assert file_cast.ann.listed(owner_id=file_cast.ann.user_id) == set()
 
 
-def test_two_dots_within_a_name_lead_nowhere(cast: Cast) -> None:
+def test_two_dots_within_a_name_lead_nowhere(cast: SkillUsers) -> None:
     name = f"Dotted {cast.ann.user_id}"
     made = cast.ann.keep({MANIFEST: skill_md(name), "notes..md": "Notes."})
 
@@ -159,7 +163,7 @@ TWISTED: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("kind", TWISTED)
-def test_links_devices_and_twins_are_refused(file_cast: Cast, kind: str) -> None:
+def test_links_devices_and_twins_are_refused(file_cast: SkillUsers, kind: str) -> None:
     before = everything(file_cast.house)
 
     assert file_cast.ann.upload(TWISTED[kind]).status_code == 400
@@ -203,7 +207,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 }
 
 
-def peak_memory(house: SkillHouse) -> int:
+def peak_memory(house: SkillDaemon) -> int:
     """The most memory that the daemon ever had, in bytes."""
     status = Path(f"/proc/{house.daemon.pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
@@ -211,7 +215,7 @@ def peak_memory(house: SkillHouse) -> int:
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a_bomb_is_refused_soon_and_in_little_memory(file_cast: Cast, kind: str) -> None:
+def test_a_bomb_is_refused_soon_and_in_little_memory(file_cast: SkillUsers, kind: str) -> None:
     archive = BOMBS[kind]()
     temporary = file_cast.house.daemon.home.parent / "temporary"
     before, files = peak_memory(file_cast.house), everything(file_cast.house)
@@ -227,7 +231,7 @@ def test_a_bomb_is_refused_soon_and_in_little_memory(file_cast: Cast, kind: str)
     assert list(temporary.iterdir()) == []
 
 
-def test_an_archive_within_an_archive_is_kept_as_it_is(file_cast: Cast) -> None:
+def test_an_archive_within_an_archive_is_kept_as_it_is(file_cast: SkillUsers) -> None:
     inner = packed({"../../evil": "x", "zeros": bytes(MEGABYTE)})
     name = f"Nested {file_cast.ann.user_id}"
     made = file_cast.ann.keep({MANIFEST: skill_md(name), "inner.zip": inner})
@@ -237,7 +241,7 @@ def test_an_archive_within_an_archive_is_kept_as_it_is(file_cast: Cast) -> None:
     assert (lies / "inner.zip").read_bytes() == inner
 
 
-def test_an_unsafe_archive_is_refused_with_every_line(cast: Cast) -> None:
+def test_an_unsafe_archive_is_refused_with_every_line(cast: SkillUsers) -> None:
     manifest = packed({MANIFEST: skill_md("Unsafe", f"Do\n`{HARMFUL}`")})
     script = packed(
         {MANIFEST: skill_md("Unsafe"), "scripts/run.sh": f"#!/bin/sh\nset -e\n{HARMFUL}\n"}
@@ -252,7 +256,7 @@ def test_an_unsafe_archive_is_refused_with_every_line(cast: Cast) -> None:
     assert not (cast.house.store / "unsafe").exists()
 
 
-def test_an_unsafe_archive_is_not_taken_by_saying_so(file_cast: Cast) -> None:
+def test_an_unsafe_archive_is_not_taken_by_saying_so(file_cast: SkillUsers) -> None:
     archive = packed({MANIFEST: skill_md("Unsafe", f"`{HARMFUL}`")})
     refused = file_cast.root.upload(archive).json()
     taken = [
@@ -265,7 +269,7 @@ def test_an_unsafe_archive_is_not_taken_by_saying_so(file_cast: Cast) -> None:
     assert file_cast.root.status("GET", f"{ALL}/unsafe") == 404
 
 
-def test_an_exported_skill_can_be_uploaded_again(cast: Cast) -> None:
+def test_an_exported_skill_can_be_uploaded_again(cast: SkillUsers) -> None:
     name = f"Going round {cast.ann.user_id}"
     files: dict[str, str | bytes] = {
         MANIFEST: skill_md(name),

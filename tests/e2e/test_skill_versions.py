@@ -4,13 +4,13 @@ import hashlib
 
 import pytest
 
-from tests.support.skill_house import Cast, SkillHouse
+from tests.support.skill_daemon import SkillDaemon, SkillUsers
 from tests.support.skill_texts import ALL, MANIFEST, skill_md
 
 pytestmark = pytest.mark.e2e
 
 
-def folders(house: SkillHouse, slug: str) -> list[str]:
+def folders(house: SkillDaemon, slug: str) -> list[str]:
     """What lies in the folder of a slug; on PostgreSQL, its versions."""
     if house.has_files:
         return sorted((it.name for it in (house.store / slug).iterdir()), key=int)
@@ -18,7 +18,7 @@ def folders(house: SkillHouse, slug: str) -> list[str]:
     return [str(it["version"]) for it in reversed(versions)]
 
 
-def test_a_companion_that_cannot_be_read_fails_the_patch(file_cast: Cast) -> None:
+def test_a_companion_that_cannot_be_read_fails_the_patch(file_cast: SkillUsers) -> None:
     name = f"Damaged {file_cast.ann.user_id}"
     made = file_cast.ann.keep({MANIFEST: skill_md(name), "scripts/a.py": "print(1)\n"})
     slug = made["slug"]
@@ -32,7 +32,9 @@ def test_a_companion_that_cannot_be_read_fails_the_patch(file_cast: Cast) -> Non
     assert [it.name for it in lies.iterdir()] == ["1"]
 
 
-def test_a_link_that_somebody_planted_is_never_followed_copied_or_served(file_cast: Cast) -> None:
+def test_a_link_that_somebody_planted_is_never_followed_copied_or_served(
+    file_cast: SkillUsers,
+) -> None:
     name = f"Planted {file_cast.ann.user_id}"
     made = file_cast.ann.keep({MANIFEST: skill_md(name), "scripts/a.py": "print(1)\n"})
     slug = made["slug"]
@@ -63,7 +65,7 @@ def test_a_link_that_somebody_planted_is_never_followed_copied_or_served(file_ca
 
 
 @pytest.mark.parametrize("path", ["../1/SKILL.md", "%2e%2e/x", "..%2fx", "a/../../x", "/etc/x"])
-def test_no_path_leads_out_of_a_version(file_cast: Cast, path: str) -> None:
+def test_no_path_leads_out_of_a_version(file_cast: SkillUsers, path: str) -> None:
     slug = file_cast.ann.own()["slug"]
     # Sent as it is: a client would tidy it first.
     url = f"{file_cast.house.daemon.url}{ALL}/{slug}/files/{path}"
@@ -73,7 +75,7 @@ def test_no_path_leads_out_of_a_version(file_cast: Cast, path: str) -> None:
     assert "content" not in answer.json()
 
 
-def test_nothing_that_happens_later_changes_an_old_version(cast: Cast) -> None:
+def test_nothing_that_happens_later_changes_an_old_version(cast: SkillUsers) -> None:
     name = f"Fixed {cast.ann.user_id}"
     slug = cast.ann.keep({MANIFEST: skill_md(name), "scripts/a.py": "print(1)\n"})["slug"]
 
@@ -99,7 +101,7 @@ def test_nothing_that_happens_later_changes_an_old_version(cast: Cast) -> None:
     assert cast.house.bytes_of(slug, 3) == cast.house.bytes_of(slug, 1)
 
 
-def test_any_two_versions_can_be_compared_and_an_old_one_brought_back(cast: Cast) -> None:
+def test_any_two_versions_can_be_compared_and_an_old_one_brought_back(cast: SkillUsers) -> None:
     slug = cast.ann.create(skill_md(f"Compared {cast.ann.user_id}", "The old way."))["slug"]
     cast.ann.patch(slug, "old", "new")
     diff = cast.ann.get(f"{slug}/diff", params={"from": 1, "to": 2})
@@ -116,7 +118,7 @@ def test_any_two_versions_can_be_compared_and_an_old_one_brought_back(cast: Cast
     assert cast.ann.status("POST", f"{ALL}/{slug}/restore", {"version": 9}) == 404
 
 
-def test_a_deleted_skill_is_brought_back_from_the_trash(cast: Cast) -> None:
+def test_a_deleted_skill_is_brought_back_from_the_trash(cast: SkillUsers) -> None:
     slug = cast.ann.own()["slug"]
     cast.ann.patch(slug, "numbers", "figures")
     cast.ann.grant(slug, user=cast.bob.user_id)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House
+from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
 from understudy.rollout.revoking import REASON
 
@@ -15,7 +15,7 @@ NAME = "learning:sched"
 ENDS_IN_MS = 3_000
 
 
-def test_the_daemon_looks_for_learnings_that_have_ended(house: House) -> None:
+def test_the_daemon_looks_for_learnings_that_have_ended(house: DaemonWithModel) -> None:
     daemon = house.daemon
     proposed = {
         "scope": {"kind": "workspace", "id": "default"},

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.e2e.conftest import House, routes_to
+from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support.daemon import DaemonProcess, wait_for
 from tests.support.postgres import MakeDatabase
 from tests.support.postgres_server import free_port
@@ -82,7 +82,7 @@ def test_the_home_is_private(tmp_path: Path) -> None:
             assert mode & 0o077 == 0, name
 
 
-def test_a_stream_does_not_keep_the_daemon_from_stopping(house: House) -> None:
+def test_a_stream_does_not_keep_the_daemon_from_stopping(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -102,7 +102,7 @@ def test_a_stream_does_not_keep_the_daemon_from_stopping(house: House) -> None:
     assert daemon.wait_for_run(run_id)["status"] == "completed"
 
 
-def test_a_second_signal_ends_it_at_once(house: House) -> None:
+def test_a_second_signal_ends_it_at_once(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()

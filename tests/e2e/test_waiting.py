@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import House, routes_to
+from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
@@ -46,7 +46,7 @@ def waiting(daemon: DaemonProcess, run_id: str, status: str) -> dict[str, Any]:
     return wait_for(reached, what=f"{run_id} to be {status}")
 
 
-def held(house: House) -> dict[str, Any]:
+def held(house: DaemonWithModel) -> dict[str, Any]:
     """A run that waits until somebody lets it write."""
     guard(house.daemon)
     house.model.queue(call("write_file", WRITE))
@@ -58,7 +58,7 @@ def allow(run: dict[str, Any]) -> dict[str, Any]:
     return {"resolutions": [{"request_id": each, "behavior": "allow"} for each in ids]}
 
 
-def test_an_approval_resumes_the_same_run_across_a_restart(house: House) -> None:
+def test_an_approval_resumes_the_same_run_across_a_restart(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     run = held(house)
     [approval] = run["pending_approvals"]
@@ -96,7 +96,7 @@ def test_an_approval_resumes_the_same_run_across_a_restart(house: House) -> None
     assert types[-1] == "completed"
 
 
-def test_an_answer_resumes_the_same_run(house: House) -> None:
+def test_an_answer_resumes_the_same_run(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.queue(call("ask_user", ASK))
@@ -129,7 +129,7 @@ def test_an_answer_resumes_the_same_run(house: House) -> None:
     assert resolved["resolution"]["answers"][0]["selected_option_ids"] == ["o1"]
 
 
-def test_the_next_run_of_a_session_waits_for_one_that_waits(house: House) -> None:
+def test_the_next_run_of_a_session_waits_for_one_that_waits(house: DaemonWithModel) -> None:
     daemon = house.daemon
     first = held(house)
     second, third = daemon.submit("s1", "two"), daemon.submit("s1", "three")
@@ -149,7 +149,7 @@ def test_the_next_run_of_a_session_waits_for_one_that_waits(house: House) -> Non
     assert ended[1]["finished_at_ms"] <= ended[2]["started_at_ms"]
 
 
-def test_an_answer_that_was_given_just_before_a_kill_is_not_lost(house: House) -> None:
+def test_an_answer_that_was_given_just_before_a_kill_is_not_lost(house: DaemonWithModel) -> None:
     daemon, model = house.daemon, house.model
     run = held(house)
     model.hold()
@@ -173,7 +173,7 @@ def test_a_run_waits_through_three_restarts_and_an_upgrade_of_the_code(
     old = DaemonProcess(home, database_url=url, config=config, env={"PYTHONPATH": str(older)})
     with old:
         assert old.get("/v1/status")["version"] == "0.0.1"
-        run = held(House(old, model))
+        run = held(DaemonWithModel(old, model))
         for _ in range(2):
             end(old)
             old.start()

@@ -20,7 +20,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.forked import FOLLOWED, NUMBER_BYTES
+from tests.support.forked_process import FOLLOWED, NUMBER_BYTES
 from understudy.cli import main as program
 from understudy.daemon.warm_up import make_tables
 from understudy.tools.process_tree import PR_SET_PDEATHSIG, prctl

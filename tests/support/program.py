@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from tempfile import TemporaryFile
 
-from tests.support import forked
-from tests.support.forked import ForkedProcess
+from tests.support import forked_process
+from tests.support.forked_process import ForkedProcess
 
 COMMAND = [sys.executable, "-m", "understudy.cli.main"]
 
@@ -22,8 +22,8 @@ def start(
     by_command_line: bool = False,
 ) -> Process:
     """Start it in a session of its own; the streams are stdin, stdout and stderr."""
-    if not by_command_line and forked.is_possible(environment):
-        return forked.start(arguments, environment, streams)
+    if not by_command_line and forked_process.is_possible(environment):
+        return forked_process.start(arguments, environment, streams)
     stdin, stdout, stderr = streams
     return subprocess.Popen(
         [*COMMAND, *arguments],

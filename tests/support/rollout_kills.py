@@ -14,17 +14,17 @@ import sqlalchemy as sa
 
 from tests.support.factories import ALICE, make_agent, make_session
 from tests.support.killing import STEP, killed_at_every_step
-from tests.support.mounted import Scenery
-from tests.support.rolled_out import ASKED, NAME
-from tests.support.skill_store import skill_units
+from tests.support.mounted_rollouts import MountedRollouts
+from tests.support.rollout_harness import ASKED, NAME
+from tests.support.skill_factories import skill_units
 from understudy.rollout.definition import check_definition
 from understudy.rollout.stages import Stage
 from understudy.storage.engine import open_engine
 
-Change = Callable[[Scenery], object]
+Change = Callable[[MountedRollouts], object]
 
 
-def edited(scenery: Scenery) -> object:
+def edited(scenery: MountedRollouts) -> object:
     """Somebody changes the files, and adds some."""
     stray = scenery.folder("stray")
     stray.mkdir()
@@ -67,11 +67,11 @@ CHANGES: dict[str, tuple[Change, ...]] = {
 
 
 @contextmanager
-def opened(home: Path) -> Iterator[Scenery]:
+def opened(home: Path) -> Iterator[MountedRollouts]:
     engine = open_engine(f"sqlite:///{home / 'understudy.db'}")
     sa.event.listen(engine, "commit", lambda _: sys.audit(STEP))
     try:
-        yield Scenery(skill_units(engine, home), home, looks_around=False)
+        yield MountedRollouts(skill_units(engine, home), home, looks_around=False)
     finally:
         engine.dispose()
 
@@ -130,7 +130,9 @@ def kill_all_through(template: Path, room: Path, name: str) -> int:
 
 def main(template: Path, room: Path) -> None:
     # What the guard compiles once is compiled here, and not in every child.
-    scenery = Scenery(skill_units(sa.create_engine("sqlite://"), room), room, looks_around=False)
+    scenery = MountedRollouts(
+        skill_units(sa.create_engine("sqlite://"), room), room, looks_around=False
+    )
     scenery.mounting.check(check_definition(ASKED, scenery.hand.rollouts.guard))
     for name in CHANGES:
         print(name, kill_all_through(template, room, name))

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.support.killing import in_many_processes
-from tests.support.skill_service import ANN, BOB, SLUG, Shop, skill_md
-from tests.support.skill_store import skill_units
+from tests.support.skill_factories import skill_units
+from tests.support.skill_service_harness import ANN, BOB, SLUG, SkillServiceHarness, skill_md
 from understudy.core.errors import UnderstudyError
 from understudy.skills.drafting import bundle_of
 from understudy.skills.service import SkillService
@@ -56,7 +56,7 @@ ACTS: dict[str, tuple[Act, int]] = {
 def do(url: str, home: Path, act: Act, at: int) -> None:
     engine = open_engine(url)
     try:
-        got = act(Shop(skill_units(engine, home)).service, at)
+        got = act(SkillServiceHarness(skill_units(engine, home)).service, at)
     except UnderstudyError as problem:
         got = f"refused {problem.code}"
     (home / f"got-{at}").write_text(got)
@@ -66,7 +66,7 @@ def do(url: str, home: Path, act: Act, at: int) -> None:
 def main(what: str, url: str, home: Path) -> None:
     act, many = ACTS[what]
     engine = open_engine(url)
-    shop = Shop(skill_units(engine, home))
+    shop = SkillServiceHarness(skill_units(engine, home))
     # What the guard compiles once is compiled here, and not in every child.
     shop.guard.findings(bundle_of(skill_md()))
     if what == "patch":

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from tests.support.factories import make_agent
 from tests.support.killing import STEP, killed_at_every_step
-from tests.support.skill_service import ANN, SLUG, Heard, Shop, run_of
-from tests.support.skill_store import make_bundle, skill_units
+from tests.support.skill_factories import make_bundle, skill_units
+from tests.support.skill_service_harness import ANN, SLUG, Heard, SkillServiceHarness, run_of
 from tests.support.skill_texts import companions
 from understudy.core.page import PageRequest
 from understudy.skills.authority import is_live
@@ -62,11 +62,11 @@ class Told(Heard):
 
 
 @contextmanager
-def opened(home: Path) -> Iterator[Shop]:
+def opened(home: Path) -> Iterator[SkillServiceHarness]:
     engine = open_engine(f"sqlite:///{home / 'understudy.db'}")
     sa.event.listen(engine, "commit", lambda _: sys.audit(STEP))
     try:
-        yield Shop(skill_units(engine, home), heard=Told())
+        yield SkillServiceHarness(skill_units(engine, home), heard=Told())
     finally:
         engine.dispose()
 
@@ -95,7 +95,7 @@ def look(home: Path) -> None:
         assert kept.skill.version not in used
 
 
-def check_living(shop: Shop, skill: Skill) -> None:
+def check_living(shop: SkillServiceHarness, skill: Skill) -> None:
     """Its row, its bundle, its audit and its grant belong together."""
     assert companions(shop.bundle()) == companions(BUNDLE)
     assert shop.bundle().digest == skill.digest
@@ -128,7 +128,7 @@ def kill_all_through(template: Path, room: Path, name: str) -> int:
 
 def main(template: Path, room: Path) -> None:
     # What the guard compiles once is compiled here, and not in every child.
-    Shop(skill_units(sa.create_engine("sqlite://"), room)).guard.findings(BUNDLE)
+    SkillServiceHarness(skill_units(sa.create_engine("sqlite://"), room)).guard.findings(BUNDLE)
     for name in CHANGES:
         print(name, kill_all_through(template, room, name))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from tests.api.live import Live, live_daemon
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILE = re.compile(r"`([\w-]+/[\w./-]+)`:\n\n```\w+\n(.*?)```", re.DOTALL)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import make_agent, make_session
-from tests.support.workshop import Probe
+from tests.support.run_harness import Probe
 from understudy.agent.admission import Offer
 from understudy.agent.specs import specs_of
 from understudy.agent.withheld import withheld_in

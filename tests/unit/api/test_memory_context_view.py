@@ -1,7 +1,7 @@
 """What a session would be given to remember, however many skills there are."""
 
 from tests.support.factories import make_session
-from tests.support.rollout_records import make_rollout
+from tests.support.rollout_factories import make_rollout
 from understudy.api.views.memory import MAX_SKILLS, context_view
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import Learned

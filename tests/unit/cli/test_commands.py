@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from understudy.cli.main import build_app
 from understudy.cli.reference import ReferenceEntry, entries
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from tests.unit.cli.waiting_parts import approval_document
 from understudy.cli.output import HINTS, for_daemon_at, problem_lines, understudy
 from understudy.cli.requests import need_lines

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, Note
 
 

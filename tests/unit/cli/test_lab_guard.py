@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 
 
 def judged(*lines: Any) -> tuple[int, list[Any]]:

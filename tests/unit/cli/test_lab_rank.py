@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 
 DOCUMENTS = (
     {"id": "a", "text": "Atlas is the codename", "scope": "x", "timestamp": "2025-03-01T00:00:00"},

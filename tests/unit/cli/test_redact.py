@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.support.command_line import typed
+from tests.support.command_line_in_process import typed
 from understudy.cli.local import PART_BYTES, parts
 
 KEY = "sk-" + "ant-" + "a1" * 12

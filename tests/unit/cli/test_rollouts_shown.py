@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.rollout_records import make_evidence, make_rollout
+from tests.support.rollout_factories import make_evidence, make_rollout
 from understudy.api.views.rollouts import rollout_view
 from understudy.cli.rollouts import MOST_EVIDENCE, pairs
 from understudy.rollout.confidence import SuccessTally

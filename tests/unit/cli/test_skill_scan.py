@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.support.command_line import Typed, typed
+from tests.support.command_line_in_process import Typed, typed
 from understudy.guard.scan import scan_bundle
 
 CLEAN = "---\nname: Weather\ndescription: Tells the weather.\n---\nLook out of the window.\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.evolution import acts, answers
 from understudy.evolution.reading import plain, word_line
 from understudy.evolution.requests import skill_requests

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.core.errors import Invalid, LimitExceeded, Rejected, UnderstudyError, Unsafe
 from understudy.evolution.soul import FREE_LINES, MAX_BYTES, SoulLimits, check_soul, delta_of
 from understudy.learnings.guard import SecretGuard

@@ -2,7 +2,7 @@
 
 import time
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.core.line_diff import Effort, changes
 from understudy.evolution.text_diff import (
     CUT,

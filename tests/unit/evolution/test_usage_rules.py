@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.core.ids import new_id
 from understudy.evolution.sequences import Repeated
 from understudy.evolution.suggestions import Suggestion

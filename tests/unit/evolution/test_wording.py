@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.evolution.answers import is_bare_no
 from understudy.evolution.wording import MAX_CHARS, Consent, reads_as
 from understudy.i18n.catalogue import phrases

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.effort import effort
+from tests.support.cpu_effort import effort
 from tests.unit.guard.examples import found_in
 from understudy.guard.detectors import CHECKS
 from understudy.guard.rule import Category, Detector, GuardRule

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.effort import effort
+from tests.support.cpu_effort import effort
 from understudy.guard.rule import Category, Finding
 from understudy.guard.scan import (
     MAX_FINDINGS,

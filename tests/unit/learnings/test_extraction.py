@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.workshop import make_settings
+from tests.support.run_harness import make_settings
 from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
 from understudy.learnings.extraction import Extractor, Material

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.proposed import make_candidate
+from tests.support.candidate_factories import make_candidate
 from understudy.core.errors import Invalid
 from understudy.learnings.guard import SecretGuard, texts_of, texts_wanted
 from understudy.learnings.making import NewCandidate

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.learned import SESSION, make_learning
+from tests.support.learning_factories import SESSION, make_learning
 from understudy.learnings.indexing import index_scopes, prompt_key, talk_key
 from understudy.learnings.model import (
     Kind,

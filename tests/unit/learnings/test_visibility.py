@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import NOW
-from tests.support.learned import make_learning
+from tests.support.learning_factories import make_learning
 from understudy.learnings.model import (
     Kind,
     Learning,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.mcp_client.schema import rebuild
 from understudy.mcp_client.tool import arguments_model
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.archive import make_record
 from tests.support.factories import make_run
+from tests.support.run_memory_harness import make_record
 from understudy.memory.bounds import MAX_ARTIFACT_IDS
 from understudy.memory.capture import digest
 from understudy.memory.reading import read_record

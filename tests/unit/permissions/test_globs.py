@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.permissions.globs import literal_length, literal_prefix, matches
 
 CASES = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import effort
+from tests.support.cpu_effort import effort
 from understudy.permissions.shell import read_command_line, shell_touches
 from understudy.permissions.shell_words import Word, commands
 

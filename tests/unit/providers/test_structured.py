@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.workshop import arrived, make_settings
+from tests.support.run_harness import arrived, make_settings
 from understudy.core.errors import NotFound, Unavailable
 from understudy.providers.base import ProviderError
 from understudy.providers.registry import Routes

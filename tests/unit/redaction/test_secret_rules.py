@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.effort import effort
+from tests.support.cpu_effort import effort
 from understudy.patterns.search import Searcher
 from understudy.redaction.opaque import is_made_up, is_placeholder, is_sensitive_key, looks_random
 from understudy.redaction.rule_book import RedactionRule, personal_rules, secret_rules

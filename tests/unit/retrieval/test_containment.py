@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.retrieval.containment import MAX_PARTS, PART_POINTS, needle
 from understudy.retrieval.documents import Field
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import NOW
-from tests.support.learned import PERSONA, PROJECT, SESSION, make_learning
+from tests.support.learning_factories import PERSONA, PROJECT, SESSION, make_learning
 from understudy.learnings.model import Kind, Learning, LearningSource, Sensitivity
 from understudy.retrieval.choice import (
     MAX_ENTRIES,

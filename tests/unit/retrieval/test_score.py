@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.retrieval.score import Document, Field, Prepared, Scored, prepare, rank
 from understudy.retrieval.tuning import Tuning
 

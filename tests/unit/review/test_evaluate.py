@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import NOW
-from tests.support.reviewed import RULES, found, policy, proposed, rule
+from tests.support.review_factories import RULES, found, policy, proposed, rule
 from understudy.learnings.model import (
     Candidate,
     CapturePath,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import NOW
-from tests.support.reviewed import found, policy, rule
+from tests.support.review_factories import found, policy, rule
 from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.model import Candidate, EvidenceRef, Kind, Mode, ReviewAction

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.reviewed import OPTIONAL_NAMES, RULES
+from tests.support.review_factories import OPTIONAL_NAMES, RULES
 from understudy.core.errors import Invalid
 from understudy.learnings.capture_settings import CaptureSettings, ModelChoice
 from understudy.learnings.model import Mode, ReviewAction

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.review.saying import MAX_OTHERS, is_said, is_said_exactly
 
 HELIX = "Preferred editor is Helix"

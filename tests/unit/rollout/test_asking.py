@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import NOW
-from tests.support.rollout_records import make_definition, make_rollout
+from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.learnings.making import make_candidate
 from understudy.learnings.model import CapturePath, Kind, Origin
 from understudy.learnings.secrets import secret_reason

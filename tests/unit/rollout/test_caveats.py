@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rollout_records import make_definition
+from tests.support.rollout_factories import make_definition
 from understudy.rollout.caveats import NO_CAVEATS, Caveats
 
 CAVEATS = Caveats(tool_names=lambda: ("shell", "read_file"), has_route=lambda name: name == "main")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.rollout_records import make_definition
+from tests.support.rollout_factories import make_definition
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Definition
 from understudy.skills.bundles.manifest import parse

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rolled_out import ASKED
+from tests.support.rollout_harness import ASKED
 from understudy.core.errors import Invalid
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout.definition import DEFAULT_DESCRIPTION, Promotion, check_definition

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.support.rollout_records import make_definition
+from tests.support.rollout_factories import make_definition
 from understudy.core.errors import Invalid
 from understudy.learnings.guard import NO_LITERALS
 from understudy.rollout.definition import Promotion, check_definition

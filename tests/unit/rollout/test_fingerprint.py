@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rollout_records import make_definition
+from tests.support.rollout_factories import make_definition
 from understudy.rollout.model import FORKED, Definition, fingerprint_of
 from understudy.skills.runtime_settings import RuntimeSettings
 

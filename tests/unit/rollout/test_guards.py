@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.rollout_records import make_rollout
+from tests.support.rollout_factories import make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, RolloutCase, missing

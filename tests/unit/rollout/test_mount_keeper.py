@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rollout_records import make_definition, make_rollout
+from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Mark, Rollout

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from tests.support.factories import make_session
-from tests.support.rollout_records import make_definition, make_rollout
+from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.sharing import CanaryShare, is_in_share, share_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import NOW
-from tests.support.rolled_out import make_procedure
+from tests.support.rollout_harness import make_procedure
 from understudy.learnings.model import Kind, LearningStatus, Tier
 from understudy.rollout.promoting import BLOCKERS, unfit
 from understudy.sessions.learning_scopes import session_scope

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.skills.access import Access, AccessReason, access
 from understudy.skills.lifecycle import STATUS, VISIBILITY, after_grants
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility

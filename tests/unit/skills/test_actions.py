@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.core.principal import Principal, Role
 from understudy.skills.authority import actions_of
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility

@@ -2,7 +2,7 @@
 
 import threading
 
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.skills.events import SkillEvent, SkillEventName, SkillEvents
 
 

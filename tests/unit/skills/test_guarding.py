@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.skill_service import ANN, ROOT
-from tests.support.skill_store import make_bundle
+from tests.support.skill_factories import make_bundle
+from tests.support.skill_service_harness import ANN, ROOT
 from understudy.api.problems import refusal_of
 from understudy.core.errors import Invalid, Unavailable, Unsafe
 from understudy.guard.rule import Category, Finding

@@ -1,6 +1,6 @@
 """Which skills fit some words."""
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from tests.unit.skills.test_catalogue_entry import offered
 from understudy.skills.ranking import MAX_QUERY_CHARS, rank, tokens
 

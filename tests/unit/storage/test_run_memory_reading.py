@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.support.archive import make_record
+from tests.support.run_memory_harness import make_record
 from understudy.core.errors import DamagedRecord
 from understudy.memory.record import record_json
 from understudy.storage.run_memory_rows import read_memory

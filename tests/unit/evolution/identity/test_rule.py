@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.evolution.identity.labels import IdentityKind
 from understudy.evolution.identity.rule import fields_of
 

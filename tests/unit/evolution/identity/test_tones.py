@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.core.errors import Invalid
 from understudy.evolution.identity.rule import fields_of
 from understudy.evolution.soul import check_soul

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.evolution.acts import asks_to_delete, asks_to_publish
 
 SLUG, PATH = "short-lived", "drafts/report"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import make_run
-from tests.support.workshop import make_settings
+from tests.support.run_harness import make_settings
 from understudy.core.errors import DatabaseUnavailable
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.memory.texts import Cleaner

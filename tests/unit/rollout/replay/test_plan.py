@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import make_run
-from tests.support.rollout_records import make_rollout
+from tests.support.rollout_factories import make_rollout
 from understudy.rollout.replay.service import with_skill, without_skill
 from understudy.runs.model import InputItem, Run, RunInput
 from understudy.tools.base import ToolError

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.effort import takes_under
+from tests.support.cpu_effort import takes_under
 from understudy.core.errors import LimitExceeded, UnderstudyError
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive, write_archive
 from understudy.skills.bundles.bundle import Bundle

@@ -1,6 +1,6 @@
 """What is to be installed for which skill."""
 
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.skills.dependencies.names import Manager, check_dependency
 from understudy.skills.dependencies.requirements import Requirements
 from understudy.skills.dependencies.service import (

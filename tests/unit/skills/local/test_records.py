@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of

@@ -1,4 +1,4 @@
-"""A workshop whose agents have the tools for skills, and a queue that the test works off."""
+"""A run harness whose agents have the tools for skills, and a queue that the test works off."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from tests.support.factories import NOW, make_agent, make_session
-from tests.support.scenes import Line, play
-from tests.support.workshop import Workshop, restarted
+from tests.support.model_scripts import Line, play
+from tests.support.run_harness import RunHarness, restarted
 from understudy.agents.model import AgentType
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
@@ -45,12 +45,12 @@ OK_MD = "---\nname: Weekly report\ndescription: Writes the report\n---\nCollect 
 
 
 @dataclass
-class Skilled:
+class SkillRuns:
     """Runs what the fake model says, for whoever asks."""
 
     units: Units
     queued: list[tuple[str, str]]
-    shop: Workshop
+    shop: RunHarness
     fake: FakeModel
     service: SkillService
     catalogue: Catalogue
@@ -125,7 +125,7 @@ def author(principal: Principal = ANN) -> Author:
     return Author(principal=principal)
 
 
-def make_skilled(
+def make_skill_runs(
     units: Units,
     queued: list[tuple[str, str]],
     settings: Settings,
@@ -134,8 +134,8 @@ def make_skilled(
     *,
     make_catalogue: type[Catalogue] = Catalogue,
     worktrees: Worktrees | None = None,
-) -> Skilled:
-    """A workshop with the built-in agent, and with one that learns skills."""
+) -> SkillRuns:
+    """A run harness with the built-in agent, and with one that learns skills."""
     switches = {"skill_evolve": True}
     with units.write() as unit:
         unit.agents.add(make_agent(LEARNER, other_config=switches))
@@ -144,7 +144,7 @@ def make_skilled(
         )
         unit.sessions.add(make_session(LEARNER, agent_id=LEARNER))
         unit.sessions.add(make_session("open", agent_id="open"))
-    plain = Workshop(units, settings)
+    plain = RunHarness(units, settings)
     service = SkillService(
         units,
         plain.clock,
@@ -174,4 +174,4 @@ def make_skilled(
     )
     shop = restarted(plain, tools=tools)
     shop.clock = plain.clock
-    return Skilled(units, queued, shop, fake, service, catalogue, roles)
+    return SkillRuns(units, queued, shop, fake, service, catalogue, roles)

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from tests.support.workshop import Label
+from tests.support.run_harness import Label
 from understudy.runs.artifacts import MAX_SHOWN_CHARS
 from understudy.testing.answers import ModelAnswer, call
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError

@@ -1,14 +1,14 @@
-"""A workshop whose agents have context files, and tools that would change them."""
+"""A run harness whose agents have context files, and tools that would change them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tests.support.coached import BOTH, EVOLVING, OPEN, PLAIN
+from tests.support.evolving_runs import BOTH, EVOLVING, OPEN, PLAIN
 from tests.support.factories import NOW, make_agent, make_file, make_session
-from tests.support.memories import section_in, set_policy, system_text
-from tests.support.scenes import Line, play
-from tests.support.workshop import Workshop
+from tests.support.model_scripts import Line, play
+from tests.support.run_harness import RunHarness
+from tests.support.run_memory_reads import section_in, set_policy, system_text
 from understudy.agents.model import AgentType, ContextFile
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
@@ -39,11 +39,11 @@ FILES: Final = {
 
 
 @dataclass
-class OwnFiles:
+class ContextFileRuns:
     """Runs what the fake model says, for whoever asks."""
 
     units: Units
-    shop: Workshop
+    shop: RunHarness
     fake: FakeModel
     keeper: AgentContextFiles
 
@@ -125,7 +125,7 @@ class OwnFiles:
         return ToolContext(**(values | fields))
 
 
-def make_own_files(units: Units, settings: Settings, fake: FakeModel) -> OwnFiles:
+def make_context_file_runs(units: Units, settings: Settings, fake: FakeModel) -> ContextFileRuns:
     """Agents with and without switches, and an open one, each with files and a session."""
     allowed = {"rules": [{"tool": "*", "decision": "allow"}]}
     kinds: tuple[tuple[str, AgentType, dict[str, bool]], ...] = (
@@ -147,7 +147,7 @@ def make_own_files(units: Units, settings: Settings, fake: FakeModel) -> OwnFile
     set_policy(units, enabled=False)
     clock = FrozenClock(NOW)
     keeper = AgentContextFiles(units, clock, FileChecks())
-    shop = Workshop(
+    shop = RunHarness(
         units,
         settings,
         tools=(EditFile(keeper), Shell({})),
@@ -155,7 +155,7 @@ def make_own_files(units: Units, settings: Settings, fake: FakeModel) -> OwnFile
         context_files=keeper,
         clock=clock,
     )
-    return OwnFiles(units, shop, fake, keeper)
+    return ContextFileRuns(units, shop, fake, keeper)
 
 
 def write(name: str, content: str, **more: object) -> ModelAnswer:

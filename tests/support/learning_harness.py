@@ -25,7 +25,7 @@ from understudy.testing.clock import FrozenClock
 
 
 @dataclass
-class Plane:
+class LearningHarness:
     """Candidates and learnings on the database of a test."""
 
     units: Units

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.support.archive import make_record
 from tests.support.factories import ADMIN, NOW, make_run
-from tests.support.learning_plane import Plane
-from tests.support.reviewed import found
+from tests.support.learning_harness import LearningHarness
+from tests.support.review_factories import found
+from tests.support.run_memory_harness import make_record
 from understudy.core.bell import Bell
 from understudy.core.principal import DAEMON
 from understudy.learnings.counters import LearningCounters
@@ -49,7 +49,7 @@ class Counted(LearningCounters):
 
 
 @dataclass
-class ReviewDesk:
+class ReviewHarness:
     """One daemon's worth of reviewing, on a database that may be shared with others."""
 
     units: Units
@@ -59,7 +59,7 @@ class ReviewDesk:
     bell: Bell = field(default_factory=Bell)
 
     def __post_init__(self) -> None:
-        self.plane = Plane(self.units, self.clock)
+        self.plane = LearningHarness(self.units, self.clock)
         runtime: RuntimeService = RuntimeService(
             self.units, self.clock, (policy_hook(self.clock, self._ring),)
         )
@@ -90,9 +90,9 @@ class ReviewDesk:
     def _ring(self) -> None:
         self.bell.ring(TOPIC)
 
-    def restarted(self) -> "ReviewDesk":
+    def restarted(self) -> "ReviewHarness":
         """Another daemon on the same database."""
-        again = ReviewDesk(self.units, self.routes, self.clock)
+        again = ReviewHarness(self.units, self.routes, self.clock)
         again.worker.startup()
         return again
 

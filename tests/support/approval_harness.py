@@ -1,9 +1,9 @@
-"""A workshop whose tools need people, and the desk at which those answer."""
+"""A run harness whose tools need people, and the desk at which those answer."""
 
 from typing import Any
 
 from tests.support.factories import ALICE
-from tests.support.workshop import Probe, Workshop
+from tests.support.run_harness import Probe, RunHarness
 from understudy.runs.answers import QuestionAnswer as Chosen
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.approvals import ApprovalService, Resolution
@@ -24,10 +24,10 @@ QUESTION = {
 }
 
 
-class Desk:
+class Approver:
     """A person's desk: sees what runs ask, and answers."""
 
-    def __init__(self, shop: Workshop) -> None:
+    def __init__(self, shop: RunHarness) -> None:
         self.shop = shop
         self.approvals = ApprovalService(shop.units, shop.clock, self._check)
         self.questions = QuestionService(shop.units, shop.clock)
@@ -54,8 +54,8 @@ class Desk:
         return self.questions.resolve(ALICE, RunPlace(run_id=run_id), resolution).run
 
 
-class Guarded(Workshop):
-    """A workshop whose probe needs approval and runs at most once, and which can ask."""
+class ApprovalRuns(RunHarness):
+    """A run harness whose probe needs approval and runs at most once, and which can ask."""
 
     @property
     def calls(self) -> list[str]:
@@ -65,7 +65,7 @@ class Guarded(Workshop):
         return probe.labels
 
 
-async def held(shop: Workshop, fake: FakeModel, *labels: str) -> str:
+async def held(shop: RunHarness, fake: FakeModel, *labels: str) -> str:
     """A run that waits for the approval of some calls."""
     calls = [FakeCall(name="probe", arguments={"label": label}) for label in labels or ("x",)]
     fake.queue(ModelAnswer(calls=tuple(calls)))
@@ -74,7 +74,7 @@ async def held(shop: Workshop, fake: FakeModel, *labels: str) -> str:
     return run_id
 
 
-async def asking(shop: Workshop, fake: FakeModel, **more: Any) -> str:
+async def asking(shop: RunHarness, fake: FakeModel, **more: Any) -> str:
     fake.queue(call("ask_user", {**QUESTION, **more}))
     run_id = shop.submit()
     await shop.execute(run_id)

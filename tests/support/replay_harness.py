@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.rolled_out import MARKER, NAME
-from tests.support.scenes import Line, play
-from tests.support.trialling import Bench
+from tests.support.model_scripts import Line, play
+from tests.support.rollout_harness import MARKER, NAME
+from tests.support.trial_harness import TrialHarness
 from understudy.core.bell import Bell
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
@@ -26,10 +26,10 @@ Parts = Mapping[str, Sequence[Line]]
 
 
 @dataclass
-class Replays:
+class ReplayHarness:
     """Recorded runs that are run again."""
 
-    bench: Bench
+    bench: TrialHarness
     judge: JudgeSettings = field(default_factory=JudgeSettings)
 
     def worker(self) -> ReplayWorker:

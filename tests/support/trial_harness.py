@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from tests.support.factories import ALICE
-from tests.support.rolled_out import MARKER, NAME, Stagehand
-from tests.support.scenes import Line, play
-from tests.support.workshop import Workshop
+from tests.support.model_scripts import Line, play
+from tests.support.rollout_harness import MARKER, NAME, RolloutHarness
+from tests.support.run_harness import RunHarness
 from understudy.agents.service import AgentService
 from understudy.rollout.checkout import head_of
 from understudy.rollout.trials.runs import TrialRuns
@@ -23,11 +23,11 @@ from understudy.tools.base import Tool
 
 
 @dataclass
-class Bench:
+class TrialHarness:
     """Rollouts whose definitions can be executed."""
 
-    stage: Stagehand
-    shop: Workshop
+    stage: RolloutHarness
+    shop: RunHarness
     trials: TrialService
     fake: FakeModel
     queued: list[tuple[str, str]]
@@ -58,17 +58,17 @@ class Bench:
         return found
 
 
-def make_bench(
+def make_trial_harness(
     units: Units,
     queued: list[tuple[str, str]],
     settings: Settings,
     fake: FakeModel,
     tools: Sequence[Tool] = (),
-) -> Bench:
-    """A workshop that hears of the end of trials, and a procedure to promote."""
-    stage = Stagehand(units)
+) -> TrialHarness:
+    """A run harness that hears of the end of trials, and a procedure to promote."""
+    stage = RolloutHarness(units)
     AgentService(units, stage.clock).ensure_built_in()
-    plain = Workshop(units, settings, tools=tuple(tools), clock=stage.clock)
+    plain = RunHarness(units, settings, tools=tuple(tools), clock=stage.clock)
     trials = TrialService(
         units=units,
         maker=stage.maker,
@@ -81,7 +81,7 @@ def make_bench(
             committed=partial(head_of, settings.workspace),
         ),
     )
-    shop = Workshop(
+    shop = RunHarness(
         units,
         settings,
         tools=tuple(tools),
@@ -91,4 +91,4 @@ def make_bench(
     shop.providers = plain.providers
     shop.executor = shop._executor()
     stage.learn()
-    return Bench(stage, shop, trials, fake, queued)
+    return TrialHarness(stage, shop, trials, fake, queued)

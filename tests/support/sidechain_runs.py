@@ -1,10 +1,10 @@
-"""A workshop with sidechains, whose queue the test works off run by run."""
+"""A run harness with sidechains, whose queue the test works off run by run."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from tests.support.factories import make_run, make_session
-from tests.support.workshop import Workshop, restarted
+from tests.support.run_harness import RunHarness, restarted
 from understudy.core.page import PageRequest
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
@@ -27,13 +27,13 @@ def spawn(task: str, **more: Any) -> ModelAnswer:
 
 
 @dataclass
-class Troupe:
+class SidechainRuns:
     """Executes what is queued only when the test says so."""
 
     units: Units
     # Runs handed to the engine: (run_id, session_id).
     queued: list[tuple[str, str]]
-    shop: Workshop
+    shop: RunHarness
 
     async def work(self, *, only: str | None = None) -> None:
         """Execute what is queued, and what that queues, until nothing is left."""
@@ -78,9 +78,11 @@ class Troupe:
         return child.session_id
 
 
-def make_troupe(units: Units, queued: list[tuple[str, str]], settings: Settings) -> Troupe:
+def make_sidechain_runs(
+    units: Units, queued: list[tuple[str, str]], settings: Settings
+) -> SidechainRuns:
     """A troupe whose tools are those for sidechains, and for asking."""
-    plain = Workshop(units, settings)
+    plain = RunHarness(units, settings)
     service = plain.sidechains
     tools = (
         SpawnSidechain(service),
@@ -91,4 +93,4 @@ def make_troupe(units: Units, queued: list[tuple[str, str]], settings: Settings)
     )
     shop = restarted(plain, tools=tools)
     shop.clock = plain.clock
-    return Troupe(units, queued, shop)
+    return SidechainRuns(units, queued, shop)

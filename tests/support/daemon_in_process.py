@@ -19,7 +19,7 @@ from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
 
 
-class Inside:
+class DaemonInProcess:
     """A running daemon, as its own API would use it."""
 
     def __init__(self, daemon: Daemon) -> None:
@@ -67,7 +67,7 @@ class Inside:
 @asynccontextmanager
 async def running(
     settings: Settings, *tools: Tool, in_good_order: bool = True
-) -> AsyncIterator[Inside]:
+) -> AsyncIterator[DaemonInProcess]:
     """Run a daemon; `in_good_order=False` ends it without a drain, as a crash would.
 
     What it was doing ends with the event loop, so a crash needs an `asyncio.run` of its own.
@@ -77,7 +77,7 @@ async def running(
     daemon.migrate()
     await daemon.start()
     try:
-        yield Inside(daemon)
+        yield DaemonInProcess(daemon)
     finally:
         if in_good_order:
             await daemon.drain()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.support.factories import NOW, make_run, make_session
-from tests.support.rolled_out import NAME, Stagehand
+from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.ids import new_id
 from understudy.core.page import PageRequest
 from understudy.learnings.filters import CandidateFilter
@@ -23,14 +23,14 @@ from understudy.storage.unit import Unit, Units
 
 
 @dataclass
-class Watched:
+class WatchedRollouts:
     """Rollouts whose skills are used; time goes on by a second with every use."""
 
     units: Units
     rung: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.hand = Stagehand(self.units)
+        self.hand = RolloutHarness(self.units)
         listeners = Listeners(review=lambda: self.rung.append("review"))
         self.outcomes = OutcomeRecorder(
             units=self.units,

@@ -1,10 +1,10 @@
-"""A workshop whose runs meet promoted skills, and carry them out."""
+"""A run harness whose runs meet promoted skills, and carry them out."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, cast
 
-from tests.support.skilled import Skilled, make_skilled
+from tests.support.skill_runs import SkillRuns, make_skill_runs
 from understudy.agents.service import AgentService
 from understudy.rollout.worktrees import Worktrees
 from understudy.settings import Settings
@@ -23,9 +23,9 @@ class Queueing(Protocol):
 @asynccontextmanager
 async def skilled_with(
     house: Queueing, settings: Settings, fake: FakeModel, catalogue: Catalogue
-) -> AsyncIterator[Skilled]:
+) -> AsyncIterator[SkillRuns]:
     """Agents that are told of what stands in a catalogue; each skill has a folder of its own."""
-    skilled = make_skilled(
+    skilled = make_skill_runs(
         house.units,
         house.queued,
         settings,

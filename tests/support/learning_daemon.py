@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from tests.support.daemon import PATIENCE_S, DaemonProcess, wait_for
-from tests.support.memories import LEARNED, section_in
+from tests.support.run_memory_reads import LEARNED, section_in
 from understudy.testing.answers import ModelAnswer, SeenRequest
 from understudy.testing.fake_model import FakeModel
 
@@ -39,7 +39,7 @@ def rule(action: str, **fields: Any) -> dict[str, Any]:
     return {"action": action, **fields}
 
 
-class Pupil:
+class LearningDaemon:
     """One daemon and the models it asks."""
 
     def __init__(self, daemon: DaemonProcess, model: FakeModel) -> None:

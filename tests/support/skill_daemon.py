@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 
 from tests.support.daemon import TERMINAL, DaemonProcess, wait_for
+from tests.support.model_scripts import play
 from tests.support.rpc import Rpc, rpc
-from tests.support.scenes import play
 from tests.support.skill_texts import ALL, MANIFEST, NUMBERS, Call, Result, Told, packed, skill_md
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
@@ -20,7 +20,7 @@ ADMIN_TOKEN = "und-" + "first-of-all"
 
 
 @dataclass(slots=True)
-class SkillHouse:
+class SkillDaemon:
     """One daemon, its model, and everybody who calls it."""
 
     daemon: DaemonProcess
@@ -93,7 +93,7 @@ class SkillHouse:
 class Person:
     """Somebody who calls with their own token, or with none."""
 
-    house: SkillHouse
+    house: SkillDaemon
     user_id: str
     token: str | None
 
@@ -238,10 +238,10 @@ class Person:
 
 
 @dataclass
-class Cast:
+class SkillUsers:
     """The people and agents of one test, each made when it is first met."""
 
-    house: SkillHouse
+    house: SkillDaemon
 
     @cached_property
     def ann(self) -> Person:

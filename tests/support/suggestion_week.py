@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.factories import ALICE, NOW, make_run
-from tests.support.skill_store import make_skill
+from tests.support.skill_factories import make_skill
 from understudy.core.ids import new_id
 from understudy.core.page import PageRequest
 from understudy.evolution.suggesting import Suggester

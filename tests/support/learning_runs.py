@@ -1,9 +1,9 @@
-"""A workshop whose runs are learned from, with a worker that the test sets to work."""
+"""A run harness whose runs are learned from, with a worker that the test sets to work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.support.workshop import Workshop
+from tests.support.run_harness import RunHarness
 from understudy.core.bell import Bell
 from understudy.learnings.capture import CaptureDuty
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
@@ -25,8 +25,8 @@ OFF = CaptureSettings(run_summary_candidates=False)
 
 
 @dataclass
-class School(Workshop):
-    """A workshop that looks for facts, preferences and decisions in its runs."""
+class LearningRuns(RunHarness):
+    """A run harness that looks for facts, preferences and decisions in its runs."""
 
     captured: CaptureSettings = ON
     bell: Bell = field(default_factory=Bell)

@@ -1,11 +1,11 @@
-"""A workshop whose agents may evolve, and a model that works for as many calls as a test wants."""
+"""A run harness whose agents may evolve, and a model that works for as many calls as a test wants."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tests.support.factories import make_agent, make_session
-from tests.support.workshop import Probe, Workshop
+from tests.support.run_harness import Probe, RunHarness
 from understudy.agents.model import Agent, AgentType
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.offer_book import Offers
@@ -26,10 +26,10 @@ SYSTEM: Final = "[System]"
 
 
 @dataclass
-class Coached:
+class EvolvingRuns:
     """Executes runs of those agents."""
 
-    shop: Workshop
+    shop: RunHarness
     fake: FakeModel
     probe: Probe
 
@@ -62,16 +62,16 @@ class Coached:
         return str(self.shop.journal(run_id, EventKind.MESSAGE)[-1].data["text"])
 
 
-def make_coached(
+def make_evolving_runs(
     units: Units,
     settings: Settings,
     fake: FakeModel,
     *,
     offers: Offers | None = None,
-    kind: type[Workshop] = Workshop,
+    kind: type[RunHarness] = RunHarness,
     **parts: Any,
-) -> Coached:
-    """A workshop with a coach, a probe, and a stand-in for the tool that makes skills."""
+) -> EvolvingRuns:
+    """A run harness with a coach, a probe, and a stand-in for the tool that makes skills."""
     probe = Probe()
     with units.write() as unit:
         for agent in (_agent(EVOLVING, BOTH), _agent(PLAIN, {}), _open()):
@@ -81,7 +81,7 @@ def make_coached(
     shop = kind(
         units, settings, coach=EvolutionCoach(units, offers or Offers(FrozenClock())), **parts
     )
-    return Coached(shop, fake, probe)
+    return EvolvingRuns(shop, fake, probe)
 
 
 def working(

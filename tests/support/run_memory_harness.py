@@ -60,7 +60,7 @@ def make_evidence(run_id: str, **fields: Any) -> RunEvidence:
 
 
 @dataclass
-class Archive:
+class RunMemoryHarness:
     """Run memory on the database of a test."""
 
     units: Units
@@ -83,9 +83,9 @@ class Archive:
             maintenance=self.maintenance,
         )
 
-    def again(self) -> "Archive":
+    def again(self) -> "RunMemoryHarness":
         """The same as after a restart, before it has looked at anything."""
-        return Archive(self.units, self.clock)
+        return RunMemoryHarness(self.units, self.clock)
 
     def end_run(self, run_id: str, session_id: str = "s1", **fields: Any) -> None:
         """A run that has ended, with nothing kept of it."""
@@ -149,14 +149,14 @@ def _ids(pointers: Sequence[Pointer]) -> list[str]:
     return [pointer.run_id for pointer in pointers]
 
 
-def archive_of(units: Units, home: Path) -> Archive:
+def archive_of(units: Units, home: Path) -> RunMemoryHarness:
     """Run memory as a daemon keeps it there: files beside SQLite, rows in PostgreSQL."""
     if units.engine.dialect.name == "sqlite":
         files = FileRunMemories(home / "run-memories")
         units = Units(
             units.engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
         )
-    return Archive(units)
+    return RunMemoryHarness(units)
 
 
 def safe_file(home: Path, run_id: str) -> Path:

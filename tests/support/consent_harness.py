@@ -1,13 +1,13 @@
-"""A workshop with skills in which users must agree, and the desk at which they answer offers."""
+"""A run harness with skills in which users must agree, and the desk at which they answer offers."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.promoted import Queueing
-from tests.support.scenes import Line
-from tests.support.skilled import ANN, LEARNER, Skilled, make_skilled
+from tests.support.model_scripts import Line
+from tests.support.promoted_skill_runs import Queueing
+from tests.support.skill_runs import ANN, LEARNER, SkillRuns, make_skill_runs
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
@@ -29,10 +29,10 @@ DECLINE = "skip"
 
 
 @dataclass
-class Consenting:
+class ConsentHarness:
     """Runs what the fake model says, for users who are asked."""
 
-    skilled: Skilled
+    skilled: SkillRuns
     approvals: ApprovalService
 
     async def told(self, *lines: Line, **more: Any) -> list[str]:
@@ -79,12 +79,12 @@ class Consenting:
 
 
 @asynccontextmanager
-async def consenting_in(
+async def consent_harness_in(
     house: Queueing, settings: Settings, fake: FakeModel, roots: tuple[Root, ...] = ()
-) -> AsyncIterator[Consenting]:
-    """A workshop with the built-in agent and one that learns skills, as a daemon has them."""
+) -> AsyncIterator[ConsentHarness]:
+    """A run harness with the built-in agent and one that learns skills, as a daemon has them."""
     units = house.units
-    skilled = make_skilled(units, house.queued, settings, fake, roots)
+    skilled = make_skill_runs(units, house.queued, settings, fake, roots)
     shop = skilled.shop
     offers = Offers(shop.clock)
     places = SkillPlaces(settings.workspace, roots)
@@ -98,5 +98,5 @@ async def consenting_in(
     def check(name: str, arguments: Mapping[str, Any]) -> None:
         shop.registry.check(name, arguments)
 
-    yield Consenting(skilled, ApprovalService(units, shop.clock, check))
+    yield ConsentHarness(skilled, ApprovalService(units, shop.clock, check))
     await shop.providers.close()

@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tests.support.rpc import Rpc, Served, rpc, served
-from tests.support.skill_store import skill_units
+from tests.support.skill_factories import skill_units
 from understudy.access.tokens import TOKEN_ADMIN, TokenService
 from understudy.agents.service import AgentService
 from understudy.core.audit import AuditEntry
@@ -46,7 +46,7 @@ class Switch:
 
 
 @dataclass(slots=True)
-class WsHouse:
+class WsSkillServer:
     """The parts behind an address, and what opens it."""
 
     served: Served
@@ -84,14 +84,14 @@ class WsHouse:
 
 
 @contextmanager
-def ws_house(
+def ws_skill_server(
     engine: sa.Engine,
     home: Path,
     *,
     is_open: bool = False,
     limits: Limits | None = None,
     set_up: Callable[[uvicorn.Config], None] = lambda _: None,
-) -> Iterator[WsHouse]:
+) -> Iterator[WsSkillServer]:
     """Serve it; when it is open, nobody has a token and everybody on the machine is let in."""
     units, clock, switch = skill_units(engine, home), SystemClock(), Switch()
     tokens = TokenService(units, clock, None if is_open else ADMIN_TOKEN, is_loopback=True)
@@ -125,7 +125,7 @@ def ws_house(
     app = FastAPI()
     mount(app, cast("Any", services), limits or Limits())
     with served(app, set_up=set_up) as running:
-        found = WsHouse(running, units, services, switch, {"root": ADMIN_TOKEN})
+        found = WsSkillServer(running, units, services, switch, {"root": ADMIN_TOKEN})
         for user_id, role in [] if is_open else PEOPLE.items():
             token, found.tokens[user_id] = tokens.create(TOKEN_ADMIN, user_id, role)
             found.token_ids[user_id] = token.token_id

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.skill_service import ANN, SLUG, Shop, skill_md
+from tests.support.skill_service_harness import ANN, SLUG, SkillServiceHarness, skill_md
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.dependencies.environments import Environments, Runtimes
@@ -66,11 +66,11 @@ class Stock(PackageInstaller):
         noted.write_text(text)
 
 
-class Depot:
+class DependencyHarness:
     """Everything around the service that a test may look at."""
 
     def __init__(self, units: Units, home: Path) -> None:
-        self.shop = Shop(units)
+        self.shop = SkillServiceHarness(units)
         self.environments = Environments(home / "skills-env")
         self.stock = Stock(self.environments)
         self.events = SkillEvents()

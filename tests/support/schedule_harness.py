@@ -51,7 +51,7 @@ class Catalogue(Routes):
 
 
 @dataclass
-class Almanac:
+class ScheduleHarness:
     """One daemon's worth of schedules and mail; several may share a database and a clock."""
 
     units: Units
@@ -90,9 +90,9 @@ class Almanac:
             bell=self.bell,
         )
 
-    def beside(self) -> "Almanac":
+    def beside(self) -> "ScheduleHarness":
         """Another daemon on the same database, or this one after a restart."""
-        return Almanac(self.units, self.clock, self.catalogue, self.retry)
+        return ScheduleHarness(self.units, self.clock, self.catalogue, self.retry)
 
     def create(
         self,

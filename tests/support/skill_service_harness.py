@@ -86,7 +86,7 @@ class Bench(LocalMachine):
 
 
 @dataclass
-class Shop:
+class SkillServiceHarness:
     """A service with everything around it that a test may look at."""
 
     units: Units

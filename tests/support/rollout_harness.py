@@ -87,7 +87,7 @@ class Mounted(Mounting):
 
 
 @dataclass
-class Stagehand:
+class RolloutHarness:
     """Rollouts on the database of a test, with the learnings beneath them."""
 
     units: Units

@@ -105,7 +105,7 @@ class Probe:
 
 
 @dataclass
-class Workshop:
+class RunHarness:
     """One process's worth of executing, on a database that may be shared with others."""
 
     units: Units
@@ -266,10 +266,10 @@ def make_settings(home: Path, url: str = "", *routes: str, **fields: Any) -> Set
 
 
 def restarted(
-    shop: Workshop, *, settings: Settings | None = None, tools: tuple[Tool, ...] | None = None
-) -> Workshop:
+    shop: RunHarness, *, settings: Settings | None = None, tools: tuple[Tool, ...] | None = None
+) -> RunHarness:
     """Another process on the same database; with the same settings it shares the connections."""
-    again = Workshop(
+    again = RunHarness(
         shop.units,
         settings or shop.settings,
         tools=shop.tools if tools is None else tools,

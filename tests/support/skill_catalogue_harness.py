@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tests.support.skill_store import make_skill, make_version, skill_units
+from tests.support.skill_factories import make_skill, make_version, skill_units
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.sessions.model import Session
@@ -35,13 +35,13 @@ def skill_md(name: str, description: str = "Does it", body: str = "Do it.", extr
     return f"---\nname: {name}\ndescription: {description}\n{extra}---\n{body}\n"
 
 
-def skill_shop(engine: sa.Engine, home: Path) -> "SkillShop":
+def skill_catalogue_harness(engine: sa.Engine, home: Path) -> "SkillCatalogueHarness":
     """Over a database, with bundles as a daemon keeps them."""
-    return SkillShop(skill_units(engine, home), home)
+    return SkillCatalogueHarness(skill_units(engine, home), home)
 
 
 @dataclass
-class SkillShop:
+class SkillCatalogueHarness:
     """Everything that reads skills, on one database."""
 
     units: Units

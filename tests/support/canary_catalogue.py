@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.mounted import Scenery
+from tests.support.mounted_rollouts import MountedRollouts
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.promoted_skills import PromotedSkills, for_everybody
 from understudy.rollout.sharing import CanaryShare, make_secret
@@ -12,7 +12,7 @@ from understudy.skills.catalogue import Catalogue
 from understudy.storage.unit import Units
 
 
-class Canaries(Scenery):
+class Canaries(MountedRollouts):
     """A daemon that offers canaries as its policy says; to nobody, at first."""
 
     def __init__(self, units: Units, home: Path) -> None:

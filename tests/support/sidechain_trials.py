@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.factories import ALICE
-from tests.support.post_tool import Post
-from tests.support.replaying import TASK, Replays
-from tests.support.scenes import Line
-from tests.support.skilled import Skilled, author, make_skilled
-from tests.support.trialling import Bench, make_bench
+from tests.support.model_scripts import Line
+from tests.support.once_tool import Post
+from tests.support.replay_harness import TASK, ReplayHarness
+from tests.support.skill_runs import SkillRuns, author, make_skill_runs
+from tests.support.trial_harness import TrialHarness, make_trial_harness
 from understudy.mailboxes.sending import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.tool import SendMail
@@ -37,17 +37,17 @@ def use(name: str = "helper", **params: Any) -> ModelAnswer:
 
 
 @dataclass
-class Apart:
+class SidechainTrials:
     """Trials and replays whose runs can have a skill carried out by others."""
 
-    bench: Bench
-    skilled: Skilled
+    bench: TrialHarness
+    skilled: SkillRuns
     post: Post
 
     @property
-    def replays(self) -> Replays:
+    def replays(self) -> ReplayHarness:
         """What runs recorded runs again."""
-        return Replays(self.bench)
+        return ReplayHarness(self.bench)
 
     async def act(self, parts: Parts) -> None:
         """Do all there is to do; each one says the lines of the first part that its task names."""
@@ -90,11 +90,11 @@ class Apart:
         return [(it["status"], it["content"]) for it in self.bench.shop.results(run_id)]
 
 
-def make_apart(
+def make_sidechain_trials(
     units: Units, queued: list[tuple[str, str]], settings: Settings, fake: FakeModel
-) -> Apart:
+) -> SidechainTrials:
     """A bench with a skill that works beside whoever uses it, and a draft to try."""
-    skilled = make_skilled(units, queued, settings, fake)
+    skilled = make_skill_runs(units, queued, settings, fake)
     clock, post = skilled.shop.clock, Post()
     mail = MailboxService(units=units, clock=clock)
     tools = (
@@ -104,11 +104,11 @@ def make_apart(
         SpawnSidechain(skilled.shop.sidechains),
         SendMail(RunMail(mail)),
     )
-    bench = make_bench(units, queued, settings, fake, tools)
+    bench = make_trial_harness(units, queued, settings, fake, tools)
     files = {"SKILL.md": MANIFEST.encode(), RUNTIME_FILE: b"context: fork\n"}
     skilled.service.keep(author(ALICE), Bundle(files), action="skills.upload")
     bench.stage.promote()
-    return Apart(bench, skilled, post)
+    return SidechainTrials(bench, skilled, post)
 
 
 def _acting(parts: Parts) -> Any:

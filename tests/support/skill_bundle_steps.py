@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.support.factories import NOW
-from tests.support.skill_store import keep_version, make_bundle, make_skill
+from tests.support.skill_factories import keep_version, make_bundle, make_skill
 from understudy.skills.model import Skill, SkillStatus, TrashedSkill
 from understudy.skills.ports import Settled
 from understudy.storage.unit import Unit, Units

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.rolled_out import NAME, Stagehand
+from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.principal import Principal, Role
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
@@ -29,7 +29,7 @@ from understudy.testing.clock import FrozenClock
 EVE = Principal(user_id="eve", role=Role.VIEWER)
 
 
-class Scenery:
+class MountedRollouts:
     """One daemon's files and catalogue over a database; others may have theirs over the same."""
 
     def __init__(self, units: Units, home: Path, *, looks_around: bool = True) -> None:
@@ -53,11 +53,11 @@ class Scenery:
         checks = BundleChecks()
         self.catalogue = Catalogue(units, self.local, checks, others=self.promoted)
         self.library = SkillLibrary(units, self.local, checks, self.promoted)
-        self.hand = Stagehand(units, mounts=self.mounting)
+        self.hand = RolloutHarness(units, mounts=self.mounting)
 
-    def restarted(self) -> "Scenery":
+    def restarted(self) -> "MountedRollouts":
         """The same daemon after a start."""
-        again = Scenery(self.units, self.home)
+        again = MountedRollouts(self.units, self.home)
         again.local.refresh()
         again.repair.startup()
         return again
