@@ -3,12 +3,13 @@
 Where an answer of the API differs from the record, the field says so with an annotation from here.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter, computed_field
+from pydantic import Field, TypeAdapter, ValidationError, computed_field
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -66,6 +67,19 @@ def parsed(kind: type[T], values: Any) -> T:
     """A record from its fields, nested ones and enums too; raises `ValidationError`."""
     hashable: Any = kind
     record: T = _adapter(hashable).validate_python(values)
+    return record
+
+
+def parsed_strictly(kind: type[T], values: Any) -> T:
+    """A record from what JSON holds, each value of its type; raises `ValueError` or `TypeError`."""
+    hashable: Any = kind
+    try:
+        record: T = _adapter(hashable).validate_json(json.dumps(values), strict=True)
+    except ValidationError as problem:
+        if problem.errors()[0]["type"] != "json_invalid":
+            raise
+        # Half characters and very deep nesting are beyond pydantic's JSON.
+        return parsed(kind, values)
     return record
 
 

@@ -1,6 +1,7 @@
 """The stores of candidates, and of what automation made of them."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import islice
 from typing import Any, Final
 
@@ -27,12 +28,16 @@ from understudy.storage.learning_rows import (
     candidate_row,
     digest_of,
     read_candidate,
-    read_review,
-    review_json,
     without_search,
 )
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import insert_into, insert_new_of, replace_version, upsert_of
+from understudy.storage.rows import (
+    insert_into,
+    insert_new_of,
+    read_values,
+    replace_version,
+    upsert_of,
+)
 from understudy.storage.schema import learning_candidates as candidates
 from understudy.storage.schema import learning_reviews, review_jobs
 from understudy.storage.schema import learning_reviews as reviews
@@ -265,7 +270,7 @@ class ReviewStore:
             "candidate_id": candidate_id,
             "policy_digest": policy_digest,
             "reviewed_at_ms": review.reviewed_at_ms,
-            "body": review_json(review),
+            "body": asdict(review),
         }
         self._connection.execute(_PUT[self._connection.dialect.name], values)
 
@@ -286,5 +291,7 @@ _REVIEW: Final = _OF_CANDIDATE.where(reviews.c.policy_digest == sa.bindparam("un
 
 def _read(row: Any) -> AutomationReview:
     return read_record(
-        row, lambda row: read_review(row.body), what=f"review of candidate {row.candidate_id}"
+        row,
+        lambda row: read_values(AutomationReview, row.body),
+        what=f"review of candidate {row.candidate_id}",
     )

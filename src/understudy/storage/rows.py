@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.errors import StaleVersion
-from understudy.core.records import parsed
+from understudy.core.records import parsed_strictly
 from understudy.core.showable import showable
 from understudy.storage.columns import read_record
 
@@ -39,11 +39,16 @@ def _parsed(row: Any, kind: type[T]) -> T:
     values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
     if not hasattr(kind, "body"):
         values |= values.pop("body", {})
+    return read_values(kind, values)
+
+
+def read_values(kind: type[T], values: Any) -> T:
+    """A record from its stored fields, each of its type; raises `ValueError` or `TypeError`."""
     try:
-        return parsed(kind, values)
+        return parsed_strictly(kind, values)
     except ValueError:
         # Half characters are no text to pydantic; all the rest is worth showing.
-        return parsed(kind, showable(values))
+        return parsed_strictly(kind, showable(values))
 
 
 def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:
