@@ -95,7 +95,7 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
 def test_many_skills_are_all_looked_at(
     depot: DependencyHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("understudy.skills.dependencies.needs.MAX_LIMIT", 2)
+    monkeypatch.setattr("understudy.skills.dependencies.service.MAX_LIMIT", 2)
     slugs = [f"skill-{number}" for number in range(5)]
     for slug in slugs:
         depot.keep(name=slug)
