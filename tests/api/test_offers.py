@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.commands import answer, invoke
 from tests.api.live import Live
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 
 ALL = "/v1/approvals"
 ANN = {"X-Understudy-User-Id": "ann"}
@@ -16,7 +16,7 @@ def skill_md(name: str) -> str:
     return f"---\nname: {name}\ndescription: Writes it\n---\nCollect and write.\n"
 
 
-def creates(name: str) -> ModelAnswer:
+def creates(name: str) -> Answer:
     return call("skill_manage", {"action": "create", "content": skill_md(name)})
 
 

@@ -9,7 +9,7 @@ from tests.api.live import Live, joined, live_daemon
 from tests.api.skill_desk import packed
 from tests.support.postgres import MakeDatabase
 from tests.support.skill_service_harness import OK_MD, SLUG
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 
 pytestmark = pytest.mark.postgres
 LONG = "".join(f"word{number} " for number in range(30))
@@ -20,7 +20,7 @@ def test_runs_streams_lists_and_refusals_work_on_postgresql(
 ) -> None:
     with live_daemon(tmp_path / "home", UNDERSTUDY_DATABASE_URL=make_database()) as live:
         live.session("s1")
-        live.model.queue(ModelAnswer(text=LONG, pause_s=0.01))
+        live.model.queue(Answer(text=LONG, pause_s=0.01))
         run_id = live.submit("s1", "speak")
         events = live.told(run_id)
         assert joined(events) == LONG == joined(live.told(run_id))

@@ -11,7 +11,7 @@ from tests.support.command_line_in_process import typed
 from tests.support.daemon import wait_for
 from tests.support.model_scripts import answering, ask, play
 from understudy.client import Client
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 
 WAIT = call("wait_sidechain")
 
@@ -55,7 +55,7 @@ def test_a_run_waits_for_its_sidechain_and_uses_what_it_said(live: Live) -> None
 
 def test_cancelling_the_parent_cancels_what_works_for_it(live: Live) -> None:
     live.session("busy")
-    endless = [ModelAnswer(calls=(FakeCall(name="list_files"),), delay_s=0.3)] * 500
+    endless = [Answer(calls=(FakeCall(name="list_files"),), delay_s=0.3)] * 500
     live.model.rule = play({"busy": [spawn("one"), spawn("one"), WAIT], "one": endless})
     run_id = live.submit("busy", "busy, begin")
     wait_for(lambda: len(sidechains(live, "busy")) == 2, 20, what="two sidechains")

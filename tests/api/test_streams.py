@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.live import Live, joined
 from understudy.api.sse import RunJournal
-from understudy.testing.answers import FakeCall, ModelAnswer
+from understudy.testing.answers import Answer, FakeCall
 
 PLAN = {
     "tools": [["write_file", {"path": "a.txt", "content": "x"}], ["list_files", {}]],
@@ -48,7 +48,7 @@ def test_a_run_is_told_from_its_beginning_to_its_end(live: Live, session: str) -
 
 
 def test_the_text_arrives_while_it_is_spoken(live: Live, session: str) -> None:
-    live.model.queue(ModelAnswer(text=LONG, pause_s=0.01))
+    live.model.queue(Answer(text=LONG, pause_s=0.01))
     events = live.told(live.submit(session, "speak"))
     deltas = [event for event in events if event.name == "delta"]
     assert len(deltas) > 3
@@ -56,7 +56,7 @@ def test_the_text_arrives_while_it_is_spoken(live: Live, session: str) -> None:
 
 
 def test_a_late_reader_is_told_the_same(live: Live, session: str) -> None:
-    live.model.queue(ModelAnswer(text=LONG, pause_s=0.005))
+    live.model.queue(Answer(text=LONG, pause_s=0.005))
     run_id = live.submit(session, "speak")
     early = live.told(run_id)
     late = live.told(run_id)
@@ -68,7 +68,7 @@ def test_a_late_reader_is_told_the_same(live: Live, session: str) -> None:
 def test_a_reader_who_lost_the_connection_goes_on_without_a_gap(
     live: Live, session: str, lost_after: int
 ) -> None:
-    live.model.queue(ModelAnswer(text=LONG, pause_s=0.01))
+    live.model.queue(Answer(text=LONG, pause_s=0.01))
     run_id = live.submit(session, "speak")
     kept = []
     with live.stream(f"/v1/runs/{run_id}/stream") as events:
@@ -91,9 +91,7 @@ def test_a_stream_taken_up_after_the_end_ends_at_once(live: Live, session: str) 
 
 
 def test_a_call_that_is_tried_again_voids_what_was_said(live: Live, session: str) -> None:
-    live.model.queue(
-        ModelAnswer(text=LONG, cut=True, pause_s=0.02), ModelAnswer(text="better", pause_s=0.02)
-    )
+    live.model.queue(Answer(text=LONG, cut=True, pause_s=0.02), Answer(text="better", pause_s=0.02))
     events = live.told(live.submit(session, "speak"))
     assert "delta_reset" in [event.name for event in events]
     assert joined(events) == "better"
@@ -101,7 +99,7 @@ def test_a_call_that_is_tried_again_voids_what_was_said(live: Live, session: str
 
 
 def test_text_of_a_call_that_failed_for_good_is_taken_back(live: Live, session: str) -> None:
-    live.model.queue(*[ModelAnswer(text=LONG, cut=True, pause_s=0.02)] * 2)
+    live.model.queue(*[Answer(text=LONG, cut=True, pause_s=0.02)] * 2)
     events = live.told(live.submit(session, "speak"))
     assert events[-1].data["status"] == "failed"
     assert joined(events) == ""
@@ -109,7 +107,7 @@ def test_text_of_a_call_that_failed_for_good_is_taken_back(live: Live, session: 
 
 def test_text_before_a_tool_call_is_told_too(live: Live, session: str) -> None:
     call = FakeCall(name="list_files")
-    live.model.queue(ModelAnswer(text="let me look", calls=(call,)), "found it")
+    live.model.queue(Answer(text="let me look", calls=(call,)), "found it")
     run_id = live.submit(session, "look")
     events = live.told(run_id)
     assert joined(events) == "let me lookfound it"
@@ -175,9 +173,7 @@ def test_a_body_past_the_limit_is_refused_over_a_real_connection(live: Live) -> 
 
 
 def test_a_call_that_is_tried_again_and_says_the_same_goes_on(live: Live, session: str) -> None:
-    live.model.queue(
-        ModelAnswer(text=LONG, cut=True, pause_s=0.01), ModelAnswer(text=LONG, pause_s=0.01)
-    )
+    live.model.queue(Answer(text=LONG, cut=True, pause_s=0.01), Answer(text=LONG, pause_s=0.01))
     events = live.told(live.submit(session, "speak"))
     assert "delta_reset" not in [event.name for event in events]
     assert joined(events) == LONG
@@ -203,7 +199,7 @@ def test_a_delta_alone_does_not_send_every_reader_to_the_database(
         return read(self, after_offset)
 
     monkeypatch.setattr(RunJournal, "_read", counted)
-    live.model.queue(ModelAnswer(text=LONG, pause_s=0.02))
+    live.model.queue(Answer(text=LONG, pause_s=0.02))
     events = live.told(live.submit(session, "speak"))
     deltas = [event for event in events if event.name == "delta"]
     assert len(deltas) > 10

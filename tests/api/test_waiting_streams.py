@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.api.live import Live, SentEvent, joined
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 
 WRITE = FakeCall(name="write_file", arguments={"path": "a.txt", "content": "x"})
 ASK = {"questions": [{"question": "Which?"}]}
@@ -58,9 +58,9 @@ def test_a_stream_goes_on_through_every_wait_and_ends_with_the_run(
     live: Live, session: str
 ) -> None:
     live.model.queue(
-        ModelAnswer(text="I write. ", calls=(WRITE,)),
+        Answer(text="I write. ", calls=(WRITE,)),
         call("ask_user", ASK),
-        ModelAnswer(text="All done."),
+        Answer(text="All done."),
     )
     run_id = live.submit(session, "go")
     with live.stream(f"/v1/runs/{run_id}/stream") as events:
@@ -91,7 +91,7 @@ def test_a_stream_goes_on_through_every_wait_and_ends_with_the_run(
 
 
 def test_a_reader_who_comes_back_during_a_wait_misses_nothing(live: Live, session: str) -> None:
-    live.model.queue(ModelAnswer(text="I write. ", calls=(WRITE,)), ModelAnswer(text="Done."))
+    live.model.queue(Answer(text="I write. ", calls=(WRITE,)), Answer(text="Done."))
     run_id = live.submit(session, "go")
     with live.stream(f"/v1/runs/{run_id}/stream") as events:
         before = until(events, "waiting_for_approval")
@@ -109,7 +109,7 @@ def test_a_reader_who_comes_back_during_a_wait_misses_nothing(live: Live, sessio
 
 
 def test_a_run_that_is_cancelled_while_it_waits_ends_its_stream(live: Live, session: str) -> None:
-    live.model.queue(ModelAnswer(calls=(WRITE,)))
+    live.model.queue(Answer(calls=(WRITE,)))
     run_id = live.submit(session, "go")
     with live.stream(f"/v1/runs/{run_id}/stream") as events:
         until(events, "waiting_for_approval")
@@ -124,7 +124,7 @@ def test_the_streams_of_the_session_and_of_everything_tell_of_the_wait_too(
     live: Live, session: str
 ) -> None:
     for path in (f"/v1/sessions/{session}/stream", "/v1/events/stream"):
-        live.model.queue(ModelAnswer(calls=(WRITE,)), "Done.")
+        live.model.queue(Answer(calls=(WRITE,)), "Done.")
         with live.stream(path) as events:
             run_id = live.submit(session, "go")
             waiting = until(events, "waiting_for_approval")[-1]

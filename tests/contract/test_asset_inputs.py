@@ -22,7 +22,7 @@ from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind
 from understudy.settings import RouteConfig, Settings
 from understudy.storage.schema import asset_blobs
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 PNG = b"\x89PNG\r\n\x1a\n picture"
@@ -209,9 +209,9 @@ async def test_a_file_that_the_model_refused_does_not_end_the_conversation(
     shop: RunHarness, assets: AssetService, fake: FakeModel
 ) -> None:
     asset = upload(assets)
-    fake.queue(ModelAnswer(status=400, error="cannot read the image"))
+    fake.queue(Answer(status=400, error="cannot read the image"))
     failed = await shop.run("look", attachments=(asset.asset_id,))
-    fake.queue(ModelAnswer(status=400, error="cannot read the image"), "fine")
+    fake.queue(Answer(status=400, error="cannot read the image"), "fine")
 
     again = await shop.run("never mind")
 

@@ -16,7 +16,7 @@ from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 USE = call("use_skill", {"name": NAME})
@@ -70,7 +70,7 @@ async def test_a_run_that_uses_the_canary_is_evidence_for_it(
 async def test_a_canary_that_fails_in_a_run_is_held_and_offered_to_nobody(
     skilled: SkillRuns, canaries: Canaries
 ) -> None:
-    await skilled.run(USE, "I could not do it", child=(ModelAnswer(status=400),))
+    await skilled.run(USE, "I could not do it", child=(Answer(status=400),))
 
     detail = canaries.hand.get()
     assert detail.uses.canary == OutcomeCounts(failed=1)

@@ -25,7 +25,7 @@ from understudy.runs.model import DebugLevel, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.storage.schema import journal
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer, SeenRequest, call
+from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.anyio
@@ -39,12 +39,12 @@ class Model:
     """Says what it is told in the conversation, and numbers its summaries."""
 
     fake: FakeModel
-    says: Callable[[int], ModelAnswer | str] = lambda number: f"answer {number}"
-    summarises: Callable[[int], ModelAnswer | str] = lambda number: f"SUMMARY {number}"
+    says: Callable[[int], Answer | str] = lambda number: f"answer {number}"
+    summarises: Callable[[int], Answer | str] = lambda number: f"SUMMARY {number}"
     talks: list[SeenRequest] = field(default_factory=list)
     summaries: list[SeenRequest] = field(default_factory=list)
 
-    def __call__(self, request: SeenRequest) -> ModelAnswer | str:
+    def __call__(self, request: SeenRequest) -> Answer | str:
         if request.system.startswith("You keep the memory"):
             self.summaries.append(request)
             return self.summarises(len(self.summaries))
@@ -94,7 +94,7 @@ def check_wire(request: SeenRequest) -> None:
     assert waiting == []
 
 
-def probing(label: str) -> ModelAnswer:
+def probing(label: str) -> Answer:
     return call("probe", {"label": label})
 
 
@@ -219,12 +219,12 @@ async def test_a_crash_after_a_checkpoint_shows_the_same_messages_again(
     tools = 12
     held = False
 
-    def says(number: int) -> ModelAnswer | str:
+    def says(number: int) -> Answer | str:
         nonlocal held
         openings = {model.shown(each)[0] for each in range(len(model.talks))}
         if len([text for text in openings if text.startswith(FRAME)]) == 2 and not held:
             held = True
-            return ModelAnswer(text="never heard", delay_s=60)
+            return Answer(text="never heard", delay_s=60)
         return "done" if number > tools else probing(f"{number} " + "r" * 2000)
 
     model.says = says
@@ -248,9 +248,7 @@ async def test_a_crash_after_a_checkpoint_shows_the_same_messages_again(
 
 async def test_a_crash_during_the_summary_makes_it_again(small: RunHarness, model: Model) -> None:
     model.says = lambda n: probing(f"{n} " + "r" * 2000)
-    model.summarises = lambda n: (
-        ModelAnswer(text="never heard", delay_s=60) if n == 1 else "SUMMARY"
-    )
+    model.summarises = lambda n: Answer(text="never heard", delay_s=60) if n == 1 else "SUMMARY"
     run_id = small.submit("the task at hand")
     task = small.begin(run_id)
     while not model.summaries:
@@ -266,9 +264,9 @@ async def test_a_crash_during_the_summary_makes_it_again(small: RunHarness, mode
     assert model.shown()[0].endswith("> SUMMARY")
 
 
-@pytest.mark.parametrize("answer", [ModelAnswer(status=500), ModelAnswer(text="  "), probing("no")])
+@pytest.mark.parametrize("answer", [Answer(status=500), Answer(text="  "), probing("no")])
 async def test_without_a_summary_the_oldest_is_left_out_and_the_run_goes_on(
-    small: RunHarness, model: Model, answer: ModelAnswer
+    small: RunHarness, model: Model, answer: Answer
 ) -> None:
     model.summarises = lambda _: answer
 
@@ -288,7 +286,7 @@ async def test_without_a_summary_the_oldest_is_left_out_and_the_run_goes_on(
 async def test_a_summary_that_failed_is_tried_again_by_the_next_run(
     small: RunHarness, model: Model
 ) -> None:
-    model.summarises = lambda n: ModelAnswer(status=500) if n == 1 else f"SUMMARY {n}"
+    model.summarises = lambda n: Answer(status=500) if n == 1 else f"SUMMARY {n}"
     number = 0
     while not model.summaries:
         number += 1
@@ -304,7 +302,7 @@ async def test_a_huge_turn_does_not_empty_the_history(small: RunHarness, model: 
     model.says = lambda n: "found it" if n == 2 else probing("r" * 60_000)
     await small.run("read it all")
     model.says = lambda _: "ok"
-    model.summarises = lambda _: ModelAnswer(status=500)
+    model.summarises = lambda _: Answer(status=500)
 
     await small.run("so?")
 
@@ -385,7 +383,7 @@ async def test_summaries_are_among_the_captured_requests(small: RunHarness, mode
 
 
 async def test_a_stop_during_the_summary_ends_the_run(small: RunHarness, model: Model) -> None:
-    model.summarises = lambda _: ModelAnswer(text="never heard", delay_s=60)
+    model.summarises = lambda _: Answer(text="never heard", delay_s=60)
     model.says = lambda n: probing(f"{n} " + "r" * 2000)
     run_id = small.submit("the task at hand")
     task = small.begin(run_id)

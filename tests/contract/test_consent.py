@@ -15,7 +15,7 @@ from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.requests import RequestState
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 SLUG = "weekly-report"
@@ -300,7 +300,7 @@ async def test_an_offer_accepted_elsewhere_covers_one_call_that_succeeds(
     offer = await here.offered(CREATE)
     here.answer(offer)
 
-    told = await here.told(BROKEN, ModelAnswer(calls=(*CREATE.calls, *OTHER.calls)), words="Go on.")
+    told = await here.told(BROKEN, Answer(calls=(*CREATE.calls, *OTHER.calls)), words="Go on.")
 
     made = [text for text in told if "version 1" in text]
     assert len(made) == 1

@@ -28,7 +28,7 @@ from understudy.core.page import PageRequest
 from understudy.evolution.soul import MAX_BYTES
 from understudy.settings import Settings
 from understudy.storage.schema import agents
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolError
 
@@ -47,7 +47,7 @@ async def files(
     await files.shop.providers.close()
 
 
-def read(name: str) -> ModelAnswer:
+def read(name: str) -> Answer:
     return call("read_file", {"path": name})
 
 
@@ -293,7 +293,7 @@ async def test_an_agent_of_no_known_type_has_no_files(files: ContextFileRuns) ->
 
 
 async def test_a_frozen_soul_stays_also_for_runs_that_have_begun(files: ContextFileRuns) -> None:
-    def freeze(_: object) -> ModelAnswer:
+    def freeze(_: object) -> Answer:
         files.switch(soul_frozen=True)
         return write("SOUL.md", "Shout.\nUse plain words.")
 
@@ -308,7 +308,7 @@ async def test_a_frozen_soul_stays_also_for_runs_that_have_begun(files: ContextF
 
 @one_database
 async def test_a_run_keeps_the_switch_that_it_began_with(files: ContextFileRuns) -> None:
-    def switch_off(_: object) -> ModelAnswer:
+    def switch_off(_: object) -> Answer:
         files.switch(self_evolve=False)
         return write("SOUL.md", WARM)
 

@@ -15,7 +15,7 @@ from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.settings import Settings
 from understudy.skills.usage import SkillListing
-from understudy.testing.answers import ModelAnswer, SeenRequest, call
+from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Effect
 
@@ -98,7 +98,7 @@ def test_after_an_interrupt_the_next_run_starts_only_when_the_tool_has_stopped(
 
     order: list[str] = []
 
-    def answer(seen: SeenRequest) -> ModelAnswer | None:
+    def answer(seen: SeenRequest) -> Answer | None:
         order.append(seen.last_user)
         return call("slow") if seen.last_user == "first" else None
 

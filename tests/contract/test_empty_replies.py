@@ -9,10 +9,10 @@ from tests.support.run_harness import Probe, RunHarness
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
-NOTHING = ModelAnswer()
+NOTHING = Answer()
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ async def shop(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[RunH
     await shop.providers.close()
 
 
-@pytest.mark.parametrize("last", [NOTHING, ModelAnswer(plain=True), ModelAnswer(text=" \n")])
+@pytest.mark.parametrize("last", [NOTHING, Answer(plain=True), Answer(text=" \n")])
 async def test_a_run_that_used_tools_may_end_without_a_word(
-    shop: RunHarness, fake: FakeModel, last: ModelAnswer
+    shop: RunHarness, fake: FakeModel, last: Answer
 ) -> None:
     fake.queue(call("probe"), last)
 
@@ -54,11 +54,11 @@ async def test_what_was_not_said_is_not_told_to_the_model_later(
     [
         (),
         # Nothing was done by a call that was refused.
-        (ModelAnswer(calls=(FakeCall(name="list_files"),)),),
+        (Answer(calls=(FakeCall(name="list_files"),)),),
     ],
 )
 async def test_a_run_that_did_nothing_must_say_something(
-    shop: RunHarness, fake: FakeModel, before: tuple[ModelAnswer, ...]
+    shop: RunHarness, fake: FakeModel, before: tuple[Answer, ...]
 ) -> None:
     with shop.units.write() as unit:
         unit.tool_switches.set("list_files", enabled=False)
@@ -73,6 +73,6 @@ async def test_a_run_that_did_nothing_must_say_something(
 async def test_an_answer_that_was_cut_off_before_its_first_word_is_none(
     shop: RunHarness, fake: FakeModel
 ) -> None:
-    fake.queue(call("probe"), ModelAnswer(finish_reason="length"))
+    fake.queue(call("probe"), Answer(finish_reason="length"))
 
     assert (await shop.run()).run.status is RunStatus.FAILED

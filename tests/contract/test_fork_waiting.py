@@ -17,7 +17,7 @@ from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.skills.tools.use import MAX_WAIT_MS, WAIT_MS
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 
@@ -28,7 +28,7 @@ class Waiting:
         self.skilled = skilled
         self.shop = skilled.shop
 
-    def submit(self, *lines: ModelAnswer) -> str:
+    def submit(self, *lines: Answer) -> str:
         """A run that says these lines, while its fork would answer at once."""
         self.skilled.fake.rule = play({"go": lines, "Carry out": ["all done"]})
         self.skilled.roles["ann"] = Role.OPERATOR
@@ -61,7 +61,7 @@ async def waiting(
     await skilled.shop.providers.close()
 
 
-def use(**more: object) -> ModelAnswer:
+def use(**more: object) -> Answer:
     return call("use_skill", {"name": "weekly-report", **more})
 
 

@@ -23,7 +23,7 @@ from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind
 from understudy.sessions.learning_scopes import session_scope
 from understudy.settings import RouteConfig, Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 EXAMPLE = (
@@ -121,7 +121,7 @@ async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -
 
 
 async def test_only_completed_runs_are_learned_from(school: LearningRuns, fake: FakeModel) -> None:
-    fake.queue(ModelAnswer(status=400, error="boom"))
+    fake.queue(Answer(status=400, error="boom"))
     run_id = await ended(school, EXAMPLE)
     assert school.stored(run_id).status is RunStatus.FAILED
     await school.learn()

@@ -12,13 +12,13 @@ from tests.support.skill_runs import BOB, OK_MD
 from understudy.runs.requests import RequestState
 from understudy.settings import Settings
 from understudy.skills.local.roots import roots_for
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 PATH = "skills/want/SKILL.md"
 
 
-def write(path: str = PATH) -> ModelAnswer:
+def write(path: str = PATH) -> Answer:
     return call("write_file", {"path": path, "content": OK_MD})
 
 

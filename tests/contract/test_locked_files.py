@@ -17,7 +17,7 @@ from tests.support.context_file_runs import (
 from tests.support.evolving_runs import EVOLVING
 from tests.support.file_spellings import SPELLINGS, spelled
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
@@ -170,7 +170,7 @@ async def test_what_lies_in_the_workspace_does_not_unlock_a_name(files: ContextF
 async def test_other_tools_are_refused_the_same(files: ContextFileRuns) -> None:
     """There is no tool that moves, copies, appends or deletes; one that is invented does nothing."""
     before = await files.prompt()
-    invented: list[ModelAnswer] = [
+    invented: list[Answer] = [
         call(name, {"path": "AGENTS.md", "source": "other.md", "content": EVIL})
         for name in ("append_file", "move_file", "copy_file", "delete_file", "patch_file")
     ]

@@ -21,7 +21,7 @@ from understudy.runs.questions import QuestionService
 from understudy.runs.requests import RequestKind, RequestState
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 CREATE = call("skill_manage", {"action": "create", "content": OK_MD})
@@ -43,7 +43,7 @@ async def here(
 
 async def waiting(here: ConsentHarness) -> str:
     """A run that waits for an approval, and made an offer in the same breath."""
-    calls = ModelAnswer(calls=(*CREATE.calls, *PUBLISH.calls))
+    calls = Answer(calls=(*CREATE.calls, *PUBLISH.calls))
     return await here.skilled.run(calls, session_id=ASKING)
 
 

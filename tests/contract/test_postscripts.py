@@ -34,7 +34,7 @@ from understudy.runs.model import Run, RunKind, RunStatus
 from understudy.runs.requests import PersonRequest, RequestState
 from understudy.settings import Settings
 from understudy.storage.unit import Unit
-from understudy.testing.answers import FakeCall, ModelAnswer
+from understudy.testing.answers import Answer, FakeCall
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError
@@ -211,10 +211,10 @@ async def test_where_nobody_can_answer_nobody_is_asked(coached: EvolvingRuns) ->
 )
 async def test_a_call_that_failed_counts(coached: EvolvingRuns, failed: FakeCall) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=3)
-    coached.fake.queue(ModelAnswer(calls=(FakeCall(name="probe"), failed)), DONE)
+    coached.fake.queue(Answer(calls=(FakeCall(name="probe"), failed)), DONE)
     assert not await offered(coached)
 
-    coached.fake.queue(ModelAnswer(calls=(FakeCall(name="probe"), failed, failed)), DONE)
+    coached.fake.queue(Answer(calls=(FakeCall(name="probe"), failed, failed)), DONE)
     assert await offered(coached)
 
 
@@ -222,7 +222,7 @@ async def test_a_call_that_failed_counts(coached: EvolvingRuns, failed: FakeCall
 async def test_a_call_that_was_refused_does_not_count(coached: EvolvingRuns) -> None:
     # By the budget of one reply; by a rule; as an admin has switched the tool off.
     coached.switch(skill_evolve=True, skill_nudge_interval=MAX_CALLS + 1)
-    coached.fake.queue(ModelAnswer(calls=(FakeCall(name="probe"),) * (MAX_CALLS + 9)), DONE)
+    coached.fake.queue(Answer(calls=(FakeCall(name="probe"),) * (MAX_CALLS + 9)), DONE)
     assert not await offered(coached)
 
     denied = {"rules": [{"tool": "probe", "decision": "deny"}]}
@@ -230,7 +230,7 @@ async def test_a_call_that_was_refused_does_not_count(coached: EvolvingRuns) -> 
     with coached.shop.units.write() as unit:
         unit.tool_switches.set("read_file", enabled=False)
     refused = (FakeCall(name="probe"), FakeCall(name="read_file", arguments={"path": "a.txt"}))
-    coached.fake.queue(ModelAnswer(calls=refused), DONE)
+    coached.fake.queue(Answer(calls=refused), DONE)
     assert not await offered(coached)
 
 
@@ -252,7 +252,7 @@ async def test_the_calls_from_before_a_crash_count(coached: EvolvingRuns) -> Non
 @one_database
 async def test_a_run_without_an_answer_makes_no_offer(coached: EvolvingRuns, book: Book) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=1)
-    coached.fake.rule = lambda _: ModelAnswer(text="Wait.", calls=(FakeCall(name="probe"),))
+    coached.fake.rule = lambda _: Answer(text="Wait.", calls=(FakeCall(name="probe"),))
 
     run = (await coached.run(max_tool_iterations=3)).run
 
@@ -271,7 +271,7 @@ async def test_a_run_that_made_a_skill_does_not_offer_to(
 
     async def offers_after(name: str, **arguments: str) -> bool:
         call = FakeCall(name=name, arguments=arguments)
-        fake.queue(ModelAnswer(calls=(call,)), DONE)
+        fake.queue(Answer(calls=(call,)), DONE)
         return await offered(coached)
 
     assert not await offers_after("skill_manage", action="create")

@@ -22,7 +22,7 @@ from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.storage.unit import Unit
-from understudy.testing.answers import FakeCall, ModelAnswer, SeenRequest, call
+from understudy.testing.answers import Answer, FakeCall, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import WORKTREES
 
@@ -63,10 +63,8 @@ def keep(skilled: SkillRuns, more: str = "") -> None:
     skilled.service.keep(author(ANN), Bundle(files), action="skills.upload")
 
 
-def use(call_id: str = "call_abc") -> ModelAnswer:
-    return ModelAnswer(
-        calls=(FakeCall(name="use_skill", arguments={"name": NAME}, call_id=call_id),)
-    )
+def use(call_id: str = "call_abc") -> Answer:
+    return Answer(calls=(FakeCall(name="use_skill", arguments={"name": NAME}, call_id=call_id),))
 
 
 async def spawned(skilled: SkillRuns, *lines: Any, child: Any = ("all done",)) -> dict[str, Any]:
@@ -128,7 +126,7 @@ async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: SkillRuns) 
     keep(skilled)
     workspace = skilled.shop.settings.workspace
 
-    def swapping(_: SeenRequest) -> ModelAnswer:
+    def swapping(_: SeenRequest) -> Answer:
         folder = workspace / WORKTREES / NAME / "call_abc"
         folder.rmdir()
         folder.symlink_to(workspace)
@@ -182,8 +180,8 @@ async def test_what_was_put_out_last_is_the_result_whatever_was_said_last(
 async def test_a_model_that_does_not_answer_is_replaced_by_the_other(skilled: SkillRuns) -> None:
     keep(skilled, "model: model-x\nfallback_model: model-y\n")
 
-    def answer(seen: SeenRequest) -> ModelAnswer | str:
-        return ModelAnswer(status=503) if seen.model == "model-x" else "all done"
+    def answer(seen: SeenRequest) -> Answer | str:
+        return Answer(status=503) if seen.model == "model-x" else "all done"
 
     spawn = await spawned(skilled, child=(answer,))
 
@@ -237,7 +235,7 @@ async def test_what_it_has_others_carry_out_does_not_use_it_either(skilled: Skil
     }
     skilled.service.keep(author(ANN), Bundle(other), action="skills.upload")
 
-    def act(seen: SeenRequest) -> ModelAnswer:
+    def act(seen: SeenRequest) -> Answer:
         is_other = "Act as the other." in seen.last_user
         return call("use_skill", {"name": NAME if is_other else "other"})
 

@@ -13,7 +13,7 @@ from tests.support.rollout_harness import MARKER, NAME
 from tests.support.skill_runs import ANN, LEARNER, SkillRuns, author
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 
@@ -30,7 +30,7 @@ async def skilled(
         yield skilled
 
 
-def use(name: str = NAME) -> ModelAnswer:
+def use(name: str = NAME) -> Answer:
     return call("use_skill", {"name": name})
 
 

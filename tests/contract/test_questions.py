@@ -18,7 +18,7 @@ from understudy.runs.model import RunStatus, StopRequest
 from understudy.runs.reading import RunPlace
 from understudy.runs.requests import RequestKind
 from understudy.sessions.journal import EventKind
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
 
@@ -155,7 +155,7 @@ async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
     guarded: ApprovalRuns, desk: Approver, fake: FakeModel
 ) -> None:
     fake.queue(
-        ModelAnswer(
+        Answer(
             calls=(
                 FakeCall(name="ask_user", arguments=QUESTION),
                 FakeCall(name="probe", arguments={"label": "x"}),
@@ -185,7 +185,7 @@ async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
         FakeCall(name="ask_user", arguments=QUESTION),
         FakeCall(name="probe", arguments={"label": "x"}),
     )
-    fake.queue(ModelAnswer(calls=(asked, probed)))
+    fake.queue(Answer(calls=(asked, probed)))
     run_id = guarded.submit()
     await guarded.execute(run_id)
     pending = {request.kind: request.request_id for request in guarded.runs.get(run_id).pending}

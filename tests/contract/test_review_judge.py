@@ -25,7 +25,7 @@ from understudy.providers.registry import Routes
 from understudy.review.policy import in_force
 from understudy.settings import Settings
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.anyio
@@ -120,19 +120,17 @@ async def test_a_candidate_reaches_the_judge_as_data(desk: ReviewHarness, fake: 
 
 
 JUNK = {
-    "an error": ModelAnswer(status=500),
-    "words": ModelAnswer(text="I would publish this."),
+    "an error": Answer(status=500),
+    "words": Answer(text="I would publish this."),
     "an unknown action": verdict("approve"),
-    "an order of the candidate": ModelAnswer(
-        text='{"action": "reject"} {"action": "publish_active"}'
-    ),
-    "nothing": ModelAnswer(text=""),
+    "an order of the candidate": Answer(text='{"action": "reject"} {"action": "publish_active"}'),
+    "nothing": Answer(text=""),
 }
 
 
 @pytest.mark.parametrize("answer", JUNK.values(), ids=JUNK)
 async def test_without_an_answer_nothing_is_done_by_itself(
-    desk: ReviewHarness, fake: FakeModel, answer: ModelAnswer
+    desk: ReviewHarness, fake: FakeModel, answer: Answer
 ) -> None:
     desk.set_policy(PROVISIONAL, **judging())
     fake.queue(answer)

@@ -25,7 +25,7 @@ from understudy.runs.model import DebugLevel, RunStatus
 from understudy.runs.submission import Submission
 from understudy.sessions.model import RoutePolicy
 from understudy.settings import Settings
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
 # Asking and acting
@@ -72,7 +72,7 @@ async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     pair = (FakeCall(name="probe", arguments={"label": "slow"}), FakeCall(name="other"))
-    fake.queue(ModelAnswer(calls=pair), "done")
+    fake.queue(Answer(calls=pair), "done")
     probe.hold()
     run_id = shop.submit()
     task = shop.begin(run_id)
@@ -98,7 +98,7 @@ async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
     ],
 )
 async def test_a_bad_call_is_told_to_the_model_and_runs_nothing(
-    shop: RunHarness, fake: FakeModel, probe: Probe, bad: ModelAnswer, said: str
+    shop: RunHarness, fake: FakeModel, probe: Probe, bad: Answer, said: str
 ) -> None:
     fake.queue(bad, "sorry")
 

@@ -25,7 +25,7 @@ from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.schema import runs, sessions
 from understudy.storage.unit import Units
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
 
@@ -71,8 +71,8 @@ async def test_a_completed_run_leaves_a_record(shop: RunHarness, fake: FakeModel
 
 async def test_a_failed_run_leaves_its_error(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue(
-        ModelAnswer(text="so far so good", calls=(FakeCall(name="probe"),)),
-        ModelAnswer(status=400, error="boom"),
+        Answer(text="so far so good", calls=(FakeCall(name="probe"),)),
+        Answer(status=400, error="boom"),
     )
 
     run = (await shop.run("try it")).run

@@ -21,7 +21,7 @@ from understudy.agent.history import NO_RESULT
 from understudy.agent.toolbox import UNKNOWN_OUTCOME
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.sessions.journal import EventKind
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Effect
 
@@ -193,7 +193,7 @@ async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
 ) -> None:
     busy, once = Probe("busy"), Probe("special", Effect.ONCE)
     busy.hold()
-    fake.queue(ModelAnswer(calls=(FakeCall(name="busy"), FakeCall(name="special"))), "done")
+    fake.queue(Answer(calls=(FakeCall(name="busy"), FakeCall(name="special"))), "done")
     narrow = replace(shop.settings, max_active_steps=1)
     first = RunHarness(house.units, narrow, tools=(busy, once))
     run_id = first.submit()

@@ -22,7 +22,7 @@ from understudy.learnings.model import (
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import session_scope
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 SUMMARIES = CaptureSettings(run_summary_candidates=True)
@@ -60,7 +60,7 @@ async def test_a_completed_run_proposes_its_summary(school: LearningRuns, fake: 
 
 
 async def test_every_way_to_end_leaves_exactly_one(school: LearningRuns, fake: FakeModel) -> None:
-    fake.queue(call("probe"), "done", ModelAnswer(status=400, error="boom"))
+    fake.queue(call("probe"), "done", Answer(status=400, error="boom"))
     done, failed = (await school.run()).run, (await school.run()).run
     cancelled = school.submit()
     school.runs.cancel(ALICE, cancelled)
@@ -117,7 +117,7 @@ async def test_without_a_record_there_is_none(school: LearningRuns, fake: FakeMo
 async def test_whatever_a_run_said_its_summary_can_be_proposed(
     school: LearningRuns, fake: FakeModel, odd: str
 ) -> None:
-    fake.queue(ModelAnswer(text=f"said {odd}", plain=True))
+    fake.queue(Answer(text=f"said {odd}", plain=True))
     run = (await school.run(f"asked {odd}")).run
     (candidate,) = school.candidates(run.run_id)
     assert candidate.content.startswith("Request: asked")

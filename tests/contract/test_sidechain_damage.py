@@ -8,8 +8,8 @@ from tests.support.model_scripts import ask, play
 from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.core.errors import DamagedRecord
 from understudy.runs.model import RunKind, RunStatus
+from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import FakeCall
-from understudy.testing.answers import ModelAnswer as ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 
@@ -121,7 +121,7 @@ async def test_a_run_that_cannot_be_read_in_the_line_below_does_not_keep_the_oth
 async def test_a_question_that_cannot_be_read_does_not_keep_the_others_from_being_clarified(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    both = ModelAnswer(
+    both = Answer(
         calls=tuple(
             FakeCall(name="spawn_sidechain", arguments={"task": task}) for task in ("one", "two")
         )

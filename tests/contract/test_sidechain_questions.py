@@ -17,7 +17,7 @@ from understudy.runs.expiry import expire_due
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.questions import QuestionService
 from understudy.runs.reading import RunPlace
-from understudy.testing.answers import ModelAnswer as ModelAnswer
+from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
@@ -50,7 +50,7 @@ async def test_a_sidechain_asks_and_the_waiting_parents_model_answers(
 async def test_a_sidechain_that_asks_a_parent_at_rest_gets_a_run_of_its_own(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    def answer_it(seen: SeenRequest) -> ModelAnswer:
+    def answer_it(seen: SeenRequest) -> Answer:
         return answer_call(json.loads(seen.last_user.partition("\n")[2]), "blue")
 
     fake.rule = play(

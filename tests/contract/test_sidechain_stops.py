@@ -22,7 +22,7 @@ from understudy.runs.sidechains import SidechainService, SidechainWish
 from understudy.sessions.journal import EventKind
 from understudy.sessions.sidechains import Spawn
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer as ModelAnswer
+from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
@@ -73,7 +73,7 @@ async def test_stopping_a_run_stops_all_that_worked_for_it(
 async def test_a_parent_that_fails_takes_its_sidechains_with_it(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    fake.rule = play({"parent": [spawn("child"), ModelAnswer(status=400)]})
+    fake.rule = play({"parent": [spawn("child"), Answer(status=400)]})
     sidechain_runs.shop.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
@@ -88,7 +88,7 @@ async def test_a_parent_that_fails_takes_its_sidechains_with_it(
 async def test_a_sidechain_can_be_cancelled_by_its_parent(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    def cancel(seen: SeenRequest) -> ModelAnswer:
+    def cancel(seen: SeenRequest) -> Answer:
         return call("cancel_sidechain", {"session_id": said(seen)["session_id"]})
 
     fake.rule = play({"parent": [spawn("child"), cancel, WAIT]})

@@ -14,8 +14,8 @@ from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.sidechain_tools import WaitSidechain
 from understudy.runs.sidechains import SidechainWish, child_id
+from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import FakeCall, SeenRequest, call
-from understudy.testing.answers import ModelAnswer as ModelAnswer
 from understudy.testing.fake_model import FakeModel
 
 
@@ -68,7 +68,7 @@ async def test_who_waits_sleeps_and_holds_no_work(
 async def test_several_are_waited_for_until_all_have_ended(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    both = ModelAnswer(
+    both = Answer(
         calls=tuple(
             FakeCall(name="spawn_sidechain", arguments={"task": task}) for task in ("one", "two")
         )
@@ -104,7 +104,7 @@ def wait_for_first(sidechain_runs: SidechainRuns) -> Any:
 async def test_certain_runs_can_be_waited_for(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    def wait_for_run(seen: SeenRequest) -> ModelAnswer:
+    def wait_for_run(seen: SeenRequest) -> Answer:
         return call("wait_sidechain", {"run_ids": [said(seen)["run_id"]]})
 
     fake.rule = play({"parent": [spawn("child"), wait_for_run], "child": ["first"]})
@@ -127,7 +127,7 @@ async def test_certain_runs_can_be_waited_for(
 async def test_a_failed_sidechain_is_told_with_its_error(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
-    fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ModelAnswer(status=400)]})
+    fake.rule = play({"parent": [spawn("child"), WAIT], "child": [Answer(status=400)]})
     parent = sidechain_runs.shop.submit("parent")
 
     await sidechain_runs.work()
@@ -169,7 +169,7 @@ async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
     ],
 )
 async def test_what_cannot_be_is_told_to_the_model(
-    sidechain_runs: SidechainRuns, fake: FakeModel, answer: ModelAnswer, complaint: str
+    sidechain_runs: SidechainRuns, fake: FakeModel, answer: Answer, complaint: str
 ) -> None:
     fake.rule = play({"parent": [answer]})
     parent = sidechain_runs.shop.submit("parent")
@@ -191,7 +191,7 @@ async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
     """The session and its run were stored, but the parent's journal does not know it yet."""
     held = Probe("held")
     held.hold()
-    both = ModelAnswer(
+    both = Answer(
         calls=(FakeCall(name="spawn_sidechain", arguments={"task": "child"}), FakeCall(name="held"))
     )
     fake.rule = play({"parent": [both]})

@@ -17,7 +17,7 @@ from understudy.core.page import PageRequest
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import Run, RunStatus
 from understudy.settings import Settings
-from understudy.testing.answers import FakeCall, ModelAnswer, SeenRequest, call
+from understudy.testing.answers import Answer, FakeCall, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
 WAIT = call("wait_sidechain")
@@ -44,9 +44,9 @@ async def running(
         await daemon.stop()
 
 
-def spawns(*tasks: str) -> ModelAnswer:
+def spawns(*tasks: str) -> Answer:
     calls = (FakeCall(name="spawn_sidechain", arguments={"task": task}) for task in tasks)
-    return ModelAnswer(calls=tuple(calls))
+    return Answer(calls=tuple(calls))
 
 
 async def runs_below(inside: DaemonInProcess, session_id: str) -> list[Run]:
@@ -115,9 +115,7 @@ def test_a_child_is_asked_answered_and_awaited_through_restarts(
         assert held is not None
 
         def without_child(seen: SeenRequest) -> Any:
-            return (
-                ModelAnswer(stall=True, text="x y z") if seen.last_user == "child" else held(seen)
-            )
+            return Answer(stall=True, text="x y z") if seen.last_user == "child" else held(seen)
 
         fake.rule = without_child
         async with running(settings, in_good_order=False) as inside:
@@ -142,7 +140,7 @@ def test_a_child_is_asked_answered_and_awaited_through_restarts(
 def test_stopping_the_parent_stops_children_that_are_at_work(
     settings: Settings, fake: FakeModel
 ) -> None:
-    busy = [ModelAnswer(calls=(FakeCall(name="list_files"),), delay_s=0.3)] * 500
+    busy = [Answer(calls=(FakeCall(name="list_files"),), delay_s=0.3)] * 500
     fake.rule = play({"parent": [spawns("busy", "busy", "busy"), "no", "no", WAIT], "busy": busy})
 
     async def scenario() -> None:

@@ -28,7 +28,7 @@ from understudy.skills.usage import (
     Use,
 )
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
@@ -87,7 +87,7 @@ async def test_each_version_has_figures_of_its_own(skilled: SkillRuns) -> None:
 
 async def test_a_run_that_fails_counts_against_what_it_used(skilled: SkillRuns) -> None:
     skilled.service.create(author(), OK_MD)
-    await skilled.run(USE, ModelAnswer(status=400))
+    await skilled.run(USE, Answer(status=400))
 
     [found] = figures(skilled)
 

@@ -33,7 +33,7 @@ from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.skills.tools.use import UseSkillParameters
 from understudy.skills.updating import SkillFieldChanges
-from understudy.testing.answers import ModelAnswer, SeenRequest, call
+from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError
 
@@ -41,11 +41,11 @@ LIST = call("list_skills")
 FORK = "context: fork\n"
 
 
-def use(name: str = "weekly-report", **more: object) -> ModelAnswer:
+def use(name: str = "weekly-report", **more: object) -> Answer:
     return call("use_skill", {"name": name, **more})
 
 
-def search(query: str, **more: object) -> ModelAnswer:
+def search(query: str, **more: object) -> Answer:
     return call("skill_search", {"query": query, **more})
 
 
@@ -179,7 +179,7 @@ async def test_list_search_and_use_agree_on_who_may_use_what(skilled: SkillRuns)
     set_row(skilled, "ungranted", visibility=Visibility.INTERNAL)
     set_row(skilled, "system", origin=SkillOrigin.SYSTEM)
     calls = [LIST, search("case", max_results=25), *map(use, MATRIX)]
-    together = ModelAnswer(calls=tuple(each.calls[0] for each in calls))
+    together = Answer(calls=tuple(each.calls[0] for each in calls))
 
     for caller, (user_id, session_id) in CALLERS.items():
         who = Principal(user_id=user_id, role=Role.OPERATOR)
@@ -259,7 +259,7 @@ async def test_a_grant_and_its_end_show_at_the_next_call(skilled: SkillRuns) -> 
     keep(skilled)
     skilled.service.grant_user(author(ANN), "weekly-report", "bob")
 
-    def revoked(_: SeenRequest) -> ModelAnswer:
+    def revoked(_: SeenRequest) -> Answer:
         skilled.service.revoke_user(author(ANN), "weekly-report", "bob")
         return use()
 
@@ -498,7 +498,7 @@ async def test_a_fork_that_cannot_begin_says_why_and_is_no_use(skilled: SkillRun
 async def test_a_fork_that_fails_is_told_with_its_error(skilled: SkillRuns) -> None:
     keep_fork(skilled)
 
-    [told] = await skilled.told(use(), child=[ModelAnswer(status=400)])
+    [told] = await skilled.told(use(), child=[Answer(status=400)])
 
     assert json.loads(told)["spawn"]["status"] == "failed"
     assert json.loads(told)["spawn"]["error"]

@@ -20,7 +20,7 @@ from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
 from understudy.evolution.proposals import MAX_WAITING, ProposalState
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
@@ -36,7 +36,7 @@ async def files(
     await files.shop.providers.close()
 
 
-def read(name: str) -> ModelAnswer:
+def read(name: str) -> Answer:
     return call("read_file", {"path": name})
 
 

@@ -24,7 +24,7 @@ from understudy.evolution.soul import SoulLimits
 from understudy.runs.sidechains import SidechainWish
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.edit import EditFile
 
@@ -90,7 +90,7 @@ async def test_a_run_may_always_go_back_to_what_it_began_with(files: ContextFile
 async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(
     files: ContextFileRuns,
 ) -> None:
-    def meanwhile(_: object) -> ModelAnswer:
+    def meanwhile(_: object) -> Answer:
         agents = AgentService(files.units, files.shop.clock)
         agents.write_file(ROOT, EVOLVING, "SOUL.md", soul(LINES, "firmly"))
         return write("SOUL.md", soul(5))

@@ -24,7 +24,7 @@ from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState, T
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import WORKTREES
 
@@ -237,7 +237,7 @@ async def test_words_of_an_earlier_trial_are_not_given_to_a_later_one(bench: Tri
 async def test_a_trial_that_expects_nothing_fails_with_its_run(bench: TrialHarness) -> None:
     bench.stage.promote()
 
-    trial = await bench.trial(ModelAnswer(status=400), marker=None)
+    trial = await bench.trial(Answer(status=400), marker=None)
 
     assert trial.state is TrialState.FAILED
     assert bench.stage.get().evidence == ()
@@ -246,7 +246,7 @@ async def test_a_trial_that_expects_nothing_fails_with_its_run(bench: TrialHarne
 async def test_a_run_that_fails_fails_its_trial(bench: TrialHarness) -> None:
     bench.stage.promote()
 
-    trial = await bench.trial(ModelAnswer(status=400))
+    trial = await bench.trial(Answer(status=400))
 
     assert (trial.state, trial.reason) == (
         TrialState.FAILED,
@@ -486,8 +486,8 @@ async def test_a_trial_takes_the_route_and_the_models_of_its_definition(
 ) -> None:
     bench.stage.promote(provider="b", model="model-x", fallback_model="model-y")
 
-    def answer(seen: object) -> ModelAnswer | str:
-        return ModelAnswer(status=503) if bench.fake.requests[-1].model == "model-x" else MARKER
+    def answer(seen: object) -> Answer | str:
+        return Answer(status=503) if bench.fake.requests[-1].model == "model-x" else MARKER
 
     trial = await bench.trial(answer)
 

@@ -14,7 +14,7 @@ from understudy.runs.model import RunStatus
 from understudy.runs.reading import RunPlace
 from understudy.runs.requests import RequestState
 from understudy.sessions.model import require_session
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
 
@@ -216,7 +216,7 @@ async def test_calls_that_need_nobody_run_beside_one_that_waits(
         FakeCall(name="probe", arguments={"label": "x"}),
     )
     fake.queue(
-        ModelAnswer(
+        Answer(
             calls=(
                 listing,
                 probing,

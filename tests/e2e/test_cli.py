@@ -13,7 +13,7 @@ from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support import program
 from tests.support.command_line_process import Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.e2e
@@ -191,7 +191,7 @@ def test_ctrl_c_interrupts_the_run_and_not_the_session(
     model, daemon = cli_house.model, cli_house.daemon
     chat = terminal("chat", "--session", "broken-off")
     chat.wait_for("/help lists")
-    model.queue(ModelAnswer(text="one two three four five six", pause_s=0.5), "second reply")
+    model.queue(Answer(text="one two three four five six", pause_s=0.5), "second reply")
     chat.type("first")
     chat.wait_for("one")
 

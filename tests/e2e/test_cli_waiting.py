@@ -12,7 +12,7 @@ from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support import program
 from tests.support.command_line_process import Cli, Terminal, environment
 from tests.support.daemon import DaemonProcess, wait_for
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.e2e
@@ -68,7 +68,7 @@ def write(session: str, content: str = "hello") -> FakeCall:
     return FakeCall(name="write_file", arguments={"path": f"{session}.txt", "content": content})
 
 
-def waits(house: DaemonWithModel, session: str, *answers: ModelAnswer | str) -> dict[str, Any]:
+def waits(house: DaemonWithModel, session: str, *answers: Answer | str) -> dict[str, Any]:
     """A run that waits for a person."""
     house.model.queue(*answers)
     run_id = house.daemon.submit(session, "go")
@@ -88,7 +88,7 @@ def written(house: DaemonWithModel, session: str) -> str | None:
 def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
     cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "written")
+    run = waits(waiting_house, session, Answer(calls=(write(session),)), "written")
     (request_id,) = run["pending_approval_ids"]
 
     assert f"understudy approvals allow {request_id}" in cli("runs", "show", run["run_id"]).stdout
@@ -113,7 +113,7 @@ def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
 def test_a_call_is_allowed_with_other_arguments(
     cli: Cli, waiting_house: DaemonWithModel, session: str, tmp_path: Path
 ) -> None:
-    run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "written")
+    run = waits(waiting_house, session, Answer(calls=(write(session),)), "written")
     (request_id,) = run["pending_approval_ids"]
     file = tmp_path / "input.json"
     file.write_text(f'{{"path": "{session}.txt", "content": "changed"}}')
@@ -131,7 +131,7 @@ def test_a_call_is_allowed_with_other_arguments(
 def test_the_model_hears_why_a_call_was_denied(
     cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "as you wish")
+    run = waits(waiting_house, session, Answer(calls=(write(session),)), "as you wish")
     (request_id,) = run["pending_approval_ids"]
 
     cli("approvals", "deny", request_id, code=2)
@@ -146,7 +146,7 @@ def test_several_approvals_of_a_run_take_effect_together_or_not_at_all(
     cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
     calls = (write(session, "one"), write(session, "two"))
-    run = waits(waiting_house, session, ModelAnswer(calls=calls), "both done")
+    run = waits(waiting_house, session, Answer(calls=calls), "both done")
     ids = run["pending_approval_ids"]
 
     assert cli.json("approvals", "allow", *ids, "apr_none", code=3)["code"] == "approval_not_found"
@@ -200,7 +200,7 @@ def test_a_question_is_declined_or_withdrawn(
 def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
     cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, ModelAnswer(calls=(write(session),)), "written at last")
+    run = waits(waiting_house, session, Answer(calls=(write(session),)), "written at last")
     (request_id,) = run["pending_approval_ids"]
     waiting = [
         subprocess.Popen(
@@ -231,7 +231,7 @@ def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
 def test_a_chat_without_a_terminal_says_what_is_needed_and_leaves(
     cli: Cli, waiting_house: DaemonWithModel, session: str
 ) -> None:
-    waiting_house.model.queue(ModelAnswer(calls=(write(session),)), "written")
+    waiting_house.model.queue(Answer(calls=(write(session),)), "written")
     done = cli("chat", "--session", session, "write it", code=4)
     (approval,) = cli.json("approvals", "list", "--session", session)["items"]
     assert f"understudy approvals allow {approval['id']}" in done.stderr
@@ -247,7 +247,7 @@ def test_a_chat_without_a_terminal_says_what_is_needed_and_leaves(
 
     cli("approvals", "allow", approval["id"])
     waiting_house.daemon.wait_for_run(approval["run_id"])
-    waiting_house.model.queue(ModelAnswer(calls=(write(session, "more"),)))
+    waiting_house.model.queue(Answer(calls=(write(session, "more"),)))
     waits_now = cli.json("chat", "--session", session, "and now?", code=4)
     assert waits_now["status"] == "waiting_for_approval"
     cli("runs", "cancel", waits_now["run_id"])
@@ -264,9 +264,9 @@ def test_in_a_chat_a_call_is_allowed_where_it_stands(
     chat.wait_for("/help lists")
     chat.wait_for_prompt()
     waiting_house.model.queue(
-        ModelAnswer(text="I write it.", calls=(write(session),)),
+        Answer(text="I write it.", calls=(write(session),)),
         "It is written.",
-        ModelAnswer(calls=(write(session, "other"),)),
+        Answer(calls=(write(session, "other"),)),
         "Then not.",
     )
     chat.type("write it")
@@ -296,7 +296,7 @@ def test_in_a_chat_arguments_are_changed_in_an_editor(
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/hello/$1/" "$2"\n')
     editor.chmod(0o755)
-    waiting_house.model.queue(ModelAnswer(calls=(write(session),)), "Done.")
+    waiting_house.model.queue(Answer(calls=(write(session),)), "Done.")
     chat = terminal("chat", "--session", session, "write it", EDITOR=f"{editor} goodbye", VISUAL="")
     chat.wait_for("[e]dit")
     chat.type("e")
@@ -337,7 +337,7 @@ def test_ctrl_c_at_a_question_leaves_the_run_waiting_and_the_next_chat_asks_agai
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for_prompt()
-    waiting_house.model.queue(ModelAnswer(calls=(write(session),)), "Written.")
+    waiting_house.model.queue(Answer(calls=(write(session),)), "Written.")
     chat.type("write it")
     chat.wait_for("[q]uit")
     for _ in range(20):
@@ -393,7 +393,7 @@ def test_a_review_walks_through_what_waits(
     cli: Cli, waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     calls = (write(session, "one"), write(session, "two"), write(session, "three"))
-    run = waits(waiting_house, session, ModelAnswer(calls=calls), "all decided")
+    run = waits(waiting_house, session, Answer(calls=calls), "all decided")
     cli("approvals", "review", "--session", session, code=2)
 
     review = terminal("approvals", "review", "--session", session)
@@ -422,7 +422,7 @@ def test_a_review_of_questions_walks_through_them(
     cli: Cli, waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     asks = tuple(FakeCall(name="ask_user", arguments=ASK) for _ in range(2))
-    run = waits(waiting_house, session, ModelAnswer(calls=asks), "noted")
+    run = waits(waiting_house, session, Answer(calls=asks), "noted")
     first, second = run["pending_question_ids"]
     cli("questions", "review", "--session", session, code=2)
 

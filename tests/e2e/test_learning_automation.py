@@ -16,7 +16,7 @@ from tests.support.learning_daemon import (
     rule,
     session_scope,
 )
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 
 pytestmark = pytest.mark.e2e
 
@@ -293,7 +293,7 @@ def test_a_procedure_is_never_active_without_a_person(learning_daemon: LearningD
 def test_limits_of_rules_count_to_the_point(learning_daemon: LearningDaemon) -> None:
     # A judge takes its time, and what is published lasts from when it was reviewed.
     said = '{"action": "publish_provisional", "reason": "fine"}'
-    learning_daemon.answer(JUDGE, lambda _: ModelAnswer(text=said, delay_s=0.1))
+    learning_daemon.answer(JUDGE, lambda _: Answer(text=said, delay_s=0.1))
     lasting = rule("publish_provisional", min_confidence=95, expires_after_ms=DAY_MS)
     learning_daemon.policy("enabled", lasting, judge={})
     now = int(time.time() * 1000)
@@ -365,15 +365,15 @@ def test_no_judge_is_asked_where_a_person_decides_anyway(learning_daemon: Learni
 @pytest.mark.parametrize(
     "answer",
     [
-        ModelAnswer(text='{"action": "publish_provisional"}', delay_s=3),
-        ModelAnswer(text="I would publish it."),
-        ModelAnswer(text='{"action": "applaud", "reason": "fine"}'),
-        ModelAnswer(status=400),
+        Answer(text='{"action": "publish_provisional"}', delay_s=3),
+        Answer(text="I would publish it."),
+        Answer(text='{"action": "applaud", "reason": "fine"}'),
+        Answer(status=400),
     ],
     ids=["late", "junk", "unknown", "error"],
 )
 def test_without_a_clear_verdict_a_person_decides(
-    learning_daemon: LearningDaemon, answer: ModelAnswer
+    learning_daemon: LearningDaemon, answer: Answer
 ) -> None:
     learning_daemon.answer(JUDGE, lambda _: answer)
     published_by = rule("publish_provisional", kind="fact")

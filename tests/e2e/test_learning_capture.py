@@ -16,7 +16,7 @@ from tests.support.learning_daemon import (
     rule,
     session_scope,
 )
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 
 pytestmark = pytest.mark.e2e
 
@@ -55,7 +55,7 @@ def test_every_run_leaves_one_summary_that_no_prompt_tells(learning_daemon: Lear
     learning_daemon.post(POLICY, {"policy": {"mode": "shadow"}})
     before = int(time.time() * 1000)
     done = learning_daemon.run(session, "inspect the sextant")["run_id"]
-    learning_daemon.answer(RUNS, lambda _: ModelAnswer(status=400))
+    learning_daemon.answer(RUNS, lambda _: Answer(status=400))
     failed = learning_daemon.run(session, "inspect the compass")["run_id"]
     learning_daemon.answer(RUNS, lambda _: "ok")
     by_run = {it["source"]["run_id"]: it for it in learning_daemon.candidates(**narrowed)}
@@ -124,7 +124,7 @@ def test_a_model_finds_what_is_not_labelled(learning_daemon: LearningDaemon) -> 
 
 def test_nothing_is_learned_from_a_run_that_failed(learning_daemon: LearningDaemon) -> None:
     learning_daemon.policy("shadow", capture={})
-    learning_daemon.answer(RUNS, lambda _: ModelAnswer(status=400))
+    learning_daemon.answer(RUNS, lambda _: Answer(status=400))
 
     assert found_in(learning_daemon, "failed", ATLAS) == []
     assert learning_daemon.asked(EXTRACTION) == []
@@ -156,8 +156,8 @@ def test_a_secret_is_not_learned_whoever_says_it(learning_daemon: LearningDaemon
 
 def test_a_failure_that_passes_costs_nothing_but_time(learning_daemon: LearningDaemon) -> None:
     answers: list[Any] = [
-        ModelAnswer(text="I found nothing I could put that way."),
-        ModelAnswer(status=503),
+        Answer(text="I found nothing I could put that way."),
+        Answer(status=503),
         {"candidate_1": {"kind": "fact", "content": "Ship name is Argo"}},
     ]
     learning_daemon.answer(EXTRACTION, lambda _: answers.pop(0) if len(answers) > 1 else answers[0])

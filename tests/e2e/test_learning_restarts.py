@@ -17,14 +17,14 @@ from tests.support.learning_daemon import (
     LearningDaemon,
     rule,
 )
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 
 pytestmark = pytest.mark.e2e
 
 RUNS_UNDER_WAY = 20
 # A start that waited for one answer would not be ready in time.
 PATIENCE = {"timeout_ms": 60_000}
-HANGING = ModelAnswer(delay_s=600)
+HANGING = Answer(delay_s=600)
 VERDICT = {"action": "publish_provisional", "reason": "fine"}
 OFF = {"enabled": False, "model": None, "timeout_ms": None}
 DEFAULT = {

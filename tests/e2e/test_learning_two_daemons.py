@@ -9,14 +9,14 @@ from tests.e2e.conftest import routes_to
 from tests.support.daemon import DaemonProcess, wait_for
 from tests.support.learning_daemon import JUDGE, LearningDaemon, rule
 from tests.support.postgres import MakeDatabase
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres]
 
 COUNT = 30
 # So slow that the other daemon looks for work meanwhile.
-VERDICT = ModelAnswer(text='{"action": "publish_provisional", "reason": "fine"}', delay_s=0.15)
+VERDICT = Answer(text='{"action": "publish_provisional", "reason": "fine"}', delay_s=0.15)
 
 
 def test_two_daemons_review_each_candidate_once_and_share_what_is_learned(

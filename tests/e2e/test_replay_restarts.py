@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
 from tests.support.model_scripts import play
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 
 pytestmark = pytest.mark.e2e
 
@@ -17,7 +17,7 @@ TASK = "Correct the notes."
 ONE = f"/v1/learning-skills/{NAME}"
 EDIT = call("edit_file", {"path": "notes.txt", "old_text": "thy", "new_text": "the"})
 # Long enough for a kill to come in between.
-DONE = ModelAnswer(text=MARKER, delay_s=0.4)
+DONE = Answer(text=MARKER, delay_s=0.4)
 
 
 def promote(house: DaemonWithModel) -> None:

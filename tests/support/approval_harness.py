@@ -10,7 +10,7 @@ from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.model import Run
 from understudy.runs.questions import QuestionService
 from understudy.runs.reading import RunPlace
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
 QUESTION = {
@@ -68,7 +68,7 @@ class ApprovalRuns(RunHarness):
 async def held(shop: RunHarness, fake: FakeModel, *labels: str) -> str:
     """A run that waits for the approval of some calls."""
     calls = [FakeCall(name="probe", arguments={"label": label}) for label in labels or ("x",)]
-    fake.queue(ModelAnswer(calls=tuple(calls)))
+    fake.queue(Answer(calls=tuple(calls)))
     run_id = shop.submit()
     await shop.execute(run_id)
     return run_id

@@ -21,7 +21,7 @@ from understudy.evolution.proposal_service import ProposalService
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext
@@ -60,7 +60,7 @@ class ContextFileRuns:
         run_id = await self.run(*lines, **more)
         return [result["content"] for result in self.shop.results(run_id)]
 
-    async def told_at_once(self, *answers: ModelAnswer, **more: Any) -> list[str]:
+    async def told_at_once(self, *answers: Answer, **more: Any) -> list[str]:
         """The same for calls of one reply, in the order of the calls."""
         run_id = await self.run(at_once(*answers), **more)
         results = sorted(self.shop.results(run_id), key=lambda result: str(result["call_id"]))
@@ -158,19 +158,19 @@ def make_context_file_runs(units: Units, settings: Settings, fake: FakeModel) ->
     return ContextFileRuns(units, shop, fake, keeper)
 
 
-def write(name: str, content: str, **more: object) -> ModelAnswer:
+def write(name: str, content: str, **more: object) -> Answer:
     """A call that writes a file."""
     return call("write_file", {"path": name, "content": content, **more})
 
 
-def edit(name: str, old: str, new: str, **more: object) -> ModelAnswer:
+def edit(name: str, old: str, new: str, **more: object) -> Answer:
     """A call that edits a file."""
     return call("edit_file", {"path": name, "old_text": old, "new_text": new, **more})
 
 
-def at_once(*answers: ModelAnswer) -> ModelAnswer:
+def at_once(*answers: Answer) -> Answer:
     """One reply with the calls of several."""
     calls = [each for answer in answers for each in answer.calls]
-    return ModelAnswer(
+    return Answer(
         calls=tuple(replace(each, call_id=f"call_{at:03}") for at, each in enumerate(calls))
     )

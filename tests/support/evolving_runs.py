@@ -13,7 +13,7 @@ from understudy.runs.detail import RunDetail
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
 from understudy.storage.unit import Units
-from understudy.testing.answers import FakeCall, ModelAnswer, SeenRequest
+from understudy.testing.answers import Answer, FakeCall, SeenRequest
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
@@ -86,20 +86,20 @@ def make_evolving_runs(
 
 def working(
     calls: int, *, at_once: int = 1, final: str = DONE, name: str = "probe"
-) -> Callable[[SeenRequest], ModelAnswer]:
+) -> Callable[[SeenRequest], Answer]:
     """Call a tool so many times, some in each reply, then say the last words.
 
     A probe is told which call it is.
     """
 
-    def rule(seen: SeenRequest) -> ModelAnswer:
+    def rule(seen: SeenRequest) -> Answer:
         asked = [at for at, turn in enumerate(seen.turns) if is_typed(turn.role, turn.text)][-1]
         done = sum(turn.role == "tool" for turn in seen.turns[asked:])
         if done >= calls or not seen.body.get("tools"):
-            return ModelAnswer(text=final)
+            return Answer(text=final)
         numbers = range(done + 1, min(done + at_once, calls) + 1)
         told = [{"label": str(number)} if name == "probe" else {} for number in numbers]
-        return ModelAnswer(calls=tuple(FakeCall(name=name, arguments=each) for each in told))
+        return Answer(calls=tuple(FakeCall(name=name, arguments=each) for each in told))
 
     return rule
 

@@ -11,7 +11,7 @@ import httpx2
 
 from tests.support.daemon import PATIENCE_S, DaemonProcess, wait_for
 from tests.support.run_memory_reads import LEARNED, section_in
-from understudy.testing.answers import ModelAnswer, SeenRequest
+from understudy.testing.answers import Answer, SeenRequest
 from understudy.testing.fake_model import FakeModel
 
 CANDIDATES = "/v1/learning-candidates"
@@ -26,7 +26,7 @@ TABLES = {
     "cand": ("learning_candidates", "candidate_id"),
 }
 
-Reply = Callable[[dict[str, Any]], "ModelAnswer | str | dict[str, Any]"]
+Reply = Callable[[dict[str, Any]], "Answer | str | dict[str, Any]"]
 
 
 def session_scope(session: str) -> dict[str, str]:
@@ -234,7 +234,7 @@ class LearningDaemon:
             if cursor is None:
                 return
 
-    def _reply(self, seen: SeenRequest) -> ModelAnswer | str | None:
+    def _reply(self, seen: SeenRequest) -> Answer | str | None:
         reply = self._replies.get(seen.model)
         if reply is None:
             return None

@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from tests.support.run_harness import Label
 from understudy.runs.artifacts import MAX_SHOWN_CHARS
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 
 
@@ -30,6 +30,6 @@ class Post:
         return f"letter {len(self.sent)}"
 
 
-def send(label: str = "a") -> ModelAnswer:
+def send(label: str = "a") -> Answer:
     """A call that sends a letter."""
     return call("post", {"label": label})

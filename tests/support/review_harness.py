@@ -29,7 +29,7 @@ from understudy.runs.model import RunStatus
 from understudy.runtime.model import Revision
 from understudy.runtime.service import RuntimeService
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.clock import FrozenClock
 
 
@@ -156,6 +156,6 @@ def judging(**fields: Any) -> dict[str, Any]:
     return {"judge": {"enabled": True, **fields}}
 
 
-def verdict(action: str, reason: str = "because") -> ModelAnswer:
+def verdict(action: str, reason: str = "because") -> Answer:
     """What the judge answers."""
-    return ModelAnswer(text=json.dumps({"action": action, "reason": reason}))
+    return Answer(text=json.dumps({"action": action, "reason": reason}))

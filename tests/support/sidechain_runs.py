@@ -16,12 +16,12 @@ from understudy.runs.sidechain_tools import (
 )
 from understudy.settings import Settings
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer, call
+from understudy.testing.answers import Answer, call
 
 WAIT = call("wait_sidechain")
 
 
-def spawn(task: str, **more: Any) -> ModelAnswer:
+def spawn(task: str, **more: Any) -> Answer:
     """A call that makes a sidechain."""
     return call("spawn_sidechain", {"task": task, **more})
 

@@ -21,7 +21,7 @@ from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.storage.unit import Units
-from understudy.testing.answers import ModelAnswer, SeenRequest, call
+from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
 # What is said in the tasks of those who carry out the helper, and the skill that is tried.
@@ -31,7 +31,7 @@ MANIFEST = f"---\nname: helper\ndescription: Helps\n---\n{HELPER}.\n"
 Parts = Mapping[str, Sequence[Line]]
 
 
-def use(name: str = "helper", **params: Any) -> ModelAnswer:
+def use(name: str = "helper", **params: Any) -> Answer:
     """A call that uses a skill."""
     return call("use_skill", {"name": name, **params})
 
@@ -112,7 +112,7 @@ def make_sidechain_trials(
 
 
 def _acting(parts: Parts) -> Any:
-    def rule(seen: SeenRequest) -> ModelAnswer | str | None:
+    def rule(seen: SeenRequest) -> Answer | str | None:
         lines = next((each for name, each in parts.items() if name in seen.last_user), ())
         after = [index for index, turn in enumerate(seen.turns) if turn.role == "user"][-1]
         done = sum(turn.role == "tool" for turn in seen.turns[after:])

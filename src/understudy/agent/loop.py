@@ -20,7 +20,7 @@ from understudy.agent.slots import Slots
 from understudy.agent.specs import SpecCosts, specs_of
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
-from understudy.agent.turn import Turn, piece_of, reply_events
+from understudy.agent.turn import LoopTurn, piece_of, reply_events
 from understudy.agent.withheld import withheld_in
 from understudy.agents.model import Agent
 from understudy.core.errors import UnderstudyError
@@ -167,7 +167,7 @@ class AgentLoop:
         self._count_recalled(execution)
         for step in range(1, max_steps + 1):
             execution.stop.check()
-            turn = Turn(run=execution.run, step=step, max_steps=max_steps)
+            turn = LoopTurn(run=execution.run, step=step, max_steps=max_steps)
             conversation = await self._tend(execution, provider, turn, conversation, room)
             conversation = await self._nudge(execution, turn, conversation)
             messages = within(conversation, room).messages
@@ -185,7 +185,7 @@ class AgentLoop:
 
     def _count_recalled(self, execution: RunExecution) -> None:
         """Once in the life of a run: when its first prompt is about to be sent."""
-        first = Turn(run=execution.run, step=1, max_steps=execution.snapshot.max_steps)
+        first = LoopTurn(run=execution.run, step=1, max_steps=execution.snapshot.max_steps)
         if execution.steps.find(first.key) is None:
             self.memories.used(execution.snapshot.reports.memory or {})
 
@@ -204,7 +204,7 @@ class AgentLoop:
         self,
         execution: RunExecution,
         provider: Provider,
-        turn: Turn,
+        turn: LoopTurn,
         conversation: Conversation,
         room: Room,
     ) -> Conversation:
@@ -217,7 +217,7 @@ class AgentLoop:
         return await self.compactor.tend(execution, turn.step, conversation, room, ask)
 
     async def _nudge(
-        self, execution: RunExecution, turn: Turn, conversation: Conversation
+        self, execution: RunExecution, turn: LoopTurn, conversation: Conversation
     ) -> Conversation:
         """The conversation with what the model is to hear beside it, if anything."""
         if execution.steps.find(turn.key) is not None:
@@ -241,7 +241,7 @@ class AgentLoop:
         execution: RunExecution,
         provider: Provider,
         offer: Offer,
-        turn: Turn,
+        turn: LoopTurn,
         messages: Sequence[Message],
     ) -> ModelReply:
         done = execution.steps.find(turn.key)
@@ -261,14 +261,14 @@ class AgentLoop:
         return reply
 
     def _announced(
-        self, execution: RunExecution, turn: Turn, reply: ModelReply, offer: Offer
+        self, execution: RunExecution, turn: LoopTurn, reply: ModelReply, offer: Offer
     ) -> Sequence[NewEvent]:
         """The calls of a reply that are about to run: none where the budget has ended."""
         if turn.is_last:
             return ()
         return self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
 
-    async def _answer(self, execution: RunExecution, turn: Turn, reply: ModelReply) -> None:
+    async def _answer(self, execution: RunExecution, turn: LoopTurn, reply: ModelReply) -> None:
         """Write the last words of a run, with what is to stand below them."""
         remark = await self.coach.parting(execution, step=turn.step, reply=reply.text)
         if remark is None:
@@ -291,7 +291,7 @@ class AgentLoop:
         )
 
     def _request(
-        self, execution: RunExecution, offer: Offer, turn: Turn, messages: Sequence[Message]
+        self, execution: RunExecution, offer: Offer, turn: LoopTurn, messages: Sequence[Message]
     ) -> ModelRequest:
         ephemeral = (UserMessage(text=LAST_CALL),) if turn.is_last and turn.max_steps > 1 else ()
         return ModelRequest(

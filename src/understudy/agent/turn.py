@@ -13,7 +13,7 @@ from understudy.sessions.journal import OWN_CHARS, EventKind, NewEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class LoopTurn:
     """Where a run stands just before a model call."""
 
     run: Run
@@ -31,7 +31,9 @@ class Turn:
         return f"{self.run.run_id}:model:{self.step}"
 
 
-def reply_events(turn: Turn, reply: ModelReply, *, own_chars: int | None = None) -> list[NewEvent]:
+def reply_events(
+    turn: LoopTurn, reply: ModelReply, *, own_chars: int | None = None
+) -> list[NewEvent]:
     """A reply as the journal keeps it: all of it, and what of it is for the user.
 
     `own_chars` tells where the model's own words end, if something was put below them.
@@ -46,7 +48,7 @@ def reply_events(turn: Turn, reply: ModelReply, *, own_chars: int | None = None)
     return events
 
 
-def piece_of(steps: Steps, turn: Turn, reply: ModelReply, results: Sequence[Message]) -> Piece:
+def piece_of(steps: Steps, turn: LoopTurn, reply: ModelReply, results: Sequence[Message]) -> Piece:
     """A reply with what its tools answered, as a piece of the conversation."""
     said = steps.find(turn.key)
     spoken = AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)

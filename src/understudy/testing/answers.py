@@ -26,7 +26,7 @@ class FakeCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAnswer:
+class Answer:
     """One reply of the fake model, including the ways in which a reply can go wrong."""
 
     text: str = ""
@@ -60,7 +60,7 @@ class SeenPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelTurn:
+class Turn:
     """One message of a conversation, reduced to what a rule needs to see."""
 
     role: Role
@@ -78,7 +78,7 @@ class SeenRequest:
     headers: Mapping[str, str]
     body: Mapping[str, Any]
     dialect: Dialect
-    turns: tuple[ModelTurn, ...]
+    turns: tuple[Turn, ...]
     arrived_at_ms: int = 0
 
     @property
@@ -102,12 +102,10 @@ class SeenRequest:
         return "\n".join(t.text for t in self.turns if t.role == "system")
 
 
-def call(
-    name: str, arguments: Mapping[str, object] | str | None = None, **more: str
-) -> ModelAnswer:
+def call(name: str, arguments: Mapping[str, object] | str | None = None, **more: str) -> Answer:
     """An answer that asks for one tool."""
     fake = FakeCall(name=name, arguments={} if arguments is None else arguments, **more)
-    return ModelAnswer(calls=(fake,))
+    return Answer(calls=(fake,))
 
 
 def call_id(fake: FakeCall, index: int, turns: int) -> str:
@@ -115,7 +113,7 @@ def call_id(fake: FakeCall, index: int, turns: int) -> str:
     return f"call_{turns}_{index}" if fake.call_id is None else fake.call_id
 
 
-def pieces(answer: ModelAnswer) -> Sequence[str]:
+def pieces(answer: Answer) -> Sequence[str]:
     """The text in the pieces a stream sends: words with the blank that follows them."""
     if answer.pieces:
         return answer.pieces

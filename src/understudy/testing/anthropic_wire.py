@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from understudy.testing.answers import (
-    ModelAnswer,
-    ModelTurn,
+    Answer,
     PartKind,
     SeenPart,
     SeenRequest,
+    Turn,
     call_id,
     pieces,
 )
@@ -18,25 +18,25 @@ from understudy.testing.answers import (
 _FILES: Final[Mapping[str, PartKind]] = {"image": "image", "document": "file"}
 
 
-def read_turns(body: Mapping[str, Any]) -> tuple[ModelTurn, ...]:
+def read_turns(body: Mapping[str, Any]) -> tuple[Turn, ...]:
     """The conversation of a request; tool results come inside user messages on this wire."""
-    turns = [ModelTurn(role="system", text=_text(body["system"]))] if body.get("system") else []
+    turns = [Turn(role="system", text=_text(body["system"]))] if body.get("system") else []
     for message in body.get("messages", []):
         turns.extend(_message_turns(message))
     return tuple(turns)
 
 
-def _message_turns(message: Mapping[str, Any]) -> Iterator[ModelTurn]:
+def _message_turns(message: Mapping[str, Any]) -> Iterator[Turn]:
     content = message["content"]
     blocks = [] if isinstance(content, str) else content
     for block in blocks:
         if block["type"] == "tool_result":
-            yield ModelTurn(role="tool", text=_text(block.get("content") or ""))
+            yield Turn(role="tool", text=_text(block.get("content") or ""))
     calls = sum(block["type"] == "tool_use" for block in blocks)
     text = _text(content)
     if text or calls or any(block["type"] in _FILES for block in blocks):
         parts = tuple(_parts(content))
-        yield ModelTurn(role=message["role"], text=text, calls=calls, parts=parts)
+        yield Turn(role=message["role"], text=text, calls=calls, parts=parts)
 
 
 def _parts(content: str | list[Mapping[str, Any]]) -> Iterator[SeenPart]:
@@ -57,12 +57,12 @@ def _text(content: str | list[Mapping[str, Any]]) -> str:
     return "".join(str(block.get("text", "")) for block in content if block["type"] == "text")
 
 
-def error_body(answer: ModelAnswer) -> dict[str, object]:
+def error_body(answer: Answer) -> dict[str, object]:
     """A failure as this wire words it."""
     return {"type": "error", "error": {"type": "fake_error", "message": answer.error}}
 
 
-def plain_body(answer: ModelAnswer, request: SeenRequest) -> dict[str, object]:
+def plain_body(answer: Answer, request: SeenRequest) -> dict[str, object]:
     """The whole answer in one JSON document."""
     content: list[dict[str, object]] = []
     if answer.text:
@@ -78,7 +78,7 @@ def plain_body(answer: ModelAnswer, request: SeenRequest) -> dict[str, object]:
     }
 
 
-def stream_events(answer: ModelAnswer, request: SeenRequest) -> Iterator[bytes]:
+def stream_events(answer: Answer, request: SeenRequest) -> Iterator[bytes]:
     """The answer as server-sent events."""
     usage = {"input_tokens": answer.input_tokens, "output_tokens": 1}
     start = _envelope(request) | {"content": [], "stop_reason": None, "usage": usage}
@@ -108,7 +108,7 @@ def _block(
     yield _event("content_block_stop", index=index)
 
 
-def _tool_use(answer: ModelAnswer, index: int, request: SeenRequest) -> dict[str, object]:
+def _tool_use(answer: Answer, index: int, request: SeenRequest) -> dict[str, object]:
     fake = answer.calls[index]
     identifier = call_id(fake, index, len(request.turns))
     return {"type": "tool_use", "id": identifier, "name": fake.name}
@@ -124,7 +124,7 @@ def _envelope(request: SeenRequest) -> dict[str, object]:
     }
 
 
-def _stop_reason(answer: ModelAnswer) -> str:
+def _stop_reason(answer: Answer) -> str:
     return answer.finish_reason or ("tool_use" if answer.calls else "end_turn")
 
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from understudy.testing import anthropic_wire, openai_wire
-from understudy.testing.answers import Dialect, ModelAnswer, SeenRequest
+from understudy.testing.answers import Answer, Dialect, SeenRequest
 from understudy.testing.loopback import HttpReply, HttpRequest, LoopbackServer
 from understudy.testing.plan import answer_by_plan
 
-Rule = Callable[[SeenRequest], ModelAnswer | str | None]
+Rule = Callable[[SeenRequest], Answer | str | None]
 _WIRES = {"openai": openai_wire, "anthropic": anthropic_wire}
 
 
@@ -31,7 +31,7 @@ class FakeModel:
         self.rule = rule
         self.requests: list[SeenRequest] = []
         self._delay_s = delay_s
-        self._queue: deque[ModelAnswer] = deque()
+        self._queue: deque[Answer] = deque()
         self._arrived = threading.Condition()
         self._gate = asyncio.Event()
         self._gate.set()
@@ -49,7 +49,7 @@ class FakeModel:
         """The base URL for a route; `/v1` may follow it or not."""
         return self._server.url
 
-    def queue(self, *answers: ModelAnswer | str) -> None:
+    def queue(self, *answers: Answer | str) -> None:
         """Answer the next requests with these, in order."""
         self._queue.extend(_as_answer(answer) for answer in answers)
 
@@ -60,7 +60,7 @@ class FakeModel:
     def fail(self, status: int, *, times: int = 1, retry_after: str = "") -> None:
         """Answer the next requests with an HTTP error."""
         headers = {"Retry-After": retry_after} if retry_after else {}
-        self.queue(*[ModelAnswer(status=status, headers=headers)] * times)
+        self.queue(*[Answer(status=status, headers=headers)] * times)
 
     def hold(self) -> None:
         """Keep every request waiting, before its first byte, until `release`."""
@@ -92,15 +92,11 @@ class FakeModel:
             await asyncio.sleep(wait)
         await _speak(answer, seen, reply)
 
-    def _answer(self, seen: SeenRequest) -> ModelAnswer:
+    def _answer(self, seen: SeenRequest) -> Answer:
         if self._queue:
             return self._queue.popleft()
         ruled = self.rule(seen) if self.rule else None
-        return (
-            _as_answer(ruled)
-            if ruled is not None
-            else answer_by_plan(seen) or ModelAnswer(text="ok")
-        )
+        return _as_answer(ruled) if ruled is not None else answer_by_plan(seen) or Answer(text="ok")
 
     async def _control(self, request: HttpRequest, reply: HttpReply) -> None:
         """The controls for a test that runs the server as a process."""
@@ -137,7 +133,7 @@ def _read(request: HttpRequest, dialect: Dialect) -> SeenRequest:
     )
 
 
-async def _speak(answer: ModelAnswer, seen: SeenRequest, reply: HttpReply) -> None:
+async def _speak(answer: Answer, seen: SeenRequest, reply: HttpReply) -> None:
     wire = _WIRES[seen.dialect]
     if answer.garbage is not None:
         await reply.whole(answer.garbage, status=answer.status, headers=answer.headers)
@@ -150,7 +146,7 @@ async def _speak(answer: ModelAnswer, seen: SeenRequest, reply: HttpReply) -> No
         await _stream(wire.stream_events(answer, seen), answer, reply)
 
 
-async def _stream(events: Iterator[bytes], answer: ModelAnswer, reply: HttpReply) -> None:
+async def _stream(events: Iterator[bytes], answer: Answer, reply: HttpReply) -> None:
     await reply.begin_stream()
     sent = list(events)
     broken = answer.cut or answer.stall
@@ -166,8 +162,8 @@ async def _stream(events: Iterator[bytes], answer: ModelAnswer, reply: HttpReply
         await reply.end_stream()
 
 
-def _as_answer(answer: ModelAnswer | str) -> ModelAnswer:
-    return ModelAnswer(text=answer) if isinstance(answer, str) else answer
+def _as_answer(answer: Answer | str) -> Answer:
+    return Answer(text=answer) if isinstance(answer, str) else answer
 
 
 def main() -> None:

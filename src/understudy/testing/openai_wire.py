@@ -6,27 +6,27 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from understudy.testing.answers import (
-    ModelAnswer,
-    ModelTurn,
+    Answer,
     Role,
     SeenPart,
     SeenRequest,
+    Turn,
     call_id,
     pieces,
 )
 
 
-def read_turns(body: Mapping[str, Any]) -> tuple[ModelTurn, ...]:
+def read_turns(body: Mapping[str, Any]) -> tuple[Turn, ...]:
     """The conversation of a request."""
     return tuple(_turn(message) for message in body.get("messages", []))
 
 
-def _turn(message: Mapping[str, Any]) -> ModelTurn:
+def _turn(message: Mapping[str, Any]) -> Turn:
     content = message.get("content") or ""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     parts = tuple(_part(block) for block in blocks)
     role: Role = message["role"]
-    return ModelTurn(
+    return Turn(
         role=role,
         text="".join(part.text for part in parts),
         calls=len(message.get("tool_calls") or ()),
@@ -54,12 +54,12 @@ def _read_url(url: str) -> tuple[str, bytes]:
     return head.removeprefix("data:"), base64.b64decode(encoded)
 
 
-def error_body(answer: ModelAnswer) -> dict[str, object]:
+def error_body(answer: Answer) -> dict[str, object]:
     """A failure as this wire words it."""
     return {"error": {"message": answer.error, "type": "fake_error", "code": None}}
 
 
-def plain_body(answer: ModelAnswer, request: SeenRequest) -> dict[str, object]:
+def plain_body(answer: Answer, request: SeenRequest) -> dict[str, object]:
     """The whole answer in one JSON document."""
     message: dict[str, object] = {"role": "assistant", "content": answer.text or None}
     if answer.calls:
@@ -68,7 +68,7 @@ def plain_body(answer: ModelAnswer, request: SeenRequest) -> dict[str, object]:
     return _envelope("chat.completion", request) | {"choices": [choice], "usage": _usage(answer)}
 
 
-def stream_events(answer: ModelAnswer, request: SeenRequest) -> Iterator[bytes]:
+def stream_events(answer: Answer, request: SeenRequest) -> Iterator[bytes]:
     """The answer as server-sent events."""
     yield _chunk(request, {"role": "assistant", "content": ""})
     for piece in pieces(answer):
@@ -86,7 +86,7 @@ def stream_events(answer: ModelAnswer, request: SeenRequest) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def _tool_calls(answer: ModelAnswer, request: SeenRequest) -> list[dict[str, Any]]:
+def _tool_calls(answer: Answer, request: SeenRequest) -> list[dict[str, Any]]:
     calls = []
     for index, fake in enumerate(answer.calls):
         function = {"name": fake.name, "arguments": fake.raw_arguments}
@@ -108,7 +108,7 @@ def _envelope(kind: str, request: SeenRequest) -> dict[str, object]:
     return {"id": "chatcmpl-fake", "object": kind, "created": 1, "model": request.model}
 
 
-def _usage(answer: ModelAnswer) -> dict[str, int]:
+def _usage(answer: Answer) -> dict[str, int]:
     return {
         "prompt_tokens": answer.input_tokens,
         "completion_tokens": answer.output_tokens,
@@ -116,7 +116,7 @@ def _usage(answer: ModelAnswer) -> dict[str, int]:
     }
 
 
-def _finish_reason(answer: ModelAnswer) -> str:
+def _finish_reason(answer: Answer) -> str:
     return answer.finish_reason or ("tool_calls" if answer.calls else "stop")
 
 

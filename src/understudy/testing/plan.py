@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from understudy.testing.answers import FakeCall, ModelAnswer, ModelTurn, SeenRequest
+from understudy.testing.answers import Answer, FakeCall, SeenRequest, Turn
 
 MARK: Final = "plan:"
 
 
-def answer_by_plan(request: SeenRequest) -> ModelAnswer | None:
+def answer_by_plan(request: SeenRequest) -> Answer | None:
     """The next answer of the plan in the conversation, if the running exchange has one."""
     found = _current_plan(request.turns)
     if found is None:
         return None
     plan, results = found
-    answer = ModelAnswer(text=str(plan.get("final", "done")))
+    answer = Answer(text=str(plan.get("final", "done")))
     for turn in plan.get("tools", []):
         calls = _calls(turn)
         if results < len(calls):
-            answer = ModelAnswer(calls=calls)
+            answer = Answer(calls=calls)
             break
         results -= len(calls)
     return replace(
@@ -34,7 +34,7 @@ def answer_by_plan(request: SeenRequest) -> ModelAnswer | None:
     )
 
 
-def _current_plan(turns: Sequence[ModelTurn]) -> tuple[dict[str, Any], int] | None:
+def _current_plan(turns: Sequence[Turn]) -> tuple[dict[str, Any], int] | None:
     results = 0
     for turn in reversed(turns):
         if turn.role == "assistant" and not turn.calls:

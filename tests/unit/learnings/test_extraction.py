@@ -16,7 +16,7 @@ from understudy.learnings.proposals import FoundStatement
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.settings import RouteConfig
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 HELIX = {"kind": "preference", "content": "Preferred editor is Helix."}
@@ -164,7 +164,7 @@ async def test_the_model_is_told_what_it_may_answer_and_takes_the_chosen_route(
 async def test_a_model_that_is_late_or_says_something_else_is_an_error(
     routes: Routes, fake: FakeModel
 ) -> None:
-    fake.queue(ModelAnswer(text="{}", stall=True), "No.")
+    fake.queue(Answer(text="{}", stall=True), "No.")
     for code in ("model_timeout", "model_answer_unusable"):
         with pytest.raises(Unavailable) as failed:
             await extract(routes, timeout_ms=200)

@@ -14,7 +14,7 @@ from understudy.providers.base import (
     ToolMessage,
     UserMessage,
 )
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
 
@@ -31,7 +31,7 @@ async def test_a_streamed_text_arrives_in_pieces_that_join_to_the_reply(
 
 async def test_a_plain_body_serves_as_well_as_a_stream(fake: FakeModel, provider: Provider) -> None:
     calls = (FakeCall(name="write_file", arguments={"path": "a"}),)
-    fake.queue(ModelAnswer(text="not streamed", calls=calls, plain=True))
+    fake.queue(Answer(text="not streamed", calls=calls, plain=True))
     listener = Listener()
     reply = await provider.complete(ask(), on_delta=listener)
     assert (reply.text, listener.text) == ("not streamed", "not streamed")
@@ -52,14 +52,14 @@ async def test_several_tool_calls_keep_their_order_beside_a_text(
     fake: FakeModel, provider: Provider
 ) -> None:
     names = ("write_file", "read_file", "write_file")
-    fake.queue(ModelAnswer(text="let me", calls=tuple(FakeCall(name=name) for name in names)))
+    fake.queue(Answer(text="let me", calls=tuple(FakeCall(name=name) for name in names)))
     reply = await complete(provider)
     assert reply.text == "let me"
     assert tuple(c.name for c in reply.tool_calls) == names
 
 
 async def test_usage_and_model_are_reported(fake: FakeModel, provider: Provider) -> None:
-    fake.queue(ModelAnswer(text="x", input_tokens=123, output_tokens=45))
+    fake.queue(Answer(text="x", input_tokens=123, output_tokens=45))
     reply = await complete(provider, ask(model="fake-7"))
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (123, 45)
     assert reply.model == "fake-7"
@@ -117,7 +117,7 @@ async def test_missing_and_repeated_call_ids_are_replaced(
 ) -> None:
     ids = ("", "same", "same", "")
     calls = tuple(FakeCall(name="write_file", call_id=call_id) for call_id in ids)
-    fake.queue(ModelAnswer(calls=calls))
+    fake.queue(Answer(calls=calls))
     reply = await complete(provider)
     found = [c.call_id for c in reply.tool_calls]
     assert all(found)
@@ -133,7 +133,7 @@ async def test_a_call_without_arguments_means_an_empty_object(
 
 
 async def test_an_unknown_finish_reason_is_no_problem(fake: FakeModel, provider: Provider) -> None:
-    fake.queue(ModelAnswer(text="fine", finish_reason="cosmic_ray"))
+    fake.queue(Answer(text="fine", finish_reason="cosmic_ray"))
     reply = await complete(provider)
     assert (reply.text, reply.finish_reason) == ("fine", "cosmic_ray")
 
@@ -164,7 +164,7 @@ async def test_generation_settings_reach_the_model(
 async def test_an_http_error_says_whether_trying_again_may_help(
     fake: FakeModel, provider: Provider, status: int, code: str, retryable: bool
 ) -> None:
-    fake.queue(ModelAnswer(status=status, error="the reason", headers={"Retry-After": "7"}))
+    fake.queue(Answer(status=status, error="the reason", headers={"Retry-After": "7"}))
     with pytest.raises(ProviderError) as caught:
         await complete(provider)
     assert (caught.value.code, caught.value.retryable) == (code, retryable)
@@ -176,20 +176,20 @@ async def test_an_http_error_says_whether_trying_again_may_help(
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        (ModelAnswer(text="a longer text in pieces", cut=True), "provider_unavailable"),
-        (ModelAnswer(), "provider_empty"),
-        (ModelAnswer(text="  \n "), "provider_empty"),
-        (ModelAnswer(garbage=b"<html>sorry</html>"), "provider_malformed"),
-        (ModelAnswer(garbage=b'{"choices": [{"delta": 4'), "provider_malformed"),
-        (ModelAnswer(garbage=b'{"choices": 7, "content": 7}'), "provider_malformed"),
-        (ModelAnswer(garbage=b""), "provider_malformed"),
-        (ModelAnswer(garbage=b"[1, 2]"), "provider_malformed"),
-        (ModelAnswer(garbage=b"\xff\xfe\x00"), "provider_malformed"),
-        (ModelAnswer(garbage=b"data: {oops}\n\n"), "provider_malformed"),
+        (Answer(text="a longer text in pieces", cut=True), "provider_unavailable"),
+        (Answer(), "provider_empty"),
+        (Answer(text="  \n "), "provider_empty"),
+        (Answer(garbage=b"<html>sorry</html>"), "provider_malformed"),
+        (Answer(garbage=b'{"choices": [{"delta": 4'), "provider_malformed"),
+        (Answer(garbage=b'{"choices": 7, "content": 7}'), "provider_malformed"),
+        (Answer(garbage=b""), "provider_malformed"),
+        (Answer(garbage=b"[1, 2]"), "provider_malformed"),
+        (Answer(garbage=b"\xff\xfe\x00"), "provider_malformed"),
+        (Answer(garbage=b"data: {oops}\n\n"), "provider_malformed"),
     ],
 )
 async def test_a_broken_answer_may_be_tried_again(
-    fake: FakeModel, provider: Provider, answer: ModelAnswer, code: str
+    fake: FakeModel, provider: Provider, answer: Answer, code: str
 ) -> None:
     fake.queue(answer)
     with pytest.raises(ProviderError) as caught:
@@ -202,7 +202,7 @@ async def test_an_empty_answer_is_one_where_the_request_says_so(
     fake: FakeModel, provider: Provider, plain: bool
 ) -> None:
     asked = replace(ask(), may_be_empty=True)
-    fake.queue(ModelAnswer(plain=plain), ModelAnswer(finish_reason="max_tokens", plain=plain))
+    fake.queue(Answer(plain=plain), Answer(finish_reason="max_tokens", plain=plain))
 
     reply = await provider.complete(asked, on_delta=Listener())
 
@@ -234,7 +234,7 @@ async def test_a_reply_without_a_word_is_left_out_of_the_history(
 async def test_a_provider_that_failed_answers_the_next_call(
     fake: FakeModel, provider: Provider
 ) -> None:
-    fake.queue(ModelAnswer(text="a longer text in pieces", cut=True), "whole again")
+    fake.queue(Answer(text="a longer text in pieces", cut=True), "whole again")
     with pytest.raises(ProviderError):
         await complete(provider)
     assert (await complete(provider)).text == "whole again"
@@ -252,9 +252,7 @@ async def test_an_unreachable_server_is_retryable(make_provider: MakeProvider, w
 async def test_no_error_shows_the_key_or_runs_on(
     fake: FakeModel, provider: Provider, padding: int
 ) -> None:
-    fake.queue(
-        ModelAnswer(status=401, error=f"{'x' * padding} bad key {KEY} " + "and so on " * 100)
-    )
+    fake.queue(Answer(status=401, error=f"{'x' * padding} bad key {KEY} " + "and so on " * 100))
     with pytest.raises(ProviderError) as caught:
         await complete(provider)
     assert KEY not in caught.value.detail

@@ -18,7 +18,7 @@ from understudy.providers.base import (
 from understudy.providers.files import without_optional_files
 from understudy.providers.retry import RetryingProvider
 from understudy.settings import RouteConfig
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 PNG = b"\x89PNG\r\n\x1a\n picture"
@@ -144,7 +144,7 @@ def conversation(*, optional: bool) -> ModelRequest:
 async def test_a_refused_conversation_is_tried_again_without_the_files_of_earlier_turns(
     fake: FakeModel, provider: Provider
 ) -> None:
-    fake.queue(ModelAnswer(status=400, error="bad image"), "fine now")
+    fake.queue(Answer(status=400, error="bad image"), "fine now")
 
     reply = await complete(patient(provider), conversation(optional=True))
 
@@ -155,7 +155,7 @@ async def test_a_refused_conversation_is_tried_again_without_the_files_of_earlie
 
 
 async def test_a_refusal_of_the_files_at_hand_is_told(fake: FakeModel, provider: Provider) -> None:
-    fake.queue(ModelAnswer(status=400, error="bad image"))
+    fake.queue(Answer(status=400, error="bad image"))
 
     with pytest.raises(ProviderError) as problem:
         await complete(patient(provider), conversation(optional=False))
@@ -165,7 +165,7 @@ async def test_a_refusal_of_the_files_at_hand_is_told(fake: FakeModel, provider:
 
 
 async def test_what_is_no_refusal_costs_no_file(fake: FakeModel, provider: Provider) -> None:
-    fake.queue(ModelAnswer(status=401))
+    fake.queue(Answer(status=401))
 
     with pytest.raises(ProviderError):
         await complete(patient(provider), conversation(optional=True))

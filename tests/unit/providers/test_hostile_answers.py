@@ -16,14 +16,14 @@ from understudy.providers.base import (
 )
 from understudy.providers.failures import Speaker, clean
 from understudy.providers.replies import MAX_TOKENS, token_count
-from understudy.testing.answers import FakeCall, ModelAnswer, call
+from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
 HIGH, LOW = "\ud83d", "\ude00"
 DEEP = "[" * 20_000
 
 
-def body(wire: str, *, usage: object, text: str = "x", **more: object) -> ModelAnswer:
+def body(wire: str, *, usage: object, text: str = "x", **more: object) -> Answer:
     """A plain answer, written by hand."""
     if wire == "openai":
         choice = {"message": {"content": text}, "finish_reason": more.pop("finish_reason", "stop")}
@@ -41,7 +41,7 @@ def body(wire: str, *, usage: object, text: str = "x", **more: object) -> ModelA
             "usage": usage,
             **more,
         }
-    return ModelAnswer(garbage=json.dumps(document).encode())
+    return Answer(garbage=json.dumps(document).encode())
 
 
 # Halves of surrogate pairs
@@ -66,7 +66,7 @@ async def test_what_is_heard_is_the_reply_and_can_be_stored(
     fake: FakeModel, provider: Provider, text: str, size: int
 ) -> None:
     pieces = tuple(text[start : start + size] for start in range(0, len(text), size))
-    fake.queue(ModelAnswer(text=text, pieces=pieces))
+    fake.queue(Answer(text=text, pieces=pieces))
     listener = Listener()
     reply = await provider.complete(ask(), on_delta=listener)
     assert reply.text == listener.text == clean(text)
@@ -99,7 +99,7 @@ async def test_tool_calls_can_be_stored(fake: FakeModel, provider: Provider) -> 
         FakeCall(name=f"n{HIGH}", call_id=f"c{HIGH}", arguments=f'{{"path": "{HIGH}{LOW}{LOW}"}}'),
         FakeCall(name="n", call_id=f"c{LOW}", arguments=HIGH),
     )
-    fake.queue(ModelAnswer(calls=calls))
+    fake.queue(Answer(calls=calls))
     first, second = (await complete(provider)).tool_calls
     assert (first.name, first.call_id) == ("n\ufffd", "c\ufffd")
     assert json.loads(first.arguments) == {"path": "\U0001f600\ufffd"}
@@ -119,7 +119,7 @@ async def test_model_and_finish_reason_can_be_stored(
 
 @pytest.mark.parametrize("status", [400, 500])
 async def test_an_error_can_be_stored(fake: FakeModel, provider: Provider, status: int) -> None:
-    fake.queue(ModelAnswer(status=status, error=f"no{HIGH} {HIGH}{LOW}"))
+    fake.queue(Answer(status=status, error=f"no{HIGH} {HIGH}{LOW}"))
     with pytest.raises(ProviderError, match="no\ufffd \U0001f600"):
         await complete(provider)
 
@@ -128,7 +128,7 @@ async def test_an_error_inside_a_stream_can_be_stored(
     fake: FakeModel, make_provider: MakeProvider
 ) -> None:
     said = json.dumps({"error": {"message": f"no{HIGH}"}})
-    fake.queue(ModelAnswer(garbage=f"data: {said}\n\n".encode()))
+    fake.queue(Answer(garbage=f"data: {said}\n\n".encode()))
     with pytest.raises(ProviderError, match="no\ufffd"):
         await complete(make_provider("openai"))
 
@@ -149,7 +149,7 @@ async def test_an_error_inside_a_stream_can_be_stored(
 async def test_an_answer_that_nests_too_deep_is_malformed(
     fake: FakeModel, provider: Provider, garbage: str
 ) -> None:
-    fake.queue(ModelAnswer(garbage=garbage.encode()))
+    fake.queue(Answer(garbage=garbage.encode()))
     with pytest.raises(ProviderError) as caught:
         await complete(provider)
     assert (caught.value.code, caught.value.retryable) == ("provider_malformed", True)
@@ -159,7 +159,7 @@ async def test_an_answer_that_nests_too_deep_is_malformed(
 async def test_an_error_that_nests_too_deep_is_told_by_its_status(
     fake: FakeModel, provider: Provider, nested: str
 ) -> None:
-    fake.queue(ModelAnswer(status=403, garbage=nested.encode()))
+    fake.queue(Answer(status=403, garbage=nested.encode()))
     with pytest.raises(ProviderError) as caught:
         await complete(provider)
     assert caught.value.code == "provider_unauthorized"
@@ -246,7 +246,7 @@ async def test_usage_of_another_shape_counts_as_nothing(
 
 @pytest.mark.parametrize("odd", [5, True])
 async def test_odd_names_become_texts(fake: FakeModel, provider: Provider, odd: Any) -> None:
-    fake.queue(ModelAnswer(calls=(FakeCall(name=odd, call_id=odd),), finish_reason=odd))
+    fake.queue(Answer(calls=(FakeCall(name=odd, call_id=odd),), finish_reason=odd))
     reply = await complete(provider)
     (wanted,) = reply.tool_calls
     assert [type(text) for text in (wanted.name, wanted.call_id, reply.finish_reason)] == [str] * 3
@@ -258,7 +258,7 @@ async def test_a_call_index_below_zero_is_malformed(
     calls = [{"index": -5, "function": {"name": "a", "arguments": "{}"}}]
     choice = {"delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}
     said = json.dumps({"choices": [choice]})
-    fake.queue(ModelAnswer(garbage=f"data: {said}\n\ndata: [DONE]\n\n".encode()))
+    fake.queue(Answer(garbage=f"data: {said}\n\ndata: [DONE]\n\n".encode()))
     with pytest.raises(ProviderError) as caught:
         await complete(make_provider("openai"))
     assert caught.value.code == "provider_malformed"

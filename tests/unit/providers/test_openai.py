@@ -9,14 +9,14 @@ import pytest
 
 from tests.unit.providers.asks import MakeProvider, ask, complete
 from understudy.providers.base import ModelRequest, ProviderError
-from understudy.testing.answers import ModelAnswer, SeenRequest
+from understudy.testing.answers import Answer, SeenRequest
 from understudy.testing.fake_model import FakeModel
 
 
-def sse(*documents: object, done: bool = True, line_end: str = "\n") -> ModelAnswer:
+def sse(*documents: object, done: bool = True, line_end: str = "\n") -> Answer:
     lines = [f"data: {json.dumps(document)}" for document in documents]
     lines += ["data: [DONE]"] if done else []
-    return ModelAnswer(garbage=(line_end * 2).join([*lines, ""]).encode())
+    return Answer(garbage=(line_end * 2).join([*lines, ""]).encode())
 
 
 def chunk(finish_reason: str | None = None, **delta: object) -> dict[str, object]:
@@ -34,7 +34,7 @@ async def test_comments_and_a_missing_done_do_not_matter_once_the_answer_finishe
     fake: FakeModel, make_provider: MakeProvider
 ) -> None:
     answer = sse(chunk(content="hi"), chunk("stop"), done=False)
-    fake.queue(ModelAnswer(garbage=b": keep-alive\n\n" + (answer.garbage or b"")))
+    fake.queue(Answer(garbage=b": keep-alive\n\n" + (answer.garbage or b"")))
     assert (await complete(make_provider("openai"))).text == "hi"
 
 
@@ -76,7 +76,7 @@ async def test_arguments_sent_as_an_object_become_text(
 ) -> None:
     message = {"tool_calls": [{"function": {"name": "a", "arguments": {"n": 1}}}]}
     body = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
-    fake.queue(ModelAnswer(garbage=json.dumps(body).encode()))
+    fake.queue(Answer(garbage=json.dumps(body).encode()))
     (call,) = (await complete(make_provider("openai"))).tool_calls
     assert call.arguments == '{"n": 1}'
     assert call.call_id
@@ -93,9 +93,9 @@ async def test_a_call_without_a_name_is_malformed(
 async def test_a_server_that_does_not_know_stream_options_is_asked_without_them(
     fake: FakeModel, make_provider: MakeProvider
 ) -> None:
-    def old_server(request: SeenRequest) -> ModelAnswer | str:
+    def old_server(request: SeenRequest) -> Answer | str:
         if "stream_options" in request.body:
-            return ModelAnswer(status=400, error="unknown field stream_options")
+            return Answer(status=400, error="unknown field stream_options")
         return "fine"
 
     fake.rule = old_server
@@ -112,7 +112,7 @@ async def test_the_request_without_the_unknown_option_is_told_as_well(
     async def on_send(request: ModelRequest) -> None:
         told.append(request)
 
-    fake.queue(ModelAnswer(status=400, error="unknown field stream_options"), "fine")
+    fake.queue(Answer(status=400, error="unknown field stream_options"), "fine")
     await make_provider("openai").complete(ask(), on_delta=lambda _: None, on_send=on_send)
     assert len(told) == len(fake.requests) == 2
 

@@ -15,7 +15,7 @@ from understudy.providers.base import Provider, ProviderError
 from understudy.providers.registry import Routes
 from understudy.providers.scripted import ScriptedProvider
 from understudy.settings import Flags, RouteConfig, load_settings
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 
@@ -120,7 +120,7 @@ async def test_what_a_provider_says_in_an_error_is_scrubbed(
     (tmp_path / "config.toml").write_text(config)
     settings = load_settings(Flags(home=tmp_path), {})
     routes = Routes(settings, scrub=lambda text: text.replace("hunter22", "***"))
-    fake.queue(ModelAnswer(status=400, error="no hunter22 here"))
+    fake.queue(Answer(status=400, error="no hunter22 here"))
     with pytest.raises(ProviderError, match=r"no \*\*\* here"):
         await complete(routes.get("main"))
     await routes.close()

@@ -9,7 +9,7 @@ from tests.unit.providers.asks import Listener, MakeProvider, ask, complete
 from understudy.providers.base import ModelRequest, ProviderError
 from understudy.providers.retry import LONGEST_RETRY_AFTER_S, RetryingProvider
 from understudy.settings import RouteConfig
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 Patient = Callable[..., RetryingProvider]
@@ -95,7 +95,7 @@ async def test_a_failing_fallback_is_the_end(fake: FakeModel, patient: Patient) 
 async def test_a_half_told_answer_is_taken_back_before_the_next_try(
     fake: FakeModel, patient: Patient
 ) -> None:
-    fake.queue(ModelAnswer(text="this will not be finished", cut=True), "this will")
+    fake.queue(Answer(text="this will not be finished", cut=True), "this will")
     listener = Listener()
     reply = await patient().complete(ask(), on_delta=listener)
     assert listener.resets == 1
@@ -114,7 +114,7 @@ async def test_nothing_is_taken_back_when_nothing_was_said(
 async def test_a_stream_that_stalls_runs_into_the_time_limit(
     fake: FakeModel, patient: Patient
 ) -> None:
-    fake.queue(ModelAnswer(text="and then silence fell over us", stall=True), "awake")
+    fake.queue(Answer(text="and then silence fell over us", stall=True), "awake")
     listener = Listener()
     reply = await patient(timeout_s=0.2).complete(ask(), on_delta=listener)
     assert (reply.text, listener.resets) == ("awake", 1)
@@ -130,7 +130,7 @@ async def test_a_server_that_never_answers_ends_in_a_timeout(
 
 
 async def test_an_empty_answer_is_tried_again(fake: FakeModel, patient: Patient) -> None:
-    fake.queue(ModelAnswer(), "something")
+    fake.queue(Answer(), "something")
     assert (await complete(patient())).text == "something"
 
 

@@ -16,7 +16,7 @@ from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.settings import RouteConfig
 from understudy.telemetry.metrics import Metrics
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 
@@ -93,7 +93,7 @@ async def test_the_default_route_is_the_one_of_that_moment(routes: Routes, fake:
 async def test_a_model_that_takes_too_long_is_given_up(
     model: StructuredModel, fake: FakeModel, counted: Counted
 ) -> None:
-    fake.queue(ModelAnswer(text="{}", stall=True))
+    fake.queue(Answer(text="{}", stall=True))
     with pytest.raises(Unavailable) as late:
         await ask(model, timeout_ms=100)
     assert late.value.code == "model_timeout"

@@ -8,7 +8,7 @@ import threading
 import httpx2
 import pytest
 
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 PLAN = 'do it. plan: {"tools": [["a", {"n": 1}], [["b", {}], ["c", {}]]], "final": "all done"}'
@@ -93,7 +93,7 @@ def test_waiting_for_requests_that_do_not_come_fails() -> None:
 
 def test_stopping_ends_held_and_stalled_conversations() -> None:
     with FakeModel() as fake:
-        fake.queue(ModelAnswer(text="never ends", stall=True))
+        fake.queue(Answer(text="never ends", stall=True))
         client = httpx2.Client(trust_env=False)
         body = {"model": "m", "messages": [user("hi")], "stream": True}
         with client.stream("POST", f"{fake.url}/chat/completions", json=body) as answer:

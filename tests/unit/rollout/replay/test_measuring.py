@@ -19,7 +19,7 @@ from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.report import Fared, JudgedBy, ReplayVerdict
 from understudy.rollout.replay.work import EndedRun, Measuring
 from understudy.runs.model import RunStatus, RunUsage
-from understudy.testing.answers import ModelAnswer
+from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
 # Assembled, so that no scanner takes it for a real one.
@@ -126,11 +126,11 @@ async def test_a_judge_reads_what_was_asked_and_said_and_no_secret(
         '{"success": "yes"}',
         '{"success": 1}',
         '{"success": true, "reason": 7}',
-        ModelAnswer(status=400),
+        Answer(status=400),
     ],
 )
 async def test_without_a_clear_answer_nobody_knows(
-    judge: ReplayJudge, fake: FakeModel, answer: ModelAnswer | str
+    judge: ReplayJudge, fake: FakeModel, answer: Answer | str
 ) -> None:
     fake.queue(answer)
 
@@ -143,7 +143,7 @@ async def test_without_a_clear_answer_nobody_knows(
 async def test_a_judge_that_takes_too_long_leaves_it_undecided(
     judge: ReplayJudge, fake: FakeModel
 ) -> None:
-    fake.queue(ModelAnswer(text='{"success": true}', delay_s=0.5))
+    fake.queue(Answer(text='{"success": true}', delay_s=0.5))
 
     found = await fared(judge, rules=JudgeSettings(enabled=True, timeout_ms=50))
 

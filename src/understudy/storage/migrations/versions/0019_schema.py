@@ -1,7 +1,8 @@
 """the schema of 0.1.0, frozen as SQL.
 
 It has the number of the last of the steps that 0.1.0 was developed in, so that a database that
-took all of them is up to date.
+took all of them is up to date. Indexes keep the order in which those steps made them: between two
+that cost the same, SQLite takes the newer one.
 """
 
 import re

@@ -95,14 +95,6 @@ CREATE TABLE learning_candidates (
     CONSTRAINT ck_learning_candidates_capture_path
         CHECK (capture_path IN ('api', 'run_summary', 'labels', 'model', 'usage', 'rollout'))
 );
-CREATE INDEX ix_learning_candidates_decided ON learning_candidates (decided_at_ms, candidate_id)
-    WHERE decided_at_ms IS NOT NULL;
-CREATE INDEX ix_learning_candidates_expiring ON learning_candidates (expires_at_ms, candidate_id)
-    WHERE is_open AND expires_at_ms IS NOT NULL;
-CREATE INDEX ix_learning_candidates_key ON learning_candidates (key_digest, scope_key, kind, state);
-CREATE INDEX ix_learning_candidates_open ON learning_candidates (candidate_id) WHERE is_open;
-CREATE INDEX ix_learning_candidates_scope ON learning_candidates (scope_key, candidate_id);
-CREATE INDEX ix_learning_candidates_state ON learning_candidates (state, candidate_id);
 CREATE INDEX ix_learning_candidates_tally
     ON learning_candidates (capture_path, rule_name, state, is_automatic, is_expired);
 CREATE UNIQUE INDEX uq_learning_candidates_proposal
@@ -110,6 +102,14 @@ CREATE UNIQUE INDEX uq_learning_candidates_proposal
     WHERE origin = 'daemon';
 CREATE UNIQUE INDEX uq_learning_candidates_summary ON learning_candidates (source_run_id)
     WHERE kind = 'run_summary';
+CREATE INDEX ix_learning_candidates_decided ON learning_candidates (decided_at_ms, candidate_id)
+    WHERE decided_at_ms IS NOT NULL;
+CREATE INDEX ix_learning_candidates_expiring ON learning_candidates (expires_at_ms, candidate_id)
+    WHERE is_open AND expires_at_ms IS NOT NULL;
+CREATE INDEX ix_learning_candidates_state ON learning_candidates (state, candidate_id);
+CREATE INDEX ix_learning_candidates_open ON learning_candidates (candidate_id) WHERE is_open;
+CREATE INDEX ix_learning_candidates_key ON learning_candidates (key_digest, scope_key, kind, state);
+CREATE INDEX ix_learning_candidates_scope ON learning_candidates (scope_key, candidate_id);
 CREATE TABLE learning_reviews (
     candidate_id TEXT NOT NULL,
     policy_digest TEXT NOT NULL,
@@ -172,9 +172,9 @@ CREATE INDEX ix_learnings_newest ON learnings (scope_key, published_at_ms, learn
 CREATE INDEX ix_learnings_replacing ON learnings (supersedes) WHERE supersedes IS NOT NULL;
 CREATE INDEX ix_learnings_scope ON learnings (scope_key, learning_id);
 CREATE INDEX ix_learnings_status ON learnings (status, learning_id);
+CREATE INDEX ix_learnings_taken_back ON learnings (key_digest, scope_key, kind) WHERE is_taken_back;
 CREATE INDEX ix_learnings_subject ON learnings (subject_digest, scope_key, kind)
     WHERE is_live AND subject_digest IS NOT NULL;
-CREATE INDEX ix_learnings_taken_back ON learnings (key_digest, scope_key, kind) WHERE is_taken_back;
 CREATE TABLE personas (
     persona_id TEXT NOT NULL,
     display_name TEXT NOT NULL,
@@ -238,11 +238,11 @@ CREATE TABLE rollouts (
     CONSTRAINT ck_rollouts_status
         CHECK (status IN ('draft', 'verified', 'canary', 'active', 'revoked'))
 );
-CREATE INDEX ix_rollouts_flagged ON rollouts (updated_at_ms, skill_name) WHERE is_flagged;
-CREATE INDEX ix_rollouts_source ON rollouts (source_learning_id, skill_name);
-CREATE INDEX ix_rollouts_status ON rollouts (status, skill_name);
 CREATE UNIQUE INDEX uq_rollouts_live ON rollouts (source_learning_id) WHERE status <> 'revoked';
 CREATE UNIQUE INDEX uq_rollouts_live_name ON rollouts (folded_name) WHERE status <> 'revoked';
+CREATE INDEX ix_rollouts_source ON rollouts (source_learning_id, skill_name);
+CREATE INDEX ix_rollouts_status ON rollouts (status, skill_name);
+CREATE INDEX ix_rollouts_flagged ON rollouts (updated_at_ms, skill_name) WHERE is_flagged;
 CREATE TABLE run_memory_bodies (
     run_id TEXT NOT NULL,
     body TEXT NOT NULL,
@@ -415,8 +415,8 @@ CREATE TABLE file_proposals (
     CONSTRAINT fk_file_proposals_agent_id FOREIGN KEY(agent_id) REFERENCES agents (agent_id) ON DELETE CASCADE
 );
 CREATE INDEX ix_file_proposals_agent ON file_proposals (agent_id, proposal_id);
-CREATE INDEX ix_file_proposals_file ON file_proposals (agent_id, name, created_at_ms, proposal_id);
 CREATE INDEX ix_file_proposals_waiting ON file_proposals (agent_id, state, name);
+CREATE INDEX ix_file_proposals_file ON file_proposals (agent_id, name, created_at_ms, proposal_id);
 CREATE TABLE project_sessions (
     project_id TEXT NOT NULL,
     session_id TEXT NOT NULL,
@@ -511,8 +511,8 @@ CREATE TABLE rollout_trials (
     CONSTRAINT ck_rollout_trials_state CHECK (state IN ('pending', 'passed', 'failed')),
     CONSTRAINT fk_rollout_trials_skill_name FOREIGN KEY(skill_name) REFERENCES rollouts (skill_name)
 );
-CREATE INDEX ix_rollout_trials_pending ON rollout_trials (trial_id) WHERE state = 'pending';
 CREATE INDEX ix_rollout_trials_skill ON rollout_trials (skill_name, trial_id);
+CREATE INDEX ix_rollout_trials_pending ON rollout_trials (trial_id) WHERE state = 'pending';
 CREATE INDEX ix_rollout_trials_under_way ON rollout_trials (skill_name, trial_id)
     WHERE state = 'pending';
 CREATE UNIQUE INDEX uq_rollout_trials_run ON rollout_trials (run_id);
@@ -591,10 +591,10 @@ CREATE TABLE skill_uses (
     CONSTRAINT pk_skill_uses PRIMARY KEY (use_id),
     CONSTRAINT fk_skill_uses_skill_id FOREIGN KEY(skill_id) REFERENCES skills (skill_id)
 );
+CREATE INDEX ix_skill_uses_skill ON skill_uses (skill_id, version);
+CREATE INDEX ix_skill_uses_run ON skill_uses (run_id);
 CREATE INDEX ix_skill_uses_newest ON skill_uses (at_ms);
 CREATE INDEX ix_skill_uses_promoted ON skill_uses (at_ms, run_id) WHERE fingerprint IS NOT NULL;
-CREATE INDEX ix_skill_uses_run ON skill_uses (run_id);
-CREATE INDEX ix_skill_uses_skill ON skill_uses (skill_id, version);
 CREATE TABLE skill_versions (
     skill_id TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -609,9 +609,9 @@ CREATE TABLE skill_versions (
     CONSTRAINT pk_skill_versions PRIMARY KEY (skill_id, number),
     CONSTRAINT fk_skill_versions_skill_id FOREIGN KEY(skill_id) REFERENCES skills (skill_id)
 );
+CREATE INDEX ix_skill_versions_trash_name ON skill_versions (trash_name);
 CREATE INDEX ix_skill_versions_made_by ON skill_versions (agent_id, created_at_ms, number, skill_id)
     WHERE agent_id IS NOT NULL;
-CREATE INDEX ix_skill_versions_trash_name ON skill_versions (trash_name);
 CREATE TABLE user_context_files (
     agent_id TEXT NOT NULL,
     user_id TEXT NOT NULL,
@@ -638,10 +638,10 @@ CREATE TABLE journal (
     CONSTRAINT uq_journal_session_id_key UNIQUE (session_id, "key"),
     CONSTRAINT fk_journal_session_id FOREIGN KEY(session_id) REFERENCES sessions (session_id)
 );
-CREATE INDEX ix_journal_checkpoints ON journal (session_id, "offset") WHERE kind = 'checkpoint';
-CREATE INDEX ix_journal_nudges ON journal (agent_id, at_ms, sequence) WHERE kind = 'nudge';
 CREATE INDEX ix_journal_run ON journal (run_id, "offset");
+CREATE INDEX ix_journal_checkpoints ON journal (session_id, "offset") WHERE kind = 'checkpoint';
 CREATE INDEX ix_journal_tool_results ON journal (session_id, "offset") WHERE kind = 'tool_result';
+CREATE INDEX ix_journal_nudges ON journal (agent_id, at_ms, sequence) WHERE kind = 'nudge';
 CREATE TABLE messages (
     message_id TEXT NOT NULL,
     session_id TEXT NOT NULL,
@@ -661,13 +661,13 @@ CREATE TABLE messages (
     CONSTRAINT fk_messages_session_id FOREIGN KEY(session_id) REFERENCES sessions (session_id),
     CONSTRAINT uq_messages_call_digest UNIQUE (call_digest)
 );
-CREATE INDEX ix_messages_agent ON messages (to_agent_id, created_at_ms, message_id);
-CREATE INDEX ix_messages_delivering ON messages (session_id) WHERE status = 'delivering';
-CREATE INDEX ix_messages_due ON messages (due_at_ms) WHERE due_at_ms IS NOT NULL;
-CREATE INDEX ix_messages_run_id ON messages (run_id);
 CREATE INDEX ix_messages_session ON messages (session_id, created_at_ms, message_id);
+CREATE INDEX ix_messages_agent ON messages (to_agent_id, created_at_ms, message_id);
+CREATE INDEX ix_messages_run_id ON messages (run_id);
 CREATE INDEX ix_messages_undelivered ON messages (session_id)
     WHERE status IN ('pending', 'delivering');
+CREATE INDEX ix_messages_due ON messages (due_at_ms) WHERE due_at_ms IS NOT NULL;
+CREATE INDEX ix_messages_delivering ON messages (session_id) WHERE status = 'delivering';
 CREATE TABLE rollout_replay_cases (
     trial_id TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -685,8 +685,8 @@ CREATE TABLE rollout_replay_cases (
     CONSTRAINT ck_rollout_replay_cases_yardstick CHECK (yardstick IN ('marker', 'judge', 'status')),
     CONSTRAINT fk_rollout_replay_cases_trial_id FOREIGN KEY(trial_id) REFERENCES rollout_trials (trial_id)
 );
-CREATE UNIQUE INDEX uq_rollout_replay_cases_with ON rollout_replay_cases (with_run_id);
 CREATE UNIQUE INDEX uq_rollout_replay_cases_without ON rollout_replay_cases (without_run_id);
+CREATE UNIQUE INDEX uq_rollout_replay_cases_with ON rollout_replay_cases (with_run_id);
 CREATE TABLE rollout_snapshots (
     skill_name TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -731,14 +731,14 @@ CREATE TABLE runs (
         CHECK (status IN ('queued', 'running', 'waiting_for_approval', 'waiting_for_user_question', 'completed', 'failed', 'interrupted', 'cancelled')),
     CONSTRAINT fk_runs_session_id FOREIGN KEY(session_id) REFERENCES sessions (session_id)
 );
-CREATE INDEX ix_runs_agent ON runs (agent_id, submitted_at_ms, run_id);
-CREATE INDEX ix_runs_brings_others_in ON runs (session_id, accepted_offset) WHERE brings_others_in;
 CREATE INDEX ix_runs_newest ON runs (submitted_at_ms, run_id);
+CREATE INDEX ix_runs_status ON runs (status, submitted_at_ms, run_id);
 CREATE INDEX ix_runs_session ON runs (session_id, submitted_at_ms, run_id);
+CREATE INDEX ix_runs_unfinished ON runs (session_id, accepted_offset) WHERE finished_at_ms IS NULL;
+CREATE INDEX ix_runs_brings_others_in ON runs (session_id, accepted_offset) WHERE brings_others_in;
+CREATE INDEX ix_runs_agent ON runs (agent_id, submitted_at_ms, run_id);
 CREATE INDEX ix_runs_skill_fingerprint ON runs (skill_fingerprint, submitted_at_ms, run_id)
     WHERE skill_fingerprint IS NOT NULL;
-CREATE INDEX ix_runs_status ON runs (status, submitted_at_ms, run_id);
-CREATE INDEX ix_runs_unfinished ON runs (session_id, accepted_offset) WHERE finished_at_ms IS NULL;
 CREATE TABLE schedules (
     schedule_id TEXT NOT NULL,
     owner_id TEXT NOT NULL,
@@ -769,10 +769,10 @@ CREATE TABLE schedules (
         CHECK (misfire_policy IN ('coalesce_once', 'skip_missed')),
     CONSTRAINT fk_schedules_target_session_id FOREIGN KEY(target_session_id) REFERENCES sessions (session_id)
 );
-CREATE INDEX ix_schedules_due ON schedules (due_at_ms) WHERE due_at_ms IS NOT NULL;
 CREATE INDEX ix_schedules_newest ON schedules (created_at_ms, schedule_id);
 CREATE INDEX ix_schedules_owner ON schedules (owner_id, status);
 CREATE INDEX ix_schedules_target_session_id ON schedules (target_session_id);
+CREATE INDEX ix_schedules_due ON schedules (due_at_ms) WHERE due_at_ms IS NOT NULL;
 CREATE TABLE session_mcp_servers (
     session_id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -875,18 +875,18 @@ CREATE TABLE requests (
     CONSTRAINT fk_requests_run_id FOREIGN KEY(run_id) REFERENCES runs (run_id),
     CONSTRAINT uq_requests_call_key UNIQUE (call_key)
 );
-CREATE INDEX ix_requests_all ON requests (kind, created_at_ms, request_id);
+CREATE INDEX ix_requests_run ON requests (run_id, state);
 CREATE INDEX ix_requests_due ON requests (expires_at_ms)
     WHERE state = 'pending' AND expires_at_ms IS NOT NULL;
+CREATE INDEX ix_requests_all ON requests (kind, created_at_ms, request_id);
 CREATE INDEX ix_requests_listed ON requests (kind, state, created_at_ms, request_id);
-CREATE INDEX ix_requests_offered_by ON requests (agent_id, created_at_ms, request_id)
-    WHERE kind = 'offer';
-CREATE INDEX ix_requests_offers ON requests (session_id, user_id, created_at_ms, request_id)
-    WHERE kind = 'offer';
+CREATE INDEX ix_requests_session_id ON requests (session_id);
 CREATE UNIQUE INDEX ix_requests_open_offer ON requests (session_id, user_id)
     WHERE kind = 'offer' AND state = 'pending';
-CREATE INDEX ix_requests_run ON requests (run_id, state);
-CREATE INDEX ix_requests_session_id ON requests (session_id);
+CREATE INDEX ix_requests_offers ON requests (session_id, user_id, created_at_ms, request_id)
+    WHERE kind = 'offer';
+CREATE INDEX ix_requests_offered_by ON requests (agent_id, created_at_ms, request_id)
+    WHERE kind = 'offer';
 CREATE TABLE run_memories (
     run_id TEXT NOT NULL,
     session_id TEXT NOT NULL,
@@ -898,10 +898,10 @@ CREATE TABLE run_memories (
         CHECK (semantic_capture IN ('pending', 'completed', 'skipped')),
     CONSTRAINT fk_run_memories_run_id FOREIGN KEY(run_id) REFERENCES runs (run_id)
 );
+CREATE INDEX ix_run_memories_session ON run_memories (session_id, recorded_at_ms, run_id);
 CREATE INDEX ix_run_memories_oldest ON run_memories (recorded_at_ms, run_id);
 CREATE INDEX ix_run_memories_pending ON run_memories (recorded_at_ms)
     WHERE semantic_capture = 'pending';
-CREATE INDEX ix_run_memories_session ON run_memories (session_id, recorded_at_ms, run_id);
 CREATE TABLE run_memory_backlog (
     run_id TEXT NOT NULL,
     reason TEXT NOT NULL,
