@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from understudy.agent.admission import Doorkeeper
-from understudy.agent.capture import Captures
+from understudy.agent.debug_log import DebugLog
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.skill_prompt import CatalogueSkills
@@ -24,7 +24,7 @@ from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.offer_book import Offers
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.counters import Counters
-from understudy.memory.keeping import Keeper
+from understudy.memory.retention import Keeper
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.providers.registry import Routes
 from understudy.retrieval.recollect import Recollector
@@ -128,7 +128,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
         ),
         registry=registry,
         enabled_tools=lambda *_: registry.names(),
-        captures=Captures(units, clock, lambda value: value),
+        captures=DebugLog(units, clock, lambda value: value),
         deltas=DeltaHub(Bell()),
         slots=slots,
         observer=metrics,

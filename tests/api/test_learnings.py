@@ -7,10 +7,10 @@ from tests.api.test_resources import ok, refused
 from tests.support.factories import make_session
 from understudy.core.principal import DAEMON
 from understudy.daemon.wiring import Daemon
-from understudy.learnings.deciding import by_policy
+from understudy.learnings.decisions import by_policy
 from understudy.learnings.model import AutomationReview, LearningUse, Mode, ReviewAction, Tier
-from understudy.learnings.publishing import publish as publish_in
-from understudy.learnings.wanted import Wanted
+from understudy.learnings.publication import publish as publish_in
+from understudy.learnings.publish_changes import Wanted
 
 PATH = "/v1/learnings"
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.api.live import Live
-from understudy.skills.seeding import shipped_skills
+from understudy.skills.shipped_skills import shipped_skills
 
 METRICS = (
     "stored_total",

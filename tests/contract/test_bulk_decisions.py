@@ -18,8 +18,8 @@ from understudy.learnings.bulk import (
 )
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, CandidateState, Kind, LearningStatus, Tier
+from understudy.learnings.proposal import NewCandidate
 from understudy.storage.unit import Units
 
 PUBLISH, REJECT = BulkAction.PUBLISH, BulkAction.REJECT

@@ -11,7 +11,7 @@ from tests.support.mounted_rollouts import EVE
 from tests.support.rollout_harness import NAME
 from tests.support.threads_at_once import together
 from understudy.core.errors import NotFound
-from understudy.rollout.sharing import SECRET_BYTES, is_in_share, make_secret
+from understudy.rollout.canary_share import SECRET_BYTES, is_in_share, make_secret
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 from understudy.storage.unit import Units

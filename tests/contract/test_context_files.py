@@ -19,7 +19,7 @@ from tests.support.context_file_runs import (
 )
 from tests.support.evolving_runs import EVOLVING, OPEN, PLAIN
 from tests.support.factories import make_agent, make_file
-from understudy.agents.keeping import NewVersion, keep_version
+from understudy.agents.file_versions import NewVersion, keep_version
 from understudy.agents.model import CONTEXT_FILES
 from understudy.agents.service import AgentService
 from understudy.core.audit import AuditOutcome

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.support.factories import make_agent
-from understudy.agents.keeping import NewVersion, keep_version
+from understudy.agents.file_versions import NewVersion, keep_version
 from understudy.core.clock import SystemClock
 from understudy.core.principal import Principal, Role
 from understudy.storage.unit import Units

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.support.daemon_in_process import DaemonInProcess, running
 from tests.support.factories import ALICE, NOW
 from tests.support.run_harness import Probe, make_settings
-from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
+from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.settings import Settings
 from understudy.skills.usage import SkillListing

@@ -21,13 +21,13 @@ from understudy.core.page import PageRequest
 from understudy.deliveries.backoff import MAX_ATTEMPTS
 from understudy.deliveries.model import ClaimedDelivery, Try, TryOutcome
 from understudy.deliveries.secret import WebhookSecret
-from understudy.deliveries.sending import WebhookSender
 from understudy.deliveries.service import DeliveryService
+from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import LEASE_MS, DeliveryWorker
 from understudy.runs.deliveries import queue_deliveries, shown_deliveries
 from understudy.runs.detail import detail_of
 from understudy.runs.model import Delivery, DeliveryStatus, Run, RunStatus
-from understudy.runs.waiting import fail_unread
+from understudy.runs.sleep import fail_unread
 from understudy.sessions.model import ReplyTarget
 from understudy.storage.schema import deliveries, runs
 from understudy.storage.unit import Units

@@ -16,7 +16,7 @@ from understudy.core.page import PageRequest
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Candidate, CapturePath
-from understudy.rollout.revoking import REASON, ExpiredSources
+from understudy.rollout.revocation import REASON, ExpiredSources
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units
 

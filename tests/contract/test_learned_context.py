@@ -40,7 +40,7 @@ from understudy.learnings.model import (
     Verification,
 )
 from understudy.memory.counters import Counters
-from understudy.memory.keeping import Keeper
+from understudy.memory.retention import Keeper
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.recollect import Recollector
 from understudy.retrieval.report import injection_report

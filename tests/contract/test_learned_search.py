@@ -9,7 +9,7 @@ from tests.support.learning_factories import ATLAS, SESSION, SNACK, keep, make_l
 from tests.support.run_harness import RunHarness, no_skills
 from understudy.learnings.model import LearningSource, LearningStatus, Sensitivity, Tier
 from understudy.memory.counters import Counters
-from understudy.memory.keeping import Keeper
+from understudy.memory.retention import Keeper
 from understudy.retrieval.explain import ExplainedRecord
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.learned import learn_context

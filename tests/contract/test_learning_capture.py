@@ -16,8 +16,8 @@ from understudy.core.clock import DAY_MS
 from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
 from understudy.learnings.claims import LEASE_MS
-from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, LearningSource, Origin
+from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind

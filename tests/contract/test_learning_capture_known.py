@@ -15,7 +15,6 @@ from understudy.assets.drafts import draft_of_bytes
 from understudy.core.principal import DAEMON
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.filters import LearningFilter
-from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import (
     Candidate,
     CapturePath,
@@ -26,8 +25,9 @@ from understudy.learnings.model import (
     Sensitivity,
     Tier,
 )
+from understudy.learnings.proposal import NewCandidate
+from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.service import LearningService
-from understudy.learnings.wanted import Wanted
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import InputItem, RunKind, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent

@@ -15,7 +15,6 @@ from tests.support.learning_factories import PERSONA, PROJECT, SESSION, keep, ma
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.learnings.filters import LearningFilter
-from understudy.learnings.indexing import prompt_key
 from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.model import (
     TERM_KIND,
@@ -29,6 +28,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
+from understudy.learnings.visibility import prompt_key
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 from understudy.storage.schema import learnings
 from understudy.storage.unit import Units

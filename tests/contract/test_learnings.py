@@ -11,7 +11,7 @@ from tests.support.learning_harness import LearningHarness
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
-from understudy.learnings.deciding import by_policy
+from understudy.learnings.decisions import by_policy, reject
 from understudy.learnings.events import LearningNotice
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.guard import SecretGuard
@@ -32,12 +32,11 @@ from understudy.learnings.model import (
     Sensitivity,
     Verification,
 )
-from understudy.learnings.publishing import publish
-from understudy.learnings.rejecting import reject
+from understudy.learnings.publication import publish
+from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.service import LearningService
 from understudy.learnings.status import status_of
-from understudy.learnings.superseding import Replacement
-from understudy.learnings.wanted import Wanted
+from understudy.learnings.supersession import Replacement
 from understudy.storage.unit import Unit, Units
 
 ATLAS = "Project codename is Atlas."

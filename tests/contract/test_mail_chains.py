@@ -6,7 +6,7 @@ from tests.support.factories import NOW, make_run, make_session
 from tests.support.schedule_harness import ScheduleHarness
 from understudy.core.errors import Rejected
 from understudy.mailboxes.model import MAX_HOPS, MailSender, Message, NewMessage
-from understudy.mailboxes.sending import RunMail, hops_of
+from understudy.mailboxes.outgoing import RunMail, hops_of
 from understudy.runs.model import RunInput, RunKind, RunStatus
 from understudy.runs.requests import Audience, PersonRequest, RequestKind
 from understudy.sessions.sidechains import Spawn

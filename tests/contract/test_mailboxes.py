@@ -22,7 +22,7 @@ from understudy.mailboxes.model import (
     MessageStatus,
     NewMessage,
 )
-from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import Mailbox, MailboxService
 from understudy.mailboxes.tool import SendMail
 from understudy.runs.model import RunKind, RunStatus

@@ -13,7 +13,7 @@ from understudy.agent.gate import Gatekeeper
 from understudy.agent.onward import Onward
 from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.runs.approvals import ApprovalService, Resolution
-from understudy.runs.reading import RunPlace
+from understudy.runs.open_requests import RunPlace
 from understudy.sessions.service import SessionService
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel

@@ -14,17 +14,17 @@ from tests.support.skill_service_harness import ANN, BOB, skill_md
 from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict, UnderstudyError
 from understudy.rollout.model import Rollout
-from understudy.rollout.shadows import CatalogueNames
+from understudy.rollout.name_clashes import CatalogueNames
 from understudy.rollout.stages import Stage
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import Visibility
-from understudy.skills.seeding import seed
 from understudy.skills.service import SkillService
-from understudy.skills.updating import SkillFieldChanges
+from understudy.skills.shipped_skills import seed
 from understudy.storage.unit import Units
 
 NAME = "Tide-Tables"

@@ -15,7 +15,7 @@ from understudy.runs.answers import QuestionResolution
 from understudy.runs.ask_user import AskUser
 from understudy.runs.expiry import expire_due
 from understudy.runs.model import RunStatus, StopRequest
-from understudy.runs.reading import RunPlace
+from understudy.runs.open_requests import RunPlace
 from understudy.runs.requests import RequestKind
 from understudy.sessions.journal import EventKind
 from understudy.testing.answers import Answer, FakeCall, call

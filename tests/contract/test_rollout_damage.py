@@ -10,7 +10,7 @@ from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Kind, LearningStatus
-from understudy.rollout.revoking import ExpiredSources
+from understudy.rollout.revocation import ExpiredSources
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.skill_factories import make_skill
-from understudy.rollout.shadows import CatalogueNames, Shadows
+from understudy.rollout.name_clashes import CatalogueNames, Shadows
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill

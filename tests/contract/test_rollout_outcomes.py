@@ -18,8 +18,8 @@ from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.model import EvidenceKind, Proof
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import LOOK_BACK_MS
+from understudy.rollout.regression import FIRST_USES, LEAST_USES, RECENT_USES
 from understudy.rollout.stages import Stage
-from understudy.rollout.watching import FIRST_USES, LEAST_USES, RECENT_USES
 from understudy.runs.model import TRIAL_SOURCE, RunRequest, RunStatus
 from understudy.storage.unit import Units
 

@@ -15,8 +15,8 @@ from understudy.learnings.filters import LearningFilter
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Kind, Learning, LearningStatus
 from understudy.learnings.service import LearningService
-from understudy.learnings.superseding import Replacement
-from understudy.rollout.revoking import LinkedRollouts
+from understudy.learnings.supersession import Replacement
+from understudy.rollout.revocation import LinkedRollouts
 from understudy.rollout.stages import Stage
 from understudy.storage.schema import rollout_definitions, rollout_snapshots
 from understudy.storage.unit import Unit, Units

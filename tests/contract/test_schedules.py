@@ -14,7 +14,7 @@ from understudy.assets.drafts import draft_of_bytes
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.submission import Submission
-from understudy.schedules.firing import RetryPolicy
+from understudy.schedules.fire import RetryPolicy
 from understudy.schedules.model import (
     KEPT_EXECUTIONS,
     MAX_SCHEDULES,

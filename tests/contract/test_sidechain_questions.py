@@ -15,8 +15,8 @@ from understudy.runs.answers import QuestionAnswer, QuestionResolution
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.expiry import expire_due
 from understudy.runs.model import RunKind, RunStatus
+from understudy.runs.open_requests import RunPlace
 from understudy.runs.questions import QuestionService
-from understudy.runs.reading import RunPlace
 from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel

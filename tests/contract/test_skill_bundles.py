@@ -40,7 +40,7 @@ class Killed(Unit):
     def __init__(self) -> None:
         """It has no connection."""
 
-    def otherwise(self, act: Callable[[BaseException], None]) -> None:
+    def after_rollback(self, act: Callable[[BaseException], None]) -> None:
         """Forget it."""
 
 

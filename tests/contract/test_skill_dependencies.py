@@ -9,10 +9,10 @@ from tests.support.skill_dependency_harness import NOWHERE, OTHER, DependencyHar
 from tests.support.skill_service_harness import ANN, ROOT, SLUG, VERA
 from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.authority import Author
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.service import Checked, Installed, InstalledOne
 from understudy.skills.events import SkillEventName
-from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import SkillStatus
 from understudy.skills.service import SkillService
 

@@ -10,10 +10,10 @@ from tests.support.skill_service_harness import ANN, HARMFUL, ROOT, SkillService
 from understudy.core.errors import UnderstudyError
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.seeding import OWNER, SeedReport, seed, shipped_skills
 from understudy.skills.service import SkillService
-from understudy.skills.updating import SkillFieldChanges
+from understudy.skills.shipped_skills import OWNER, SeedReport, seed, shipped_skills
 
 SLUG = "house-style"
 

@@ -28,13 +28,13 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.core.principal import Principal, Role
-from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
-from understudy.skills.drafting import bundle_of
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.content_gate import ContentGuard
+from understudy.skills.drafts import bundle_of
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.skills.updating import SkillFieldChanges
 
 
 @pytest.fixture

@@ -30,11 +30,11 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.authority import Author, known_id
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.skills.service import SkillService
-from understudy.skills.updating import SkillFieldChanges
 
 
 @pytest.fixture
@@ -330,9 +330,7 @@ def refused(author: Author, error: UnderstudyError, ref: str = SLUG) -> RefusedC
 def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: SkillServiceHarness) -> None:
     author = run_of(BOB, run_id="run_3")
 
-    record_refusal(
-        shop.units, shop.clock, refused(author, caller_errors.not_yours(SLUG), ref="we\0ekly")
-    )
+    record_refusal(shop.units, shop.clock, refused(author, errors.not_yours(SLUG), ref="we\0ekly"))
 
     (entry,) = shop.audit()
     assert (entry.outcome, entry.action, entry.actor) == (
@@ -372,7 +370,7 @@ def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(
 ) -> None:
     with shop.units.write():
         # A unit is open on this thread, so that no other can be.
-        record_refusal(shop.units, shop.clock, refused(ANN, caller_errors.not_found(SLUG)))
+        record_refusal(shop.units, shop.clock, refused(ANN, errors.not_found(SLUG)))
 
     assert not shop.audit()
 

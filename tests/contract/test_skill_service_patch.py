@@ -34,10 +34,10 @@ from understudy.guard.rule import Finding
 from understudy.guard.scan import scan_bundle
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.content_gate import ContentGuard
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillStatus, Visibility
-from understudy.skills.renewing import MAX_ATTEMPTS
-from understudy.skills.updating import SkillFieldChanges
+from understudy.skills.revisions import MAX_ATTEMPTS
 
 SCRIPT = {"scripts/a.py": b"print('hi')\n"}
 

@@ -28,11 +28,11 @@ from understudy.runs.ask_user import AskUser
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.skills.tools.use import UseSkillParameters
-from understudy.skills.updating import SkillFieldChanges
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError

@@ -11,7 +11,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, NOW, make_agent, make_run
 from tests.support.suggestion_week import SKILL_ID, STEPS, Week, tool_result
 from understudy.core.clock import DAY_MS
-from understudy.evolution.suggesting import MOST_AT_ONCE, MOST_OPEN, PER_AGENT, REST_MS
+from understudy.evolution.usage_review import MOST_AT_ONCE, MOST_OPEN, PER_AGENT, REST_MS
 from understudy.learnings.candidates import CandidateService
 from understudy.runs.model import RunStatus
 from understudy.storage.postgres import SUGGESTIONS_LOCK

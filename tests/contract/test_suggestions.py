@@ -10,7 +10,7 @@ from tests.support.skill_factories import make_skill
 from tests.support.suggestion_week import SKILL_ID, STEPS, Week
 from understudy.core.clock import DAY_MS
 from understudy.core.page import PageRequest
-from understudy.evolution.suggesting import (
+from understudy.evolution.usage_review import (
     COOLDOWN_MS,
     KEPT_MS,
 )

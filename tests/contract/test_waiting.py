@@ -11,7 +11,7 @@ from tests.support.run_harness import restarted, texts
 from understudy.core.errors import Conflict, Invalid
 from understudy.runs.approvals import Resolution
 from understudy.runs.model import RunStatus
-from understudy.runs.reading import RunPlace
+from understudy.runs.open_requests import RunPlace
 from understudy.runs.requests import RequestState
 from understudy.sessions.model import require_session
 from understudy.testing.answers import Answer, FakeCall, call

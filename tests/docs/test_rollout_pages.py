@@ -13,8 +13,7 @@ from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, RolloutCase, missing
 from understudy.rollout.model import Proof, RolloutEventName
 from understudy.rollout.outcome import SkillOutcome
-from understudy.rollout.stages import ROLLOUT, Stage
-from understudy.rollout.watching import (
+from understudy.rollout.regression import (
     FIRST_USES,
     LEAST_RATE,
     LEAST_SESSIONS,
@@ -22,6 +21,7 @@ from understudy.rollout.watching import (
     LOOKED_AT,
     RECENT_USES,
 )
+from understudy.rollout.stages import ROLLOUT, Stage
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "\n".join(

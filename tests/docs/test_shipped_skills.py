@@ -9,7 +9,7 @@ from understudy.api.app import openapi_document
 from understudy.cli.main import build_app
 from understudy.cli.reference import entries
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.seeding import shipped_skills
+from understudy.skills.shipped_skills import shipped_skills
 
 SHIPPED = shipped_skills()
 OPTIONS = {

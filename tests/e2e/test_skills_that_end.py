@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
-from understudy.rollout.revoking import REASON
+from understudy.rollout.revocation import REASON
 
 pytestmark = pytest.mark.e2e
 

@@ -8,8 +8,8 @@ from understudy.runs.answers import QuestionAnswer as Chosen
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.model import Run
+from understudy.runs.open_requests import RunPlace
 from understudy.runs.questions import QuestionService
-from understudy.runs.reading import RunPlace
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 

@@ -18,7 +18,7 @@ from understudy.evolution.offer_book import Offers
 from understudy.evolution.skill_places import SkillPlaces
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.detail import RunDetail
-from understudy.runs.reading import RunPlace
+from understudy.runs.open_requests import RunPlace
 from understudy.runs.requests import PersonRequest, RequestState
 from understudy.settings import Settings
 from understudy.skills.local.roots import Root

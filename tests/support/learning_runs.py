@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from tests.support.run_harness import RunHarness
 from understudy.core.bell import Bell
-from understudy.learnings.capture import CaptureDuty
+from understudy.learnings.capture import CaptureDuty, Capturing
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
-from understudy.learnings.capturing import Capturing
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.model import Candidate, Job, Kind
 from understudy.learnings.queue_worker import QueueWorker

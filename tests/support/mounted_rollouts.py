@@ -8,20 +8,20 @@ from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.principal import Principal, Role
 from understudy.rollout.model import Rollout
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.mounting import Mounting
+from understudy.rollout.mount_sync import Mounting
+from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import PromotedSkills, is_in_place
 from understudy.rollout.repair import Repair
-from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.content_gate import ContentGuard
+from understudy.skills.guard_scan import scan_skill
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
-from understudy.skills.scanning import scan_skill
 from understudy.storage.mount_folders import MountFolders
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock

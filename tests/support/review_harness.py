@@ -13,7 +13,7 @@ from understudy.core.principal import DAEMON
 from understudy.learnings.counters import LearningCounters
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import AutomationReview, Candidate, Job, Learning, ReviewAction
-from understudy.learnings.proposing import propose
+from understudy.learnings.proposal import propose
 from understudy.learnings.queue_worker import QueueWorker
 from understudy.memory.record import RunEvidence
 from understudy.memory.texts import Cleaner
@@ -22,7 +22,7 @@ from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
 from understudy.review.policy import LearningPolicy
 from understudy.review.policy_change import policy_hook
-from understudy.review.reviewing import Reviewer
+from understudy.review.reviewer import Reviewer
 from understudy.review.service import LearningPolicyService
 from understudy.review.worker import TOPIC, ReviewDuty
 from understudy.runs.model import RunStatus

@@ -16,10 +16,10 @@ from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.definition import Promotion
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Definition, EvidenceKind, Rollout
-from understudy.rollout.mounting import Mounting
+from understudy.rollout.mount_sync import Mounting
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.results import Result
-from understudy.rollout.revoking import LinkedRollouts, demote
+from understudy.rollout.revocation import LinkedRollouts, demote
 from understudy.rollout.service import RolloutDetail, RolloutService
 from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus
@@ -72,7 +72,7 @@ class Mounted(Mounting):
 
     def after(self, unit: Unit, rollout: Rollout) -> None:
         """Have the files follow once the unit has committed."""
-        unit.afterwards(lambda: self._note(rollout))
+        unit.after_commit(lambda: self._note(rollout))
 
     def _note(self, rollout: Rollout) -> None:
         name = rollout.skill_name

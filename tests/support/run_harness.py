@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tests.support.factories import ALICE
 from tests.support.silent_parts import NoCoach, NoConsent, NoSkills
 from understudy.agent.admission import Doorkeeper
-from understudy.agent.capture import Captures
+from understudy.agent.debug_log import DebugLog
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.offers import tools_of
@@ -28,7 +28,7 @@ from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.capture import Capture
 from understudy.memory.counters import Counters
-from understudy.memory.keeping import Keeper
+from understudy.memory.retention import Keeper
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub_json
 from understudy.retrieval.recollect import Recollector
@@ -36,10 +36,10 @@ from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.detail import RunDetail
 from understudy.runs.execute import RunExecutor
-from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, EndingHook, Run
 from understudy.runs.service import RunService
+from understudy.runs.sidechain_links import SidechainLinks
 from understudy.runs.sidechains import SidechainService
 from understudy.runs.stops import StopSignals
 from understudy.runs.submission import Submission
@@ -47,8 +47,8 @@ from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.settings import RouteConfig, Settings
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.guard_scan import scan_skill
 from understudy.skills.local.skills import LocalSkills
-from understudy.skills.scanning import scan_skill
 from understudy.storage.unit import Unit, Units
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
@@ -134,7 +134,7 @@ class RunHarness:
         )
         self.keeper = Keeper(self.clock, Counters())
         self.capture = self._capture()
-        self.family = Family(
+        self.family = SidechainLinks(
             units=self.units, clock=self.clock, intake=self.intake, run_ended=self.run_ended
         )
         self.runs = RunService(
@@ -174,7 +174,7 @@ class RunHarness:
             ),
             registry=self.registry,
             enabled_tools=partial(tools_of, self.registry),
-            captures=Captures(self.units, self.clock, partial(scrub_json, literals=("hunter22",))),
+            captures=DebugLog(self.units, self.clock, partial(scrub_json, literals=("hunter22",))),
             deltas=DeltaHub(Bell()),
             slots=self.slots,
             observer=metrics,
@@ -194,7 +194,7 @@ class RunHarness:
             admit=self.slots.enter_unless_draining,
             run_ended=self.run_ended,
             run_asked=self.family.asked,
-            foresee=self.capture.foresee,
+            prescrub=self.capture.prescrub,
         )
 
     def submit(self, content: str = "hello", session_id: str = "s1", **fields: Any) -> str:

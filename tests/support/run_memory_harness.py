@@ -10,7 +10,6 @@ from tests.support.factories import ADMIN, NOW, ODD_TEXTS, make_run
 from understudy.core.bell import Bell
 from understudy.core.ids import new_id
 from understudy.memory.counters import Counters
-from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy_change import policy_hook
 from understudy.memory.record import (
@@ -22,6 +21,7 @@ from understudy.memory.record import (
     record_json,
 )
 from understudy.memory.report import Report
+from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.runs.model import RunStatus
 from understudy.runtime.service import RuntimeService

@@ -9,16 +9,15 @@ from understudy.access.tokens import TokenService
 from understudy.core.bell import Bell
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
-from understudy.mailboxes.deliver import MailWorker
 from understudy.mailboxes.delivery import MailDelivery
 from understudy.mailboxes.model import Message, NewMessage
 from understudy.mailboxes.service import MailboxService
+from understudy.mailboxes.worker import MailWorker
 from understudy.providers.registry import RouteInfo, Routes
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run, RunStatus
 from understudy.runs.submission import Submission
-from understudy.schedules.fire import ScheduleWorker
-from understudy.schedules.firing import Firing, RetryPolicy
+from understudy.schedules.fire import Firing, RetryPolicy
 from understudy.schedules.model import (
     Cadence,
     IntervalSchedule,
@@ -27,6 +26,7 @@ from understudy.schedules.model import (
     ScheduleExecution,
 )
 from understudy.schedules.service import ScheduleService
+from understudy.schedules.worker import ScheduleWorker
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 

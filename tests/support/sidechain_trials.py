@@ -10,7 +10,7 @@ from tests.support.once_tool import Post
 from tests.support.replay_harness import TASK, ReplayHarness
 from tests.support.skill_runs import SkillRuns, author, make_skill_runs
 from tests.support.trial_harness import TrialHarness, make_trial_harness
-from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.tool import SendMail
 from understudy.rollout.trials.trial import Trial

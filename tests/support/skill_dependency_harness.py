@@ -9,7 +9,7 @@ from tests.support.skill_service_harness import ANN, SLUG, SkillServiceHarness, 
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.dependencies.environments import Environments, Runtimes
-from understudy.skills.dependencies.installing import PackageInstaller
+from understudy.skills.dependencies.installer import PackageInstaller
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvent, SkillEvents

@@ -20,13 +20,13 @@ from understudy.settings import Settings
 from understudy.skills.authority import Author
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.guard_scan import scan_skill
 from understudy.skills.local.roots import Root
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill
-from understudy.skills.scanning import scan_skill
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
 from understudy.skills.tools.fork import Forks

@@ -11,10 +11,10 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.events import SkillEvents
-from understudy.skills.guarding import ContentGuard
 from understudy.skills.model import Skill, SkillVersion
 from understudy.skills.ports import require_bundle
 from understudy.skills.service import BesideLookup, SkillService, nothing_beside

@@ -7,7 +7,7 @@ from tests.support.factories import ALICE, NOW, make_run
 from tests.support.skill_factories import make_skill
 from understudy.core.ids import new_id
 from understudy.core.page import PageRequest
-from understudy.evolution.suggesting import Suggester
+from understudy.evolution.usage_review import Suggester
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.model import Candidate, CandidateState

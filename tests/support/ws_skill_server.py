@@ -23,9 +23,9 @@ from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.skills.authority import Author
 from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
-from understudy.skills.guarding import ContentGuard
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.assets.keeping import AssetContent, read_asset, require_asset
+from understudy.assets.contents import AssetContent, read_asset, require_asset
 from understudy.assets.media import MediaKind, kind_of
 from understudy.assets.model import Asset
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.agent.gate import Gatekeeper
 from understudy.permissions.model import CallVerdict, PermissionDecision
+from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import require_run
-from understudy.runs.patience import patiently
 from understudy.tools.base import Tool, ToolContext, ToolError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Onward:
 
         What a person agreed to covers the site it was about: `began_as` is that call.
         """
-        verdict = await patiently(self._judge, tool, arguments, context.run_id)
+        verdict = await retry_while_db_down(self._judge, tool, arguments, context.run_id)
         named = ", ".join(map(str, arguments.values()))
         match verdict.decision:
             case PermissionDecision.DENY:
@@ -57,7 +57,7 @@ class Onward:
     async def _was_asked(
         self, tool: Tool, began_as: Mapping[str, Any], context: ToolContext
     ) -> bool:
-        verdict = await patiently(self._judge, tool, began_as, context.run_id)
+        verdict = await retry_while_db_down(self._judge, tool, began_as, context.run_id)
         return verdict.decision is PermissionDecision.ASK
 
     def _judge(self, tool: Tool, arguments: Mapping[str, Any], run_id: str) -> CallVerdict:

@@ -16,10 +16,10 @@ from understudy.providers.base import ToolCall, ToolMessage
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifact
 from understudy.runs.ask_user import Asks
+from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.execute import RunExecution
-from understudy.runs.patience import patiently
+from understudy.runs.sleep import MustSleep, Sleep
 from understudy.runs.stops import Stopped
-from understudy.runs.waiting import MustSleep, Sleep
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.tools.base import FolderPlace, NotYet, ToolContext, ToolError, in_thread
 
@@ -94,7 +94,7 @@ class Toolbox:
         ]
 
     async def _do(self, execution: RunExecution, todo: Sequence[AskedCall], offer: Offer) -> None:
-        admissions = await patiently(self.doorkeeper.admit, offer, todo)
+        admissions = await retry_while_db_down(self.doorkeeper.admit, offer, todo)
         held = [each for each in admissions.values() if isinstance(each, Held)]
         done = await asyncio.gather(
             *(

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from understudy.agents.built_in import BUILT_IN
-from understudy.agents.keeping import (
+from understudy.agents.file_versions import (
     NewVersion,
     ShownVersion,
     check_file_name,
@@ -24,7 +24,7 @@ from understudy.agents.model import (
     ContextFile,
     require_agent,
 )
-from understudy.agents.owning import check_for_admins, require_owned
+from understudy.agents.ownership import check_for_admins, require_owned
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
 from understudy.core.clock import Clock

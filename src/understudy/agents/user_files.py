@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from understudy.agents.keeping import (
+from understudy.agents.file_versions import (
     NewVersion,
     ShownVersion,
     check_file_name,

@@ -7,10 +7,10 @@ from understudy.api.learning_filters import candidate_filter
 from understudy.core.errors import Invalid
 from understudy.learnings.bulk import BulkAction, BulkRequest
 from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import EvidenceRef, Kind, LearningSource, Sensitivity, Tier
-from understudy.learnings.superseding import Replacement
-from understudy.learnings.wanted import Wanted
+from understudy.learnings.proposal import NewCandidate
+from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.supersession import Replacement
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.wire.learning_requests import (
     BulkDecision,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from understudy.core.errors import Invalid
-from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.acknowledgement import Acknowledged
 from understudy.wire.skill_requests import AcknowledgedFinding
 
 

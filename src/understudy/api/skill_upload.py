@@ -12,7 +12,7 @@ from understudy.api.skill_bodies import acknowledged
 from understudy.core.errors import FieldError, Invalid
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
-from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.acknowledgement import Acknowledged
 from understudy.wire.skill_requests import Findings
 
 _FINDINGS: Final = TypeAdapter(Findings)

@@ -10,8 +10,8 @@ from starlette.responses import StreamingResponse
 
 from understudy.agent.stream import Spoken, delta_topic
 from understudy.api.frames import Position, StreamFrame, frame_of
+from understudy.api.run_stream import RunTelling
 from understudy.api.services import Services
-from understudy.api.telling import RunTelling
 from understudy.api.views.runs import step_of
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run

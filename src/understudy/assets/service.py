@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.assets.keeping import AssetContent, keep, read_asset, require_asset
+from understudy.assets.contents import AssetContent, keep, read_asset, require_asset
 from understudy.assets.model import Asset, AssetDraft, AssetReference, Cleanup
 from understudy.core import audit
 from understudy.core.clock import DAY_MS, Clock

@@ -12,8 +12,8 @@ from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.proposal_service import ProposalService
 from understudy.evolution.record_service import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
-from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
-from understudy.evolution.suggesting import Suggester
+from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
+from understudy.evolution.usage_review import Suggester
 from understudy.storage.postgres import SUGGESTIONS_LOCK
 
 

@@ -12,17 +12,17 @@ import structlog
 from understudy.core.bell import Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
-from understudy.deliveries.sending import WebhookSender
+from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import DeliveryWorker
 from understudy.engine.takeover import Reaper
-from understudy.evolution.suggesting import REST_MS
-from understudy.evolution.suggesting import TOPIC as SUGGESTIONS
-from understudy.mailboxes.deliver import MailWorker
+from understudy.evolution.usage_review import REST_MS
+from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.mailboxes.delivery import MailDelivery
+from understudy.mailboxes.worker import MailWorker
 from understudy.rollout.replay.work import ReplayWorker
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
-from understudy.schedules.fire import ScheduleWorker
+from understudy.schedules.worker import ScheduleWorker
 
 log = structlog.get_logger()
 

@@ -9,8 +9,7 @@ from understudy.daemon.learning_status import LearningStatusReport
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.capture import LOOK_S as CAPTURE_LOOK_S
-from understudy.learnings.capture import CaptureDuty
-from understudy.learnings.capturing import Capturing
+from understudy.learnings.capture import CaptureDuty, Capturing
 from understudy.learnings.counters import LearningCounters
 from understudy.learnings.expiry import keep_expiring
 from understudy.learnings.extraction import Extractor
@@ -26,7 +25,7 @@ from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
 from understudy.review.policy import capture_in
-from understudy.review.reviewing import Reviewer
+from understudy.review.reviewer import Reviewer
 from understudy.review.service import LearningPolicyService
 from understudy.review.worker import TOPIC as REVIEWS
 from understudy.review.worker import ReviewDuty

@@ -14,10 +14,12 @@ from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import judge_in, promotion_in
+from understudy.rollout.canary_share import CanaryShare, make_secret
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.changes import RolloutTransactions, StopTrials, nothing_to_stop
 from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.mounting import Mounting
+from understudy.rollout.mount_sync import Mounting
+from understudy.rollout.name_clashes import CatalogueNames, Shadows
 from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.promoted_skills import CHOSEN, Chooses, PromotedSkills
@@ -25,10 +27,8 @@ from understudy.rollout.repair import Repair
 from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.replay.work import ReplayNews, ReplayWorker
-from understudy.rollout.revoking import ExpiredSources, LinkedRollouts
+from understudy.rollout.revocation import ExpiredSources, LinkedRollouts
 from understudy.rollout.service import RolloutService
-from understudy.rollout.shadows import CatalogueNames, Shadows
-from understudy.rollout.sharing import CanaryShare, make_secret
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.trials.service import TrialService

@@ -2,11 +2,11 @@
 
 from understudy.daemon.ground import Ground
 from understudy.runs.approvals import ApprovalService, CheckInput
-from understudy.runs.family import Family
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import EndingHook
 from understudy.runs.questions import QuestionService
 from understudy.runs.service import RunService
+from understudy.runs.sidechain_links import SidechainLinks
 from understudy.runs.sidechains import SidechainService
 from understudy.runs.upkeep import Upkeep
 
@@ -22,7 +22,7 @@ class RunPlane:
         check_input: CheckInput,
     ) -> None:
         units, clock = ground.units, ground.clock
-        self.family = Family(units=units, clock=clock, intake=intake, run_ended=run_ended)
+        self.family = SidechainLinks(units=units, clock=clock, intake=intake, run_ended=run_ended)
         self.service = RunService(
             units=units,
             clock=clock,

@@ -25,14 +25,14 @@ from understudy.daemon.status import StatusReport
 from understudy.daemon.toolkit import toolkit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
-from understudy.mailboxes.deliver import TOPIC as MAIL_TOPIC
-from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
+from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
 from understudy.memory.capture import Capture
 from understudy.memory.counters import Counters
-from understudy.memory.keeping import Keeper
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy_change import policy_hook
+from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.review.policy_change import policy_hook as learning_policy_hook
@@ -44,9 +44,9 @@ from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run
 from understudy.runtime.service import RuntimeService, current_revision
-from understudy.schedules.fire import TOPIC as SCHEDULES_TOPIC
-from understudy.schedules.firing import Firing
+from understudy.schedules.fire import Firing
 from understudy.schedules.service import ScheduleService
+from understudy.schedules.worker import TOPIC as SCHEDULES_TOPIC
 from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService

@@ -10,8 +10,8 @@ from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill
 from understudy.skills.precedence import words
-from understudy.skills.seeding import RefusedSeed
-from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
+from understudy.skills.shipped_skills import RefusedSeed
+from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.storage.unit import Unit, Units
 
 # A folder with a thousand bad skills is told in a few lines.

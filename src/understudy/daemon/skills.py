@@ -14,16 +14,16 @@ from understudy.runs.model import require_run
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.dependencies.environments import Environments, find_runtimes
-from understudy.skills.dependencies.installing import PackageInstaller
+from understudy.skills.dependencies.installer import PackageInstaller
 from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skill import record_of
 from understudy.skills.model import LOCAL, Skill
 from understudy.skills.ports import Settled
-from understudy.skills.seeding import RefusedSeed, seed
 from understudy.skills.service import SkillService
-from understudy.skills.skill_sources import OtherSkills
+from understudy.skills.shipped_skills import RefusedSeed, seed
+from understudy.skills.sources import OtherSkills
 from understudy.storage.skill_bundle_places import LOST
 from understudy.tools.base import ToolContext
 from understudy.tools.programs import Programs

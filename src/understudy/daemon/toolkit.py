@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
-from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.tool import SendMail
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifact_tool import ReadArtifact

@@ -3,8 +3,8 @@
 from functools import partial
 
 from understudy.agent.admission import Doorkeeper
-from understudy.agent.capture import Captures
 from understudy.agent.compaction import Compactor
+from understudy.agent.debug_log import DebugLog
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.offers import tools_of
@@ -38,7 +38,7 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
         run_ended=services.run_ended,
         run_asked=services.runs.family.asked,
         ready=services.skills.catalogue.refresh,
-        foresee=services.capture.foresee,
+        prescrub=services.capture.prescrub,
     )
 
 
@@ -59,7 +59,7 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         ),
         registry=services.tools,
         enabled_tools=partial(tools_of, services.tools),
-        captures=Captures(units, clock, partial(_scrub_captured, ground)),
+        captures=DebugLog(units, clock, partial(_scrub_captured, ground)),
         deltas=ground.deltas,
         slots=ground.slots,
         observer=services.metrics,

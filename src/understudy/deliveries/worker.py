@@ -28,9 +28,9 @@ from understudy.deliveries.model import (
     TryOutcome,
 )
 from understudy.deliveries.secret import WebhookSecret
-from understudy.deliveries.sending import TIMEOUT_S, WebhookSender
+from understudy.deliveries.webhook import TIMEOUT_S, WebhookSender
+from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import DeliveryStatus, Run
-from understudy.runs.patience import patiently
 from understudy.sessions.journal import JournalEvent
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class DeliveryWorker:
         under_way: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as group:
             while True:
-                claimed = await patiently(self.claim, AT_ONCE - len(under_way))
+                claimed = await retry_while_db_down(self.claim, AT_ONCE - len(under_way))
                 for each in claimed:
                     task = group.create_task(self._deliver_or_leave(each))
                     under_way.add(task)
@@ -90,11 +90,11 @@ class DeliveryWorker:
         """Post one delivery and write down what came of it."""
         at_ms = self.clock.now_ms()
         try:
-            body = await patiently(self._message, claimed)
+            body = await retry_while_db_down(self._message, claimed)
         except DamagedRecord:
             answer = TargetAnswer(error=UNREADABLE, is_final=True)
         else:
-            secret = await patiently(self.secret.current)
+            secret = await retry_while_db_down(self.secret.current)
             signed = headers(secret, claimed.delivery_id, at_ms, body)
             answer = await self.sender.post(claimed.address, signed, body)
         verdict = judge(answer, attempt=claimed.round_attempt, jitter=self.jitter())
@@ -105,7 +105,7 @@ class DeliveryWorker:
             status_code=answer.status_code,
             error=verdict.error,
         )
-        await patiently(self._settle, claimed, tried, verdict)
+        await retry_while_db_down(self._settle, claimed, tried, verdict)
         self._tell(claimed, tried)
 
     async def _deliver_or_leave(self, claimed: ClaimedDelivery) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from understudy.core.text import preview, printable
-from understudy.evolution.reading import plain, word_line
+from understudy.evolution.message_intent import MAX_CHARS, Consent, reads_as
 from understudy.evolution.requests.grammar import (
     LANGUAGES,
     NOTHING,
@@ -18,8 +18,8 @@ from understudy.evolution.requests.grammar import (
     signs,
 )
 from understudy.evolution.requests.skill_requests import asks_for
-from understudy.evolution.wording import MAX_CHARS, Consent, reads_as
-from understudy.learnings.wording import HAN_AND_KANA
+from understudy.evolution.visible_text import plain, word_line
+from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.redaction.scrub import scrub as without_secrets
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.bundles.manifest import read

@@ -6,10 +6,10 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final
 
-from understudy.evolution.reading import plain, word_line
 from understudy.evolution.requests.grammar import SMILES
+from understudy.evolution.visible_text import plain, word_line
 from understudy.i18n.catalogue import phrases
-from understudy.learnings.quoting import pasted
+from understudy.learnings.quotations import pasted
 from understudy.patterns.word_lists import WordLists
 
 MAX_CHARS: Final = 200

@@ -18,9 +18,9 @@ from understudy.evolution.remarks import POSTSCRIPT, Briefing, Remark, remark_ev
 from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
 from understudy.evolution.sections import SELF_EVOLUTION, SKILL_CREATION
 from understudy.evolution.soul_start import soul_version_in
+from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
-from understudy.runs.patience import patiently
 from understudy.runs.steps import Steps, counted_calls
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session
@@ -110,7 +110,7 @@ class EvolutionCoach:
     async def _was_declined(self, run: Run) -> bool:
         """Whether the user has said no in this session; where that cannot be read, nobody asks."""
         try:
-            return await patiently(self._look_up, run)
+            return await retry_while_db_down(self._look_up, run)
         except UnderstudyError as problem:
             log.warning("postscript.not_offered", run_id=run.run_id, code=problem.code)
             return True

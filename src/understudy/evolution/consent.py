@@ -13,9 +13,9 @@ from understudy.core.clock import Clock
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
 from understudy.evolution.answers import is_bare_no, words_to_answer
 from understudy.evolution.belongings import SkillBelongings
+from understudy.evolution.message_intent import Consent, reads_as
 from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, Offers, act_offered
 from understudy.evolution.run_settings import is_interactive
-from understudy.evolution.wording import Consent, reads_as
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
 from understudy.redaction.scrub import scrub

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from understudy.agents.keeping import (
+from understudy.agents.file_versions import (
     WRITE_FILE,
     NewVersion,
     keep_version,
@@ -22,8 +22,8 @@ from understudy.core.errors import Conflict, DamagedRecord, Rejected, Unavailabl
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
+from understudy.evolution.proposal_intake import FileWish, draft_of, propose, supersede
 from understudy.evolution.proposals import FileProposal
-from understudy.evolution.proposing import FileWish, draft_of, propose, supersede
 from understudy.evolution.run_settings import settings_in
 from understudy.evolution.soul_start import soul_at_start
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal

@@ -8,9 +8,9 @@ from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, SOUL
 from understudy.core.errors import LimitExceeded, Unsafe
-from understudy.evolution.reading import as_seen, plain
 from understudy.evolution.safety import MAX_FINDINGS, check_safe, wrong
 from understudy.evolution.soul import MAX_BYTES, SoulLimits, check_persons_soul, check_soul
+from understudy.evolution.visible_text import as_seen, plain
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from understudy.agents.model import CONTEXT_FILES
-from understudy.evolution.reading import plain
+from understudy.evolution.visible_text import plain
 
 # A name may be encoded more than once.
 MAX_DECODINGS: Final = 3

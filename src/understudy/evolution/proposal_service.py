@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from understudy.agents.keeping import NewVersion, keep_version, number_of
-from understudy.agents.owning import require_owned
+from understudy.agents.file_versions import NewVersion, keep_version, number_of
+from understudy.agents.ownership import require_owned
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
+from understudy.evolution.proposal_intake import supersede
 from understudy.evolution.proposals import PROPOSAL, FileProposal, ProposalState, require_proposal
-from understudy.evolution.proposing import supersede
 from understudy.evolution.text_diff import text_diff
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from understudy.core.errors import FieldError, Unsafe
-from understudy.core.unseen import hidden_in
+from understudy.core.invisible_characters import hidden_in
 from understudy.guard.scan import scan_text
 from understudy.learnings.guard import SecretGuard
 

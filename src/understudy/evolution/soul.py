@@ -10,8 +10,8 @@ from typing import Final
 from understudy.agents.model import IDENTITY, SOUL
 from understudy.core.errors import Invalid, LimitExceeded, Rejected
 from understudy.evolution.identity.rule import IdentityField, fields_of
-from understudy.evolution.reading import plain
 from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
+from understudy.evolution.visible_text import plain
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.sentences import sentences
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import unquote
 
-from understudy.guard.folding import folded, without_odd_blanks
+from understudy.guard.deobfuscation import folded, without_odd_blanks
 from understudy.guard.rule import FileKind
 from understudy.patterns.encodings import decode_base64
 

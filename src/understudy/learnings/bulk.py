@@ -12,7 +12,7 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.checks import check_reason
-from understudy.learnings.deciding import by_hand
+from understudy.learnings.decisions import by_hand, reject_quietly
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import SecretGuard
 from understudy.learnings.listeners import NO_LISTENERS
@@ -24,10 +24,9 @@ from understudy.learnings.model import (
     LearningStatus,
     Tier,
 )
-from understudy.learnings.publishing import Publication
+from understudy.learnings.publication import Publication
+from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.refusals import nothing_named, too_many_named
-from understudy.learnings.rejecting import reject_quietly
-from understudy.learnings.wanted import Wanted
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -249,7 +248,7 @@ class _AsIf:
         self.learnings = _Learnings(unit.learnings)
         self.audit = _Nowhere()
 
-    def afterwards(self, _act: object) -> None:
+    def after_commit(self, _act: object) -> None:
         """Nothing comes of it."""
 
     def __getattr__(self, name: str) -> Any:

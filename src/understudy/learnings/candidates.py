@@ -6,23 +6,57 @@ from typing import TYPE_CHECKING
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
+from understudy.learnings.already_decided import declined, taken_back
 from understudy.learnings.checks import check_reason
-from understudy.learnings.deciding import by_hand, require_candidate
+from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
+from understudy.learnings.decisions import by_hand, reject, require_candidate
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_wanted
-from understudy.learnings.items import Item, item_of
-from understudy.learnings.known import declined
+from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.making import NewCandidate, make_candidate
-from understudy.learnings.model import Candidate, Origin
-from understudy.learnings.proposing import propose
-from understudy.learnings.publishing import Published, publish
-from understudy.learnings.rejecting import reject
+from understudy.learnings.model import Candidate, Learning, Origin
+from understudy.learnings.proposal import NewCandidate, make_candidate, propose
+from understudy.learnings.publication import Published, publish
+from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.taint import may_repeat_others
-from understudy.learnings.wanted import Wanted
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """What a reviewer is shown; of a candidate that is decided, the candidate alone."""
+
+    candidate: Candidate
+    is_expired: bool = False
+    # What has to be superseded for this to be published.
+    conflict: Learning | None = None
+    # What says otherwise in scopes that are seen together with this one.
+    contradicts: tuple[Learning, ...] = ()
+    # What says the same already; publishing adds nothing.
+    duplicate_of: Learning | None = None
+    # The same thing where a person said no, newest first.
+    rejected_before: tuple[Candidate, ...] = ()
+    # The same thing where a person took it back, newest first.
+    revoked_before: tuple[Learning, ...] = ()
+
+
+def item_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Item:
+    """What is known about a candidate now."""
+    if candidate.state not in OPEN:
+        return Item(candidate=candidate)
+    return Item(
+        candidate=candidate,
+        is_expired=candidate.is_expired(now_ms),
+        conflict=conflict_with(unit, candidate, now_ms=now_ms),
+        contradicts=contradictions(unit, candidate, now_ms=now_ms),
+        duplicate_of=duplicate_of(unit, candidate, now_ms=now_ms),
+        rejected_before=unit.candidates.rejected_by_people(
+            candidate.scope, candidate.kind, candidate.semantic_key
+        ),
+        revoked_before=taken_back(unit, candidate.scope, candidate.kind, candidate.semantic_key),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,213 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.learnings.capture_settings import CaptureSettings
-from understudy.learnings.capturing import Capturing
-from understudy.learnings.model import Job
+from understudy.core.errors import Invalid, NotFound
+from understudy.core.principal import DAEMON
+from understudy.learnings.already_decided import declined, evidence_digest, is_known
+from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
+from understudy.learnings.claims import LEASE_MS, while_held
+from understudy.learnings.extraction import Extractor, Material
+from understudy.learnings.found_statements import FoundStatement
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.model import CapturePath, EvidenceRef, Job, Kind, LearningSource, Origin
+from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.queue_worker import code_of
+from understudy.learnings.quotations import own_words
 from understudy.learnings.receipts import TOPIC
+from understudy.learnings.sentences import plain_words
+from understudy.learnings.taint import has_heard_untrusted, untrusted_sources
+from understudy.memory.capture_progress import settle
+from understudy.memory.doubts import doubt
+from understudy.memory.policy import policy_in
+from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture
 from understudy.memory.retention import PENDING_KEPT_MS
+from understudy.runs.db_retry import retry_while_db_down
+from understudy.runs.model import Run, RunStatus
+from understudy.sessions.learning_scopes import session_scope
 
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
     from understudy.storage.unit import Unit, Units
+
+
+ARTIFACT_NOTE: Final = "source run artifact"
+# What a person would look through.
+MAX_EVIDENCE: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """A run that something may be learned from."""
+
+    run: Run
+    record: RunMemoryRecord
+    evidence: RunEvidence
+    # Whether the run itself read what nobody vouches for, and whether its session did before.
+    is_untrusted: bool
+    has_heard_untrusted: bool
+
+    @property
+    def material(self) -> Material:
+        """What of it is read."""
+        memory = self.record.memory
+        return Material(
+            run_id=self.run.run_id,
+            session_id=self.run.session_id,
+            kind=str(self.run.kind),
+            status=str(memory.status),
+            request=self.evidence.request,
+            outcome=self.evidence.outcome,
+            failure_markers=memory.failure_markers,
+        )
+
+    def may_repeat_others(self, proposal: FoundStatement) -> bool:
+        """Whether what was found may be somebody else's words; a label is in the request itself."""
+        if self.is_untrusted or proposal.is_quoted:
+            return True
+        if proposal.path is not CapturePath.MODEL:
+            return False
+        return self.has_heard_untrusted or not self._is_in_own_words(proposal)
+
+    def _is_in_own_words(self, proposal: FoundStatement) -> bool:
+        """Whether a request that holds other people's words as well has these among its own."""
+        request = self.evidence.request
+        own = own_words(request)
+        return own == request or set(plain_words(proposal.content)) <= set(plain_words(own))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capturing:
+    """Works off claims on runs; no transaction is open while a model thinks."""
+
+    units: "Units"
+    clock: Clock
+    extractor: Extractor
+    settings: Callable[["Unit"], CaptureSettings]
+    listeners: Listeners = NO_LISTENERS
+
+    async def capture(self, job: Job) -> None:
+        """Propose what a run said and settle its receipt, all at once; raises what went wrong."""
+        settings = await retry_while_db_down(self._settings)
+        if not settings.enabled:
+            await retry_while_db_down(self._put_back, job)
+            return
+        lesson = await retry_while_db_down(self._lesson, job.job_id)
+        found: tuple[FoundStatement, ...] = ()
+        if lesson is not None:
+            work = self.extractor.extract(lesson.material, settings, may_ask=job.may_ask)
+            found = await while_held(work, lambda: self._extend(job))
+        await retry_while_db_down(self._settle, job, lesson, found)
+
+    def give_up(self, unit: "Unit", job: Job) -> None:
+        """Settle a run as it is, with nothing learned from it."""
+        pointer = unit.run_memory_index.get(job.job_id)
+        if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
+            settle(unit, job.job_id, SemanticCapture.COMPLETED)
+        unit.capture_queue.done(job)
+
+    def _settings(self) -> SemanticCaptureSettings:
+        with self.units.read() as unit:
+            return self.settings(unit).semantic_candidates
+
+    def _put_back(self, job: Job) -> None:
+        """Leave it for when capture is on again."""
+        with self.units.write() as unit:
+            unit.capture_queue.give_back(job, due_at_ms=self.clock.now_ms())
+
+    def _extend(self, job: Job) -> bool:
+        with self.units.write() as unit:
+            return unit.capture_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
+
+    def _lesson(self, run_id: str) -> Lesson | None:
+        """What there is to learn from; None where nothing is, or somebody has done so."""
+        with self.units.read() as unit:
+            run = unit.runs.get(run_id)
+            if run is None or run.status is not RunStatus.COMPLETED:
+                return None
+            record = self._record(unit, run)
+            evidence = unit.run_memory_index.evidence(run_id)
+            if record is None or evidence is None:
+                return None
+            if any(it.kind is not Kind.RUN_SUMMARY for it in unit.candidates.of_run(run_id)):
+                return None
+            return Lesson(
+                run=run,
+                record=record,
+                evidence=evidence,
+                is_untrusted=bool(untrusted_sources(unit, run)),
+                has_heard_untrusted=has_heard_untrusted(unit, run),
+            )
+
+    def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
+        """The record of a run, if it may still be read and is its own."""
+        record = unit.run_memories.get(run.run_id)
+        if record is None or doubt(record, session_id=run.session_id) is not None:
+            return None
+        recorded, now = record.memory.recorded_at_ms, self.clock.now_ms()
+        return None if policy_in(unit).is_expired(recorded, now_ms=now) else record
+
+    def _settle(self, job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]) -> None:
+        try:
+            with self.units.write() as unit:
+                # Whoever holds it by now proposes what they found.
+                if unit.capture_queue.holds(job):
+                    self._keep(unit, job, lesson, found)
+        except NotFound:
+            # Forgotten meanwhile, so nothing of it may stay.
+            with self.units.write() as unit:
+                unit.capture_queue.done(job)
+
+    def _keep(
+        self, unit: "Unit", job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]
+    ) -> None:
+        pointer = unit.run_memory_index.get(job.job_id)
+        if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
+            kept = sum(self._propose(unit, lesson, it) for it in found) if lesson else 0
+            settle(unit, job.job_id, SemanticCapture.COMPLETED)
+            log.info("capture.done", run_id=job.job_id, found=len(found), proposed=kept)
+        unit.capture_queue.done(job)
+
+    def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> bool:
+        now, (kind, key) = self.clock.now_ms(), proposal.key
+        scope = session_scope(lesson.run.session_id)
+        if is_known(unit, scope, kind, key, now_ms=now):
+            return False
+        digest = evidence_digest(proposal, lesson.evidence)
+        before = declined(unit, scope, kind, proposal.content, digest=digest)
+        if before is not None and before.is_repeated:
+            return False
+        wanted = NewCandidate(
+            scope=scope,
+            kind=kind,
+            content=proposal.content,
+            confidence=proposal.confidence,
+            source=_source(lesson.run),
+            evidence_refs=_evidence_refs(lesson.record),
+            capture_path=proposal.path,
+            derived_from_untrusted=lesson.may_repeat_others(proposal),
+            reproposal_of=before.candidate_id if before else None,
+            declined_before=before is not None,
+            evidence_digest=digest,
+        )
+        try:
+            created = lesson.record.memory.recorded_at_ms
+            candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)
+        except Invalid as problem:
+            log.warning("capture.not_proposed", run_id=lesson.run.run_id, reason=problem.code)
+            return False
+        return propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
+
+
+def _source(run: Run) -> LearningSource:
+    return LearningSource(run_id=run.run_id, session_id=run.session_id, agent_id=run.agent_id)
+
+
+def _evidence_refs(record: RunMemoryRecord) -> tuple[EvidenceRef, ...]:
+    artifacts = record.memory.artifact_ids[:MAX_EVIDENCE]
+    return tuple(
+        EvidenceRef(run_id=record.run_id, artifact_id=it, note=ARTIFACT_NOTE) for it in artifacts
+    ) or (EvidenceRef(run_id=record.run_id),)
+
 
 log = structlog.get_logger()
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from understudy.core.errors import Invalid
 from understudy.core.ids import MAX_ID_LENGTH
-from understudy.core.unseen import hidden_in
+from understudy.core.invisible_characters import hidden_in
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     EvidenceRef,

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-from understudy.runs.patience import patiently
+from understudy.runs.db_retry import retry_while_db_down
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ async def while_held(
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=every_s)
-            if task.done() or await patiently(extend):
+            if task.done() or await retry_while_db_down(extend):
                 continue
             if not to_the_end:
                 raise ClaimLost

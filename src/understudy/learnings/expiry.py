@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
-from understudy.learnings.deciding import by_policy
+from understudy.learnings.decisions import by_policy, reject_quietly
 from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.model import EXPIRED, Expired
-from understudy.learnings.rejecting import reject_quietly
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

@@ -10,9 +10,9 @@ from understudy.learnings.capture_settings import (
     SemanticCaptureSettings,
 )
 from understudy.learnings.claims import NeedsModel
+from understudy.learnings.found_statements import FoundStatement, screened
 from understudy.learnings.labels import labelled
 from understudy.learnings.model import SEMANTIC_KINDS, CapturePath, Kind
-from understudy.learnings.proposals import FoundStatement, screened
 from understudy.providers.structured import StructuredModel
 
 TIMEOUT_MS: Final = 15_000

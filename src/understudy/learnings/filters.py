@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from understudy.core.unseen import is_unseen
+from understudy.core.invisible_characters import is_unseen
 from understudy.learnings.model import CandidateState, Kind, LearningStatus, PolicyDecision
 from understudy.sessions.learning_scopes import LearningScope
 

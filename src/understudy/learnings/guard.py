@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.learnings.lifecycle import OPEN
-from understudy.learnings.making import NewCandidate
 from understudy.learnings.model import Candidate, EvidenceRef, Kind, LearningSource
+from understudy.learnings.proposal import NewCandidate
+from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.refusals import looks_secret
 from understudy.learnings.secrets import secret_reason
-from understudy.learnings.wanted import Wanted
 from understudy.redaction.scrub import scrub
 from understudy.sessions.learning_scopes import LearningScope
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.learnings.lookalikes import unmasked
-from understudy.learnings.wording import HAN_AND_KANA, exact_words, plain, words
+from understudy.learnings.normal_form import HAN_AND_KANA, exact_words, plain, words
 
 MIN_SUBJECT: Final = 3
 MIN_VALUE: Final = 2

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.learnings.found_statements import FoundStatement, screened
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.proposals import FoundStatement, screened
-from understudy.learnings.quoting import TAG, Span, pasted, quoted
+from understudy.learnings.quotations import TAG, Span, pasted, quoted
 
 CONFIDENCE: Final = 98
 LABELS: Final[Mapping[str, Kind]] = {

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
-from understudy.learnings.ending import require_learning
 from understudy.learnings.model import AutomationReview, Candidate, Learning, LearningUse
+from understudy.learnings.retirement import require_learning
 from understudy.runs.model import Run
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.learnings.claims import LEASE_MS, ClaimLost, NeedsModel
 from understudy.learnings.model import Job
 from understudy.providers.structured import AT_ONCE as MODELS_AT_ONCE
-from understudy.runs.patience import patiently, patiently_to_the_end
+from understudy.runs.db_retry import finish_despite_db_outage, retry_while_db_down
 from understudy.tools.base import in_thread
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class QueueWorker:
 
     async def run(self) -> None:
         """Take up what was left, then work, for ever, on a bounded number at a time."""
-        await patiently(self.startup)
+        await retry_while_db_down(self.startup)
         try:
             async with asyncio.TaskGroup() as group:
                 for may_ask in AT_ONCE:
@@ -168,7 +168,7 @@ class QueueWorker:
             while True:
                 seen = {topic: self.bell.count(topic)}
                 free, besides = most - len(under_way), tuple(self.held)
-                claimed = await patiently_to_the_end(self._take, free, may_ask, besides)
+                claimed = await finish_despite_db_outage(self._take, free, may_ask, besides)
                 for job in claimed.jobs:
                     task = group.create_task(self.work(job))
                     under_way.add(task)
@@ -187,7 +187,7 @@ class QueueWorker:
     async def _after_failure(self, job: Job, problem: Exception) -> None:
         self._tell(job, problem)
         try:
-            await patiently(self._put_back, job, problem)
+            await retry_while_db_down(self._put_back, job, problem)
         except Exception:
             # The claim runs out, and it is tried again then.
             log.exception(self._event("not_settled"), **self._named(job))

@@ -34,4 +34,4 @@ class CaptureReceipts:
         """Queue a run whose record is kept in this transaction."""
         if record.semantic_capture is SemanticCapture.PENDING:
             unit.capture_queue.put_missing([record.run_id], due_at_ms=self.clock.now_ms())
-            unit.afterwards(self.capture)
+            unit.after_commit(self.capture)

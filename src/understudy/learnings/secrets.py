@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from understudy.core.unseen import is_unseen
+from understudy.core.invisible_characters import is_unseen
 from understudy.learnings.model import MAX_CONTENT_CHARS
 from understudy.learnings.secret_assignments import VENDOR_PREFIX, has_secret_assignment
 from understudy.learnings.secret_mentions import has_told_secret

@@ -8,7 +8,6 @@ from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
-from understudy.learnings.ending import Retirement, require_learning
 from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
@@ -17,7 +16,8 @@ from understudy.learnings.lineage import Lineage, lineage_of
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import Learning, LearningStatus
 from understudy.learnings.refusals import nothing_named, query_too_short, too_many
-from understudy.learnings.superseding import (
+from understudy.learnings.retirement import Retirement, require_learning
+from understudy.learnings.supersession import (
     Replacement,
     SupersedingLearning,
     check_replacement,

@@ -6,10 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.unseen import hidden_in, is_unseen
+from understudy.core.invisible_characters import hidden_in, is_unseen
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     Candidate,
@@ -20,6 +19,7 @@ from understudy.learnings.model import (
     Origin,
     Sensitivity,
 )
+from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.learnings.taint import untrusted_sources
 from understudy.memory.record import RunMemoryRecord
 from understudy.redaction.marker import cut
@@ -54,8 +54,8 @@ class RunSummaries:
 
     def _tell(self, unit: "Unit") -> None:
         count = self.listeners.observer.candidate_proposed
-        unit.afterwards(partial(count, CapturePath.RUN_SUMMARY))
-        unit.afterwards(self.listeners.review)
+        unit.after_commit(partial(count, CapturePath.RUN_SUMMARY))
+        unit.after_commit(self.listeners.review)
 
 
 def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: bool) -> Candidate:

@@ -14,6 +14,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
+from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
     from understudy.storage.learnings import LearningStore
@@ -153,3 +154,35 @@ def prompt_visible(
     plain = [it for it in learnings if not prompt_blockers(it, now_ms=now_ms)]
     replaced = replaced_ids(store, plain, now_ms=now_ms) if plain else frozenset()
     return tuple(it for it in plain if it.learning_id not in replaced)
+
+
+_PROMPT: Final = "prompt"
+# At the beginning of time nothing is past its own; that is judged when it is read.
+_ALWAYS: Final = 0
+
+
+def prompt_key(scope: LearningScope) -> str:
+    """What the index calls the part of a scope that could reach a prompt."""
+    return f"{_PROMPT}:{scope.key}"
+
+
+def talk_key(scope: LearningScope, session_id: str) -> str:
+    """What the index calls the part of it that was said in one session."""
+    return f"{prompt_key(scope)}:{session_id}"
+
+
+def index_scopes(learning: Learning) -> tuple[str, ...]:
+    """The keys to index a learning under; none for one that is not to be found.
+
+    This only narrows down what is read. What is read is judged again, by the same table.
+    """
+    if search_blockers(learning, now_ms=_ALWAYS):
+        return ()
+    if prompt_blockers(learning, now_ms=_ALWAYS):
+        return (learning.scope.key,)
+    talk = learning.source.session_id
+    return (
+        learning.scope.key,
+        prompt_key(learning.scope),
+        *([] if talk is None else [talk_key(learning.scope, talk)]),
+    )

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from understudy.core.errors import UnderstudyError
 from understudy.mailboxes.model import MAX_CONTENT_BYTES, MAX_SUBJECT_CHARS, MailSender, NewMessage
-from understudy.mailboxes.sending import RunMail
+from understudy.mailboxes.outgoing import RunMail
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError, in_thread
 
 Id = Annotated[str, Field(min_length=1, max_length=500)]

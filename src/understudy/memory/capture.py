@@ -10,11 +10,11 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.core.text import PREVIEW_CHARS
-from understudy.memory.asked import request_text
 from understudy.memory.bounds import MAX_ARTIFACT_IDS, MAX_SCOPE_KEYS, SUMMARY_CHARS
-from understudy.memory.keeping import Keeper
 from understudy.memory.policy import RunMemoryPolicy, policy_in
 from understudy.memory.record import RunEvidence, RunMemory, RunMemoryRecord, SemanticCapture
+from understudy.memory.request_text import request_text
+from understudy.memory.retention import Keeper
 from understudy.memory.texts import Cleaner, cut_bytes
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
@@ -131,7 +131,7 @@ class Capture:
     receipt_for: Callable[["Unit"], SemanticCapture] = nothing_to_learn
     hooks: tuple[KeptHook, ...] = ()
 
-    def foresee(self, run: Run, outcome: str) -> None:
+    def prescrub(self, run: Run, outcome: str) -> None:
         """Scrub what a run is about to leave behind, while nobody waits for a lock."""
         texts = (request_text(run), outcome)
         if run.trial_id is not None or sum(map(len, texts)) < WORTH_CHARS:
@@ -201,7 +201,7 @@ class Capture:
             return False
         if made.redacted:
             count = partial(self.keeper.counters.add, redacted_fields_total=made.redacted)
-            unit.afterwards(count)
+            unit.after_commit(count)
         self._tell(unit, run, record)
         return True
 

@@ -11,6 +11,7 @@ import structlog
 from understudy.core.batches import batches
 from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
+from understudy.memory.consistency import Orphan, Survey, survey
 from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found
@@ -22,7 +23,6 @@ from understudy.memory.report import (
     Report,
     ReportTally,
 )
-from understudy.memory.survey import Orphan, Survey, survey
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -60,8 +60,8 @@ class Maintenance:
         """
         tally = ReportTally(self.clock.now_ms(), source)
         work = _Rebuild(unit, policy, tally, goes_on=source is MaintenanceTrigger.STARTUP)
-        unit.afterwards(partial(self._done, work))
-        unit.otherwise(partial(self._undone, work))
+        unit.after_commit(partial(self._done, work))
+        unit.after_rollback(partial(self._undone, work))
         try:
             work.do()
         except BaseException:

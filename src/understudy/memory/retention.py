@@ -1,12 +1,23 @@
 """Which records are to go: those past their time, and those beyond what a session may have."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from understudy.core.clock import DAY_MS
-from understudy.memory.policy import RunMemoryPolicy
-from understudy.memory.record import Pointer, SemanticCapture
+import structlog
+
+from understudy.core.clock import DAY_MS, Clock
+from understudy.core.errors import Unavailable
+from understudy.memory.counters import Counters
+from understudy.memory.policy import RunMemoryPolicy, policy_in
+from understudy.memory.ports import store_gone
+from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
+
+if TYPE_CHECKING:
+    from understudy.storage.run_memory_index import RunMemoryIndex
+    from understudy.storage.unit import Unit
+
 
 # So long something may still be learned from a record that is no longer among the newest.
 PENDING_KEPT_MS: Final = DAY_MS
@@ -47,3 +58,115 @@ def is_awaited(pointer: Pointer, *, now_ms: int) -> bool:
         pointer.semantic_capture is SemanticCapture.PENDING
         and now_ms - pointer.recorded_at_ms <= PENDING_KEPT_MS
     )
+
+
+log = structlog.get_logger()
+
+# How many records of a session go at most when one is added; what is left goes with the next.
+PRUNED_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """The one place that stores and removes records."""
+
+    clock: Clock
+    counters: Counters
+
+    def keep(
+        self,
+        unit: "Unit",
+        record: RunMemoryRecord,
+        evidence: RunEvidence,
+        *,
+        policy: RunMemoryPolicy | None = None,
+    ) -> bool:
+        """Store a record, point to it, and prune its session; tells whether it is stored.
+
+        Where the store fails, the record is to be made later, and the run ends all the same.
+        """
+        index = unit.run_memory_index
+        index.hold()
+        record = _with_earlier_receipt(index, record)
+        try:
+            _check_place(unit)
+            stamp = unit.run_memories.put(record)
+        except Unavailable as problem:
+            log.warning("run_memory.postponed", run_id=record.run_id, reason=problem.detail)
+            index.postpone(record.run_id, reason=problem.code, at_ms=self.clock.now_ms())
+            return False
+        index.add(record, stamp=stamp)
+        index.keep_evidence(evidence)
+        index.made_up_for(record.run_id)
+        unit.after_commit(partial(self.counters.add, stored_total=1))
+        self._prune(unit, record, policy or policy_in(unit))
+        return True
+
+    def forget(self, unit: "Unit", run_ids: Sequence[str]) -> None:
+        """Remove records and everything that points to them."""
+        unit.run_memory_index.hold()
+        unit.run_memories.delete(run_ids)
+        unit.run_memory_index.forget(run_ids)
+
+    def drop_stale(
+        self, unit: "Unit", *, expired: Sequence[str] = (), unreadable: Sequence[str] = ()
+    ) -> None:
+        """Forget what a reader found to be past its time or broken, and count it."""
+        unit.run_memory_index.hold()
+        stale = [*expired, *unreadable]
+        _let_go(unit, stale)
+        # Nobody is to meet one again, even where its file is still there.
+        unit.run_memory_index.forget(stale)
+        self._count(unit, pruned_ttl_total=len(expired), skipped_unreadable_total=len(unreadable))
+
+    def _prune(self, unit: "Unit", added: RunMemoryRecord, policy: RunMemoryPolicy) -> None:
+        leaving = self._doomed(unit.run_memory_index, added.session_id, policy)
+        # Where the clock was set back, the newest looks like the oldest.
+        gone = _let_go(unit, [run_id for run_id in leaving.run_ids if run_id != added.run_id])
+        # What could not be removed keeps its pointer: the next run that ends tries again.
+        unit.run_memory_index.forget(sorted(gone))
+        self._count(
+            unit,
+            pruned_ttl_total=sum(it.run_id in gone for it in leaving.expired),
+            pruned_overflow_total=sum(it.run_id in gone for it in leaving.overflow),
+        )
+
+    def _doomed(self, index: "RunMemoryIndex", session_id: str, policy: RunMemoryPolicy) -> Doomed:
+        now, most = self.clock.now_ms(), policy.max_tracked_per_session
+        expired = index.expired(
+            before_ms=policy.expired_before_ms(now), limit=PRUNED_AT_ONCE, session_id=session_id
+        )
+        # Only what is past the newest can be too many, so the newest need not be read.
+        past = index.in_session(session_id, limit=PRUNED_AT_ONCE, skip=most)
+        return replace(doomed(past, policy, now_ms=now, newer=most), expired=expired)
+
+    def _count(self, unit: "Unit", **amounts: int) -> None:
+        if any(amounts.values()):
+            unit.after_commit(partial(self.counters.add, **amounts))
+
+
+def _check_place(unit: "Unit") -> None:
+    """Do not begin a new place beside one that is only away for a while."""
+    if not unit.run_memories.is_there() and unit.run_memory_index.counts().records:
+        raise store_gone()
+
+
+def _with_earlier_receipt(index: "RunMemoryIndex", record: RunMemoryRecord) -> RunMemoryRecord:
+    """What was settled for this run stays settled."""
+    earlier = index.get(record.run_id)
+    if earlier is None or earlier.semantic_capture is SemanticCapture.PENDING:
+        return record
+    return replace(record, semantic_capture=earlier.semantic_capture)
+
+
+def _let_go(unit: "Unit", run_ids: Sequence[str]) -> set[str]:
+    """Remove records as far as that works, and tell which are gone; the next start sees to the rest."""
+    gone = set()
+    for run_id in run_ids:
+        try:
+            unit.run_memories.delete([run_id])
+        except Unavailable as problem:
+            log.warning("run_memory.left", run_id=run_id, reason=problem.detail)
+        else:
+            gone.add(run_id)
+    return gone

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.unseen import is_unseen
+from understudy.core.invisible_characters import is_unseen
 
 MARK_BYTES: Final = 6
 GAP: Final = "\n\n"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.memory.doubts import doubt
-from understudy.memory.keeping import Keeper
 from understudy.memory.policy import policy_in
 from understudy.memory.record import Pointer, RunMemory, RunMemoryRecord
+from understudy.memory.retention import Keeper
 from understudy.retrieval.context import MemoryContext, memory_context
 from understudy.retrieval.explain import Explanation, explain
 from understudy.retrieval.report import injection_report

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from understudy.learnings.indexing import prompt_key, talk_key
 from understudy.learnings.model import TERM_KIND, Learning
-from understudy.learnings.visibility import prompt_blockers, replaced_ids
+from understudy.learnings.visibility import prompt_blockers, prompt_key, replaced_ids, talk_key
 from understudy.retrieval.choice import MAX_ENTRIES, Judged, Learned, choose
 from understudy.retrieval.documents import TermStatistics
 from understudy.retrieval.rarity import SCAN_LIMIT

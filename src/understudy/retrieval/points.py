@@ -3,8 +3,8 @@
 import math
 from typing import Final
 
+from understudy.retrieval.clue_matches import DocumentFinding, FieldFinding, Strengths
 from understudy.retrieval.documents import Match, Scored
-from understudy.retrieval.finding import DocumentFinding, FieldFinding, Strengths
 from understudy.retrieval.question import RetrievalQuestion
 from understudy.retrieval.tuning import Tuning
 

@@ -10,11 +10,11 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
 from understudy.learnings.model import Learning, LearningUse
-from understudy.memory.asked import query_text
 from understudy.memory.counters import PromptCounters
-from understudy.memory.keeping import Keeper
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
+from understudy.memory.request_text import query_text
+from understudy.memory.retention import Keeper
 from understudy.retrieval.choice import LearningReason as LearnedReason
 from understudy.retrieval.frame import (
     LEARNED_CONTEXT,

@@ -8,7 +8,7 @@ from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import RunMemory, RunMemoryRecord
 from understudy.redaction.marker import cut
-from understudy.retrieval.fitting import Fit, fitting
+from understudy.retrieval.best_matches import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,

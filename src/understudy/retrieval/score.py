@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from understudy.retrieval.clue_matches import DocumentFinding, find
 from understudy.retrieval.documents import Document, Field, Match, Scored, Statistics
-from understudy.retrieval.finding import DocumentFinding, find
 from understudy.retrieval.neighbours import conversations, lend
 from understudy.retrieval.points import scored
 from understudy.retrieval.prepare import Prepared, prepare

@@ -9,8 +9,8 @@ from understudy.learnings.model import TERM_KIND, Kind, Learning
 from understudy.learnings.visibility import prompt_blockers, replaced_ids, search_blockers
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.redaction.marker import cut
+from understudy.retrieval.best_matches import Fit, fitting
 from understudy.retrieval.choice import content_of
-from understudy.retrieval.fitting import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,

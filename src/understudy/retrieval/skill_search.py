@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from understudy.redaction.marker import cut
-from understudy.retrieval.fitting import Fit, fitting
+from understudy.retrieval.best_matches import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,

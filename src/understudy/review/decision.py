@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from understudy.learnings.known import Declined
+from understudy.learnings.already_decided import Declined
 from understudy.learnings.model import (
     AutomationReview,
     JudgeVerdict,

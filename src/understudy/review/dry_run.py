@@ -20,8 +20,8 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.review.evaluate import evaluate
-from understudy.review.matching import deciding_rule
 from understudy.review.policy import LearningPolicy, policy_in
+from understudy.review.rule_match import deciding_rule
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:

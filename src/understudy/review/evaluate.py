@@ -6,10 +6,10 @@ from typing import Final
 
 from understudy.learnings.lookalikes import has_lookalikes
 from understudy.learnings.model import Candidate, CapturePath, Kind, Origin, ReviewAction
+from understudy.learnings.normal_form import plain, words
 from understudy.learnings.secrets import secret_reason
-from understudy.learnings.wording import plain, words
-from understudy.review.matching import trace_rules
 from understudy.review.policy import LearningPolicy, PublicationSettings
+from understudy.review.rule_match import trace_rules
 from understudy.review.trace import Adjustment, RuleTrace, Trace
 
 # What these say was scrubbed when it was written, markers and all.

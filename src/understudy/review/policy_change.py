@@ -27,6 +27,6 @@ def policy_hook(
         if LEARNING_POLICY.stored(after.document).mode is Mode.MANUAL_ONLY:
             return
         unit.candidates.queue_pending(due_at_ms=clock.now_ms())
-        unit.afterwards(ring)
+        unit.after_commit(ring)
 
     return queue_again

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Unavailable
 from understudy.learnings.capture_settings import ModelChoice
-from understudy.learnings.deciding import require_candidate
+from understudy.learnings.decisions import require_candidate
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
 from understudy.review.evaluate import Evaluation, evaluate

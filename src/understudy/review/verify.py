@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin
-from understudy.learnings.quoting import own_words
+from understudy.learnings.quotations import own_words
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
-from understudy.review.saying import is_said, is_said_exactly
+from understudy.review.entailment import is_said, is_said_exactly
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

@@ -23,9 +23,9 @@ from understudy.core.errors import (
 )
 from understudy.core.text import preview
 from understudy.learnings.model import AutomationReview, CandidateState, Job, Mode, ReviewAction
-from understudy.review.applying import escalate, note
+from understudy.review.decision_effects import escalate, note
 from understudy.review.policy import in_force
-from understudy.review.reviewing import Reviewer
+from understudy.review.reviewer import Reviewer
 
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue

@@ -13,9 +13,8 @@ from understudy.core.request import current_request_id
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
 from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin
-from understudy.learnings.proposing import propose
+from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.secrets import secret_reason
 from understudy.rollout.model import LifecycleEvent, Rollout, RolloutEventName, Snapshot
 from understudy.rollout.observer import RolloutCounters
@@ -23,7 +22,7 @@ from understudy.rollout.stages import Stage
 from understudy.sessions.journal import EventKind, NewEvent
 
 if TYPE_CHECKING:
-    from understudy.rollout.mounting import Mounting
+    from understudy.rollout.mount_sync import Mounting
     from understudy.storage.unit import Unit
 
 
@@ -80,7 +79,7 @@ class RolloutChanges:
         self.unit.rollouts.update(changed, expected_revision=before.revision)
         if (before.is_live, before.tried) != (changed.is_live, changed.tried):
             # Trials of what it was go on for nothing.
-            self.unit.afterwards(partial(self.stop_trials, changed.skill_name))
+            self.unit.after_commit(partial(self.stop_trials, changed.skill_name))
         self.note(event, before, changed, **about)
         return changed
 
@@ -113,7 +112,7 @@ class RolloutChanges:
         self.unit.rollouts.add_event(happened)
         self.unit.audit.add(self._entry(event, after))
         self.mounts.after(self.unit, after)
-        self.unit.afterwards(partial(self.observer.happened, event))
+        self.unit.after_commit(partial(self.observer.happened, event))
         self.told.append(told_of(self.unit, after, happened))
 
     def ask(

@@ -7,7 +7,7 @@ from typing import Final
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import FieldError
-from understudy.core.unseen import hidden_in
+from understudy.core.invisible_characters import hidden_in
 from understudy.learnings.guard import SecretGuard
 from understudy.rollout.model import Definition
 from understudy.rollout.refusals import bad_definition, secret_definition

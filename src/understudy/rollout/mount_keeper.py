@@ -12,7 +12,7 @@ import structlog
 
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Rollout
-from understudy.rollout.shadows import Shadows
+from understudy.rollout.name_clashes import Shadows
 
 if TYPE_CHECKING:
     from understudy.storage.mount_folders import MountFolders

@@ -12,15 +12,15 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.evidence import carried_out_for
-from understudy.rollout.holding import hold_for_review
+from understudy.rollout.hold import hold_for_review
 from understudy.rollout.lookup import sums_of_one
 from understudy.rollout.model import EvidenceKind, PolicyOf, Rollout
 from understudy.rollout.outcome import SkillOutcome, SkillUse, UseOutcome, outcome_of
+from understudy.rollout.regression import watch_of, worse
 from understudy.rollout.results import SkillExecution, record_executed
-from understudy.rollout.revoking import demote
+from understudy.rollout.revocation import demote
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.runs import is_of_trial
-from understudy.rollout.watching import watch_of, worse
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, require_run
 
@@ -55,7 +55,7 @@ class OutcomeRecorder:
     def ended(self, unit: "Unit", run: Run) -> None:
         """Have the uses of a run noted once its end stands."""
         for run_id in _concerned(unit, run):
-            unit.afterwards(partial(self._settle_now, run_id))
+            unit.after_commit(partial(self._settle_now, run_id))
 
     def catch_up(self) -> int:
         """Note what was left when a daemon ended between the two; how many runs were looked at."""
@@ -98,7 +98,7 @@ class OutcomeRecorder:
             )
             if not unit.rollout_outcomes.add(noted):
                 return
-            unit.afterwards(partial(self.maker.observer.used, noted.stage, noted.outcome))
+            unit.after_commit(partial(self.maker.observer.used, noted.stage, noted.outcome))
             follow = _FOLLOWS.get(rollout.status)
             if follow is not None and _is_about(rollout, use):
                 follow(self, unit, rollout, ended)

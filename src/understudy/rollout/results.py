@@ -11,7 +11,7 @@ from understudy.core.principal import DAEMON
 from understudy.rollout import refusals
 from understudy.rollout.changes import RolloutChanges
 from understudy.rollout.evidence import EvidenceClaim, beside, proof_of, same_execution, shown_by
-from understudy.rollout.holding import hold_for_review
+from understudy.rollout.hold import hold_for_review
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
 from understudy.rollout.stages import Stage
@@ -162,7 +162,7 @@ def _evidence(
 def _keep(changes: RolloutChanges, rollout: Rollout, evidence: EvidenceRecord) -> Rollout:
     if not changes.unit.rollouts.add_evidence(evidence):
         return rollout
-    changes.unit.afterwards(
+    changes.unit.after_commit(
         partial(changes.observer.shown, evidence.kind, evidence.proof, success=evidence.success)
     )
     touched = changes.change(

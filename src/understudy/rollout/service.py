@@ -10,7 +10,7 @@ from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import Learning
-from understudy.rollout import holding, refusals
+from understudy.rollout import hold, refusals
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
 from understudy.rollout.changes import RolloutChanges, RolloutTransactions
 from understudy.rollout.definition import Promotion, check_definition
@@ -30,12 +30,12 @@ from understudy.rollout.model import (
     RolloutFilter,
     Snapshot,
 )
-from understudy.rollout.promoting import Promoting, case_of, unfit
+from understudy.rollout.name_clashes import hold_name
+from understudy.rollout.promotion import Promoting, case_of, unfit
+from understudy.rollout.regression import Uses, uses_of
 from understudy.rollout.results import Result, record
-from understudy.rollout.revoking import revoke
-from understudy.rollout.shadows import hold_name
+from understudy.rollout.revocation import revoke
 from understudy.rollout.stages import NEXT, ROLLOUT, Stage
-from understudy.rollout.watching import Uses, uses_of
 from understudy.skills.diff import BundleDiff, compare
 
 if TYPE_CHECKING:
@@ -166,14 +166,14 @@ class RolloutService:
     ) -> RolloutDetail:
         """Let a rollout go no further for now."""
         given = self._reason(reason)
-        return self._change(principal, skill_name, lambda c, it: holding.hold(c, it, given))
+        return self._change(principal, skill_name, lambda c, it: hold.hold(c, it, given))
 
     def release(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> RolloutDetail:
         """Let a held rollout go on."""
         given = self._reason(reason)
-        return self._change(principal, skill_name, lambda c, it: holding.release(c, it, given))
+        return self._change(principal, skill_name, lambda c, it: hold.release(c, it, given))
 
     def revoke(
         self, principal: Principal, skill_name: str, *, reason: str | None = None

@@ -10,16 +10,13 @@ import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError
+from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
 from understudy.runs.model import EndingHook, Run, RunEnd, RunStatus, RunUsage, StopRequest
-from understudy.runs.patience import patiently
 from understudy.runs.requests import Audience
-from understudy.runs.snapshot import RunSnapshot
-from understudy.runs.steps import Steps, executed_calls
-from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
-from understudy.runs.waiting import (
+from understudy.runs.sleep import (
     MustSleep,
     Sleep,
     fail_unread,
@@ -27,6 +24,9 @@ from understudy.runs.waiting import (
     step_aside,
     wake_next,
 )
+from understudy.runs.snapshot import RunSnapshot
+from understudy.runs.steps import Steps, executed_calls
+from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
 from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.model import require_session
 
@@ -80,7 +80,7 @@ class RunExecutor:
     # What is done before a run begins, when nothing is held yet: looks at a disk, for one.
     ready: Callable[[], None] = lambda: None
     # What is done before the first of them, given the last words of the run: nothing is held yet.
-    foresee: Callable[[Run, str], None] = lambda _, __: None
+    prescrub: Callable[[Run, str], None] = lambda _, __: None
 
     async def execute(self, run_id: str) -> bool:
         """Work on a run until it ends or sleeps; tells whether another of its session may go.
@@ -100,12 +100,12 @@ class RunExecutor:
             execution = RunExecution(run=run, steps=steps, stop=stop, snapshot=snapshot)
             ending = await self._work(execution)
             while isinstance(ending, Sleep):
-                if await patiently(self._sleep, steps, ending):
+                if await retry_while_db_down(self._sleep, steps, ending):
                     log.info("run.asleep", run_id=run_id)
                     return False
                 ending = await self._work(execution)
-            await asyncio.to_thread(self.foresee, run, _last_words(steps))
-            ended, more = await patiently(self._end, steps, ending)
+            await asyncio.to_thread(self.prescrub, run, _last_words(steps))
+            ended, more = await retry_while_db_down(self._end, steps, ending)
             self._count(ended)
         except RunTakenOver:
             log.warning("run.superseded", run_id=run_id)
@@ -117,11 +117,11 @@ class RunExecutor:
 
     async def _begin_or_fail(self, run_id: str) -> Begun | None:
         try:
-            return await patiently(self._begin, run_id)
+            return await retry_while_db_down(self._begin, run_id)
         except UnderstudyError as problem:
             # What the run needs is gone or damaged; the session must not wait for it for ever.
             log.warning("run.cannot_begin", run_id=run_id, reason=problem.detail)
-            await patiently(self._refuse, run_id, problem.detail)
+            await retry_while_db_down(self._refuse, run_id, problem.detail)
             return None
 
     async def _work(self, execution: RunExecution) -> RunEnd | Sleep:

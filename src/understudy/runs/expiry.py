@@ -16,7 +16,7 @@ from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, StopRequest
 from understudy.runs.offers import let_lapse
 from understudy.runs.requests import Audience, PersonRequest, RequestKind, RequestState
-from understudy.runs.waiting import fail_unread, go_on_or_wait, stop
+from understudy.runs.sleep import fail_unread, go_on_or_wait, stop
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from understudy.assets.keeping import keep, refer
+from understudy.assets.contents import keep, refer
 from understudy.assets.model import Asset, AssetDraft, ReferenceKind
 from understudy.core.errors import Invalid, LimitExceeded
 from understudy.core.principal import Principal

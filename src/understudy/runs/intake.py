@@ -15,7 +15,7 @@ from understudy.runs.deliveries import pending_deliveries
 from understudy.runs.events import run_event
 from understudy.runs.inputs import refer_to_assets, take_input
 from understudy.runs.model import DebugLevel, Route, Run, RunInput, RunRequest, RunStatus
-from understudy.runs.routing import RouteWish, choose_route
+from understudy.runs.route_choice import RouteWish, choose_route
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_credential_scope

@@ -14,7 +14,7 @@ from understudy.runs.events import run_event
 from understudy.runs.expiry import expire_due
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, StopRequest, require_run
-from understudy.runs.reading import RequestReader, RunPlace
+from understudy.runs.open_requests import RequestReader, RunPlace
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.requests import (
     REQUEST,
@@ -23,7 +23,7 @@ from understudy.runs.requests import (
     RequestKind,
     RequestState,
 )
-from understudy.runs.waiting import go_on_or_wait, stop
+from understudy.runs.sleep import go_on_or_wait, stop
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

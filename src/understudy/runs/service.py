@@ -21,8 +21,8 @@ from understudy.runs.model import (
     require_run,
 )
 from understudy.runs.receipts import keep_receipt, known_run, receipt_for
+from understudy.runs.sleep import leave_line, stop
 from understudy.runs.submission import Submission, request_json
-from understudy.runs.waiting import leave_line, stop
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import require_session
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
-from understudy.runs.family import question_data
+from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechains import News, SidechainService, SidechainStanding, SidechainWish
 from understudy.runs.tool_work import run_blocking
 from understudy.sessions.sidechains import MAX_LABEL_CHARS, MAX_LIVE

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
+from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import Run
-from understudy.runs.patience import patiently
 from understudy.runs.stops import RunTakenOver
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 
@@ -54,7 +54,7 @@ class Steps:
             tries += 1
             return self._write(events, also, is_repeat=tries > 1)
 
-        written = await patiently(write)
+        written = await retry_while_db_down(write)
         self.remember(written)
         return written
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from understudy.core.errors import UnderstudyError
-from understudy.runs.patience import patiently_to_the_end
+from understudy.runs.db_retry import finish_despite_db_outage
 from understudy.tools.base import ToolError
 
 P = ParamSpec("P")
@@ -17,6 +17,6 @@ async def run_blocking(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
     What stands against it is told to the model.
     """
     try:
-        return await patiently_to_the_end(work, *args, **kwargs)
+        return await finish_despite_db_outage(work, *args, **kwargs)
     except UnderstudyError as problem:
         raise ToolError(problem.detail, code=problem.code) from problem

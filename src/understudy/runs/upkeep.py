@@ -10,8 +10,8 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable
 from understudy.runs.model import StopRequest
+from understudy.runs.sleep import fail_unread, wake_next
 from understudy.runs.stops import StopSignals
-from understudy.runs.waiting import fail_unread, wake_next
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units

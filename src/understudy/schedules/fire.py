@@ -1,186 +1,222 @@
-"""The worker that fires schedules when they are due; any number of daemons may run one at once."""
+"""One fire, within one transaction: whether it may, what becomes of it, and what comes after it."""
 
-import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 from understudy.core import audit
-from understudy.core.bell import Bell
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
-from understudy.core.page import PageRequest
-from understudy.core.principal import DAEMON
-from understudy.schedules.cadence import next_fire, sooner_fire
-from understudy.schedules.firing import Firing, RetryPolicy
-from understudy.schedules.lifecycle import OPEN
-from understudy.schedules.model import Cron, Schedule
+from understudy.core.ids import new_id
+from understudy.core.principal import DAEMON, Principal, Role
+from understudy.core.text import preview
+from understudy.runs.intake import RunIntake
+from understudy.runs.model import RunStatus
+from understudy.schedules.cadence import next_fire
+from understudy.schedules.lifecycle import SCHEDULE
+from understudy.schedules.model import (
+    KEPT_EXECUTIONS,
+    ExecutionStatus,
+    MisfirePolicy,
+    OverlapPolicy,
+    Schedule,
+    ScheduleExecution,
+    ScheduleStatus,
+)
+from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit, Units
+    from understudy.storage.unit import Unit
 
-
-AT_ONCE: Final = 200
-
-
-@dataclass(slots=True)
-class ClockMark:
-    """The time that the clock has shown last."""
-
-    at_ms: int | None = None
-
-    def is_ahead_of(self, now_ms: int) -> bool:
-        """Whether the clock was set back since; before the first look, it may have been."""
-        return self.at_ms is None or now_ms < self.at_ms
-
-
-def plan_anew(units: "Units", retry: RetryPolicy, *, now_ms: int) -> None:
-    """Bring nearer what was planned by a clock that has been set back since."""
-    for schedule in _open_schedules(units):
-        if _nearer(schedule, retry, now_ms) != schedule:
-            _bring_nearer(units, schedule.schedule_id, retry, now_ms)
-
-
-def was_dealt_with(unit: "Unit", schedule: Schedule) -> bool:
-    """Whether the time that is due has been there before, and was not left to be tried again."""
-    due = schedule.next_fire_at_ms
-    if due is None or schedule.retrying_id is not None or not isinstance(schedule.cadence, Cron):
-        return False
-    return unit.schedules.has_execution_for(schedule.schedule_id, due)
-
-
-def pass_over(unit: "Unit", schedule: Schedule, *, now_ms: int) -> None:
-    """Go on to the next time without firing."""
-    scheduled = schedule.next_fire_at_ms or now_ms
-    upcoming = next_fire(schedule.cadence, scheduled_ms=scheduled, now_ms=now_ms)
-    unit.schedules.update(replace(schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming))
-
-
-def _open_schedules(units: "Units") -> Iterator[Schedule]:
-    cursor: str | None = None
-    while True:
-        request = PageRequest.parse(limit=AT_ONCE, cursor=cursor)
-        with units.read() as unit:
-            page = unit.schedules.page(request, statuses=sorted(OPEN))
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-def _bring_nearer(units: "Units", schedule_id: str, retry: RetryPolicy, now_ms: int) -> None:
-    with units.write() as unit:
-        try:
-            schedule = unit.schedules.get(schedule_id, lock=True)
-        except DamagedRecord:
-            return  # who fires it closes it
-        if schedule is None or schedule.status not in OPEN:
-            return
-        nearer = replace(_nearer(schedule, retry, now_ms), updated_at_ms=now_ms)
-        unit.schedules.update(nearer)
-    log.info("schedule.planned_anew", schedule_id=schedule_id, at_ms=nearer.next_fire_at_ms)
-
-
-def _nearer(schedule: Schedule, retry: RetryPolicy, now_ms: int) -> Schedule:
-    planned, due = schedule.next_fire_at_ms, schedule.due_at_ms
-    if schedule.retrying_id is not None:
-        latest = now_ms + retry.max_ms + retry.jitter_ms
-        return schedule if due is None or due <= latest else replace(schedule, due_at_ms=now_ms)
-    if planned is None:
-        return schedule
-    upcoming = sooner_fire(schedule.cadence, planned_ms=planned, now_ms=now_ms)
-    # One that is paused has a next time, but nobody looks at it.
-    return replace(schedule, next_fire_at_ms=upcoming, due_at_ms=None if due is None else upcoming)
-
-
-log = structlog.get_logger()
-
-TOPIC: Final = "schedules"
-# Clocks jump, and other daemons change schedules: nobody sleeps longer than this.
-LONGEST_SLEEP_S: Final = 1.0
-SHORTEST_SLEEP_S: Final = 0.05
+# What is late by no more than this was not missed.
+GRACE_MS: Final = 10_000
+MAX_REASON_CHARS: Final = 500
+# Errors that trying again does not mend.
+FOR_GOOD: Final = frozenset({"session_ended", "session_not_found"})
+# Whether the runs of a schedule that have not ended keep it from submitting another.
+BLOCKS: Final[Mapping[OverlapPolicy, Callable[[Sequence[RunStatus]], bool]]] = {
+    OverlapPolicy.SKIP: bool,
+    OverlapPolicy.QUEUE_ONE: lambda unfinished: RunStatus.QUEUED in unfinished,
+    OverlapPolicy.PARALLEL: lambda _: False,
+}
+ENDINGS: Final[Mapping[ScheduleStatus, str]] = {
+    ScheduleStatus.COMPLETED: "schedules.complete",
+    ScheduleStatus.CANCELED: "schedules.cancel",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleWorker:
-    """Looks for what is due, and submits it."""
+class RetryPolicy:
+    """How a fire is tried again that made no run; 0 attempts means for as long as it takes."""
 
-    units: "Units"
+    base_ms: int = 500
+    max_ms: int = 30_000
+    jitter_ms: int = 250
+    attempts: int = 0
+
+    def wait_ms(self, retries: int) -> int:
+        """How long to wait after so many failures, twice as long each time."""
+        return min(self.base_ms << min(retries - 1, 20), self.max_ms)
+
+    def is_last(self, retries: int) -> bool:
+        """Whether the fire is given up after so many failures."""
+        return 0 < self.attempts <= retries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """Fires schedules whose row the caller's unit holds locked."""
+
     clock: Clock
-    firing: Firing
-    bell: Bell
-    mark: ClockMark = field(default_factory=ClockMark)
+    intake: RunIntake
+    # Whether a user would still be let in with at least a role.
+    may_still: Callable[["Unit", str, Role], bool]
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    # A random number below its argument, so that many who failed together do not return together.
+    jitter: Callable[[int], int] = lambda _: 0
 
-    async def run(self) -> None:
-        """Fire what is due, for ever."""
-        while True:
-            seen = {TOPIC: self.bell.count(TOPIC)}
-            due = await asyncio.to_thread(self.fire_due)
-            await self.bell.wait(seen, timeout_s=self._sleep_s(due))
+    def fire(self, unit: "Unit", schedule: Schedule) -> Schedule:
+        """Deal with the time that is due; raises when no run can be made."""
+        execution = self._begin(schedule)
+        if not self._owner_may(unit, schedule):
+            return self._suspend(unit, schedule, execution)[0]
+        if self._is_missed(schedule):
+            missed = replace(execution, status=ExecutionStatus.MISSED, reason="its time had passed")
+            return self._move_on(unit, schedule, missed)
+        return self._move_on(unit, *self._submit(unit, schedule, execution))
 
-    def fire_due(self) -> int | None:
-        """Fire everything that is due, one at a time; answers when to look again."""
+    def trigger(
+        self, unit: "Unit", schedule: Schedule, principal: Principal
+    ) -> tuple[Schedule, ScheduleExecution]:
+        """Fire now, beside the cadence, which goes on as if nothing had been."""
+        execution = ScheduleExecution(
+            execution_id=new_id("fire"),
+            schedule_id=schedule.schedule_id,
+            status=ExecutionStatus.SUBMITTED,
+            at_ms=self.clock.now_ms(),
+            triggered_by=principal.actor,
+        )
+        if not self._owner_may(unit, schedule):
+            return self._suspend(unit, schedule, execution)
+        schedule, execution = self._submit(unit, schedule, execution)
+        if _has_had_enough(schedule):
+            schedule = self._end(unit, schedule, ScheduleStatus.COMPLETED)
+        return self._keep(unit, schedule, execution), execution
+
+    def fail(self, unit: "Unit", schedule: Schedule, *, code: str, detail: str) -> Schedule:
+        """Write down that no run could be made, and when to try again if that can help."""
+        reason = f"{code}: {preview(detail, MAX_REASON_CHARS)}"
+        failed = replace(self._begin(schedule), status=ExecutionStatus.FAILED, reason=reason)
+        schedule = replace(schedule, retries=schedule.retries + 1)
+        if code in FOR_GOOD:
+            schedule = self._end(unit, schedule, ScheduleStatus.CANCELED, reason=code)
+            return self._keep(unit, schedule, failed)
+        if self.retry.is_last(schedule.retries):
+            return self._move_on(unit, schedule, failed)
+        wait = self.retry.wait_ms(schedule.retries) + self.jitter(self.retry.jitter_ms)
+        schedule = replace(schedule, retrying_id=failed.execution_id, due_at_ms=failed.at_ms + wait)
+        return self._keep(unit, schedule, replace(failed, status=ExecutionStatus.RETRYING))
+
+    def _begin(self, schedule: Schedule) -> ScheduleExecution:
+        """The execution of the time that is due; another try is no other execution."""
+        return ScheduleExecution(
+            execution_id=schedule.retrying_id or new_id("fire"),
+            schedule_id=schedule.schedule_id,
+            status=ExecutionStatus.SUBMITTED,
+            at_ms=self.clock.now_ms(),
+            scheduled_for_ms=schedule.next_fire_at_ms,
+            attempts=schedule.retries + 1,
+        )
+
+    def _owner_may(self, unit: "Unit", schedule: Schedule) -> bool:
+        """Whether the owner, or the admin who acted for them, could submit the run today."""
+        admin = schedule.acting_admin
+        return self.may_still(unit, schedule.owner_id, Role.OPERATOR) or (
+            admin is not None and self.may_still(unit, admin, Role.ADMIN)
+        )
+
+    def _suspend(
+        self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution
+    ) -> tuple[Schedule, ScheduleExecution]:
+        """Fire no more until somebody has looked into it."""
+        reason = f"owner_may_not: {schedule.owner_id} has no token that lets them submit runs"
+        failed = replace(execution, status=ExecutionStatus.FAILED, reason=reason)
+        if schedule.status is not ScheduleStatus.PAUSED:
+            SCHEDULE.check(schedule.status, ScheduleStatus.PAUSED)
+            entry = audit.done(
+                DAEMON, "schedules.pause", schedule.schedule_id, at_ms=execution.at_ms
+            )
+            unit.audit.add(entry)
+        schedule = replace(
+            schedule, status=ScheduleStatus.PAUSED, due_at_ms=None, retrying_id=None, retries=0
+        )
+        return self._keep(unit, schedule, failed), failed
+
+    def _is_missed(self, schedule: Schedule) -> bool:
+        if schedule.misfire_policy is not MisfirePolicy.SKIP_MISSED or schedule.retries:
+            return False
+        return self.clock.now_ms() - (schedule.next_fire_at_ms or 0) > GRACE_MS
+
+    def _submit(
+        self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution
+    ) -> tuple[Schedule, ScheduleExecution]:
+        unfinished = unit.schedules.unfinished(schedule.schedule_id)
+        if BLOCKS[schedule.overlap_policy](unfinished):
+            reason = f"an earlier run is {unfinished[0].replace('_', ' ')}"
+            return schedule, replace(execution, status=ExecutionStatus.SKIPPED, reason=reason)
+        session = require_session(unit, schedule.target_session_id, lock=True)
+        owner = Principal(user_id=schedule.owner_id, role=Role.OPERATOR)
+        run, _ = self.intake.take(unit, owner, session, schedule.request)
+        schedule = replace(
+            schedule, executions=schedule.executions + 1, last_fired_at_ms=execution.at_ms
+        )
+        return schedule, replace(execution, run_id=run.run_id)
+
+    def _move_on(self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution) -> Schedule:
+        """Go to the first time after the one dealt with that is yet to come, if there is one."""
+        upcoming = next_fire(
+            schedule.cadence,
+            scheduled_ms=schedule.next_fire_at_ms or execution.at_ms,
+            now_ms=execution.at_ms,
+        )
+        schedule = replace(
+            schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming, retrying_id=None, retries=0
+        )
+        if upcoming is None or _has_had_enough(schedule):
+            schedule = self._end(unit, schedule, ScheduleStatus.COMPLETED)
+        return self._keep(unit, schedule, execution)
+
+    def _end(
+        self,
+        unit: "Unit",
+        schedule: Schedule,
+        status: ScheduleStatus,
+        *,
+        reason: str | None = None,
+    ) -> Schedule:
         now = self.clock.now_ms()
-        if self.mark.is_ahead_of(now):
-            plan_anew(self.units, self.firing.retry, now_ms=now)
-        self.mark.at_ms = now
-        while True:
-            with self.units.read() as unit:
-                due = unit.schedules.next_due_ms()
-            if due is None or due > self.clock.now_ms() or not self._fire_one():
-                return due
+        unit.audit.add(audit.done(DAEMON, ENDINGS[status], schedule.schedule_id, at_ms=now))
+        return ended(schedule, status, reason=reason)
 
-    def _fire_one(self) -> bool:
-        """Claim a schedule, submit its run and write down its next time: all of it, or nothing."""
-        schedule_id: str | None = None
-        try:
-            with self.units.write() as unit:
-                schedule_id = unit.schedules.claim_due(self.clock.now_ms())
-                if schedule_id is None:
-                    return False
-                schedule = unit.schedules.get(schedule_id)
-                if schedule is None or not self._is_due(schedule):
-                    return True
-                if was_dealt_with(unit, schedule):
-                    pass_over(unit, schedule, now_ms=self.clock.now_ms())
-                else:
-                    self.firing.fire(unit, schedule)
-        except DatabaseUnavailable:
-            raise
-        except Exception as problem:
-            if schedule_id is None:
-                raise
-            self._note_failure(schedule_id, problem)
-        return True
+    def _keep(self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution) -> Schedule:
+        schedule = replace(schedule, updated_at_ms=execution.at_ms)
+        unit.schedules.update(schedule)
+        unit.schedules.record(execution, keep=KEPT_EXECUTIONS)
+        return schedule
 
-    def _note_failure(self, schedule_id: str, problem: Exception) -> None:
-        """What was begun is undone by now; one that cannot fire must not hold up the others."""
-        if isinstance(problem, UnderstudyError):
-            code, detail = problem.code, problem.detail
-            log.warning("schedule.failed", schedule_id=schedule_id, reason=detail)
-        else:
-            code = "schedule_crashed"
-            detail = f"the daemon failed unexpectedly ({type(problem).__name__}); its log says how"
-            log.error("schedule.crashed", schedule_id=schedule_id, exc_info=problem)
-        with self.units.write() as unit:
-            try:
-                schedule = unit.schedules.get(schedule_id, lock=True)
-            except DamagedRecord as damaged:
-                now = self.clock.now_ms()
-                unit.schedules.cancel_unread(schedule_id, reason=damaged.code, at_ms=now)
-                unit.audit.add(audit.done(DAEMON, "schedules.cancel", schedule_id, at_ms=now))
-                return
-            # Somebody else may have had more luck meanwhile.
-            if schedule is not None and self._is_due(schedule):
-                self.firing.fail(unit, schedule, code=code, detail=detail)
 
-    def _is_due(self, schedule: Schedule) -> bool:
-        return schedule.due_at_ms is not None and schedule.due_at_ms <= self.clock.now_ms()
+def ended(schedule: Schedule, status: ScheduleStatus, *, reason: str | None = None) -> Schedule:
+    """The schedule as it is when it fires no more."""
+    SCHEDULE.check(schedule.status, status)
+    return replace(
+        schedule,
+        status=status,
+        ended_reason=reason,
+        next_fire_at_ms=None,
+        due_at_ms=None,
+        retrying_id=None,
+    )
 
-    def _sleep_s(self, due: int | None) -> float:
-        if due is None:
-            return LONGEST_SLEEP_S
-        seconds = (due - self.clock.now_ms()) / 1000
-        return min(max(seconds, SHORTEST_SLEEP_S), LONGEST_SLEEP_S)
+
+def _has_had_enough(schedule: Schedule) -> bool:
+    limit = schedule.max_executions
+    return limit is not None and schedule.executions >= limit

@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.assets.keeping import refer
+from understudy.assets.contents import refer
 from understudy.assets.model import AssetDraft, ReferenceKind
 from understudy.core.errors import Invalid
 from understudy.core.principal import Principal
 from understudy.runs.inputs import take_input
 from understudy.runs.model import RunKind
-from understudy.runs.routing import check_route
+from understudy.runs.route_choice import check_route
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope

@@ -11,7 +11,7 @@ from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.schedules.cadence import check_cadence, first_fire, next_fire
-from understudy.schedules.firing import Firing, ended
+from understudy.schedules.fire import Firing, ended
 from understudy.schedules.lifecycle import OPEN, SCHEDULE
 from understudy.schedules.model import (
     MAX_EXECUTIONS,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.model import KEPT, LOCAL, PROMOTED, Skill, SkillStatus, Visibility, is_id
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check_author(author: Author) -> None:
     """Refuse somebody who may change nothing, and a change by nobody."""
     author.principal.require(Role.OPERATOR)
     if not author.user_id.strip():
-        raise caller_errors.no_user()
+        raise errors.no_user()
 
 
 def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
@@ -93,18 +93,18 @@ def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False)
     """
     check_author(author)
     if ref.startswith(LOCAL):
-        raise caller_errors.is_local(ref)
+        raise errors.is_local(ref)
     if ref.startswith(PROMOTED):
-        raise caller_errors.is_promoted(ref)
+        raise errors.is_promoted(ref)
     skill = find(unit, ref)
     if skill is not None and hold:
         unit.skills.hold(skill.slug)
         skill = find(unit, ref)
     if skill is None:
-        raise caller_errors.not_found(ref)
+        raise errors.not_found(ref)
     is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
     if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
-        raise caller_errors.not_found(ref)
+        raise errors.not_found(ref)
     return skill
 
 
@@ -112,9 +112,9 @@ def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = Fals
     """The skill that an author may change: their own, or as an admin any that is not the product's."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system:
-        raise caller_errors.is_system(skill.slug)
+        raise errors.is_system(skill.slug)
     if not owns_or_administers(skill, author.principal):
-        raise caller_errors.not_yours(ref)
+        raise errors.not_yours(ref)
     return skill
 
 
@@ -122,9 +122,9 @@ def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = F
     """The same to switch it on or off, which for an admin may be any."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system and not author.is_admin:
-        raise caller_errors.is_system(skill.slug)
+        raise errors.is_system(skill.slug)
     if not owns_or_administers(skill, author.principal):
-        raise caller_errors.not_yours(ref)
+        raise errors.not_yours(ref)
     return skill
 
 
@@ -133,9 +133,9 @@ def require_free(skill: Skill | None, author: Author, slug: str) -> None:
     if skill is None or not is_live(skill):
         return
     if skill.is_system:
-        raise caller_errors.system_slug(slug)
+        raise errors.system_slug(slug)
     if skill.owner_id != author.user_id:
-        raise caller_errors.slug_taken(slug)
+        raise errors.slug_taken(slug)
 
 
 _MayDo = Callable[[Skill, Principal], bool]

@@ -10,21 +10,21 @@ import structlog
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable
 from understudy.core.scope import Gate
 from understudy.sessions.model import Session, require_session
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.catalogue_entry import CatalogueEntry, by_name, permits, skill_gate
-from understudy.skills.kept_entries import KeptEntries
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.local.skills import LocalSkills
+from understudy.skills.managed_entries import ManagedEntries
 from understudy.skills.model import SkillOrigin
 from understudy.skills.ports import BundleFile
 from understudy.skills.precedence import counting
 from understudy.skills.ranking import rank
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
-from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
+from understudy.skills.sources import NO_OTHERS, OtherSkills
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -73,7 +73,7 @@ class Catalogue:
         self._local = local
         self._python_of = python_of
         self._checks = checks
-        self._kept = KeptEntries(self._checks)
+        self._kept = ManagedEntries(self._checks)
         self._others = others
 
     def refresh(self) -> None:
@@ -121,7 +121,7 @@ class Catalogue:
             return self._load_local(one)
         version = unit.skills.version(one.skill_id, one.version)
         if version is None:
-            raise caller_errors.not_found(one.slug)
+            raise errors.not_found(one.slug)
         bundle = self._checks.require(unit, one.slug, version)
         loaded = _loaded(one, bundle, _folder(unit, one.slug, version.number))
         return replace(loaded, python=self._python_of(one.slug))
@@ -138,7 +138,7 @@ class Catalogue:
     def _load_local(self, one: CatalogueEntry) -> Loaded:
         opened = self._local.open(one.slug)
         if opened is None:
-            raise caller_errors.not_found(one.slug)
+            raise errors.not_found(one.slug)
         return _loaded(_from_folder(opened.skill), opened.bundle, opened.skill.folder)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.skills.acknowledging import Acknowledged
+from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.model import Skill
 from understudy.skills.precedence import require_own_name
-from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
+from understudy.skills.sources import NO_OTHERS, OtherSkills
 
 if TYPE_CHECKING:
     from understudy.skills.events import SkillEvents
@@ -60,7 +60,7 @@ class SkillChange:
         )
         self.unit.audit.add(entry)
         verb = action.partition(".")[2]
-        self.unit.afterwards(partial(self.listener.changed, skill, verb))
+        self.unit.after_commit(partial(self.listener.changed, skill, verb))
 
 
 def _taken(one: Acknowledged) -> str:

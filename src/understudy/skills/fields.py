@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.invisible_characters import hidden_in
 from understudy.core.text import preview
-from understudy.core.unseen import hidden_in
 from understudy.skills.bundles.document import Value
 from understudy.skills.dependencies.names import dependency_refused
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from understudy.core.invisible_characters import is_unseen
 from understudy.core.text import and_more, quoted
-from understudy.core.unseen import is_unseen
 from understudy.guard.texts import is_text
 from understudy.skills.bundles.bundle import decode
 from understudy.skills.bundles.limits import MANIFEST

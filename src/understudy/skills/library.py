@@ -9,7 +9,7 @@ from understudy.agents.model import require_agent
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.access import Access, AccessReason, access_of
 from understudy.skills.authority import Author, find, is_live, knows, owns_or_administers
 from understudy.skills.bundles.archive import write_archive
@@ -25,10 +25,10 @@ from understudy.skills.catalogue_entry import (
     SkillWithManifest,
 )
 from understudy.skills.diff import BundleDiff, compare
-from understudy.skills.granting import check_agent_id, check_user_id
-from understudy.skills.kept_entries import KeptEntries
+from understudy.skills.grants import check_agent_id, check_user_id
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
 from understudy.skills.local.skills import LocalSkills
+from understudy.skills.managed_entries import ManagedEntries
 from understudy.skills.model import (
     LOCAL,
     PROMOTED,
@@ -46,14 +46,14 @@ from understudy.skills.model import (
 from understudy.skills.ports import BundleFile
 from understudy.skills.precedence import counting, stands
 from understudy.skills.runtime_settings import settings_of
-from understudy.skills.skill_sources import (
+from understudy.skills.slug import slug_refused, slugify
+from understudy.skills.sources import (
     NO_OTHERS,
     KeptSource,
     OtherSkills,
     SkillSource,
     folder_source,
 )
-from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.usage import SkillVersionUsage
 
 if TYPE_CHECKING:
@@ -152,11 +152,11 @@ class SkillLibrary:
         """One file of a version; `Invalid` for a path that no file of a skill may have."""
         cause = refused_by(path)
         if cause is not None:
-            raise caller_errors.bad_path(path, cause)
+            raise errors.bad_path(path, cause)
         with self._looking(principal, ref) as (_, source):
             data = None if is_artifact(path) else source.read(tidy(path), version)
             if data is None:
-                raise caller_errors.file_not_found(source.skill.slug, path)
+                raise errors.file_not_found(source.skill.slug, path)
             return data
 
     def diff(self, principal: Principal, ref: str, old: int, new: int) -> BundleDiff:
@@ -268,7 +268,7 @@ def _is_admin(principal: Principal) -> bool:
 
 def _require_owner(skill: Skill, principal: Principal) -> None:
     if not owns_or_administers(skill, principal):
-        raise caller_errors.not_yours(skill.slug)
+        raise errors.not_yours(skill.slug)
 
 
 def _answer(granted: GrantedSkill, user_id: str) -> SkillAccessAnswer:
@@ -303,7 +303,7 @@ class SkillFinder:
         self._local = local
         self._checks = checks
         self._others = others
-        self._kept = KeptEntries(checks)
+        self._kept = ManagedEntries(checks)
 
     def find(
         self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
@@ -313,7 +313,7 @@ class SkillFinder:
         if found is None:
             found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
         if found is None:
-            raise caller_errors.not_found(ref)
+            raise errors.not_found(ref)
         return found
 
     def beside_called(
@@ -343,7 +343,7 @@ class SkillFinder:
         self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
     ) -> SkillSource | None:
         if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
-            raise caller_errors.bad_ref(ref)
+            raise errors.bad_ref(ref)
         is_loose = ref.startswith(LOOSE) or self._is_elsewhere(unit, ref)
         kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):

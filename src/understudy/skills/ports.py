@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import (
     SkillVersion,
@@ -115,5 +115,5 @@ def require_bundle(unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
     """The bundle of a version exactly as it was put, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(slug, version.number)
     if bundle is None or bundle.digest != version.digest:
-        raise caller_errors.damaged(slug, version.number)
+        raise errors.damaged(slug, version.number)
     return bundle

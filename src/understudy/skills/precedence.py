@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable
 from understudy.core.principal import Principal, Role
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.authority import is_live, knows
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.model import Skill
-from understudy.skills.skill_sources import OtherSkills
+from understudy.skills.sources import OtherSkills
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -88,4 +88,4 @@ def require_own_name(
     stands = frozenset() if before is None else words(before.slug, before.name)
     for word in sorted(words(slug, name) - stands):
         if others.has(unit, word):
-            raise caller_errors.promoted_name(word)
+            raise errors.promoted_name(word)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from understudy.core.text import BYTE_ORDER_MARK
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle, decode
 from understudy.skills.bundles.document import (
     DocumentProblem,
@@ -65,12 +65,12 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
         document = read_settings(content)
     except UnreadableDocument as error:
         problem = DocumentProblem(code="invalid_yaml", line=error.line, detail=error.cause)
-        raise caller_errors.bad_settings((problem.at(pointer),)) from None
+        raise errors.bad_settings((problem.at(pointer),)) from None
     values, problems = _values(document)
     settings = RuntimeSettings(**values)
     problems += _child_only(settings, document)
     if problems:
-        raise caller_errors.bad_settings(tuple(problem.at(pointer) for problem in problems))
+        raise errors.bad_settings(tuple(problem.at(pointer) for problem in problems))
     return settings
 
 

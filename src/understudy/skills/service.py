@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeV
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound, Rejected
 from understudy.core.principal import Principal
-from understudy.skills import authority, caller_errors, granting, updating, writing
-from understudy.skills.acknowledging import Acknowledged
+from understudy.skills import authority, errors, field_changes, grants, versions
+from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author, is_live, owns_or_administers, require_mutable
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.caller_errors import damaged, trash_missing
 from understudy.skills.change import SkillChange, SkillTransactions
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
-from understudy.skills.drafting import Drafting, Patch, bundle_of, check_patch, staged
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.drafts import Drafting, Patch, bundle_of, check_patch, staged
+from understudy.skills.errors import damaged, trash_missing
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
 from understudy.skills.ports import require_bundle
-from understudy.skills.renewing import Renewal, Renewer, Switching, patching, restoring
-from understudy.skills.skill_sources import NO_OTHERS, OtherSkills
-from understudy.skills.updating import SkillFieldChanges
-from understudy.skills.writing import KeepPlan, StoredSkill
+from understudy.skills.revisions import Renewal, Renewer, Switching, patching, restoring
+from understudy.skills.sources import NO_OTHERS, OtherSkills
+from understudy.skills.versions import KeepPlan, StoredSkill
 
 if TYPE_CHECKING:
     from understudy.skills.events import SkillEvents
@@ -37,8 +37,8 @@ R = TypeVar("R")
 BesideLookup = Callable[[Author, str], Skill | None]
 NOT_FOUND: Final = "skill_not_found"
 _DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
-    SkillOrigin.LOCAL: caller_errors.is_local,
-    SkillOrigin.PROMOTED: caller_errors.is_promoted,
+    SkillOrigin.LOCAL: errors.is_local,
+    SkillOrigin.PROMOTED: errors.is_promoted,
 }
 
 
@@ -140,7 +140,7 @@ class SkillService:
             before = change.unit.skills.by_slug(draft.slug)
             authority.require_free(before, author, draft.slug)
             how = KeepPlan(action=action, grant_to=author.agent_id)
-            return writing.keep(change, draft, before, how)
+            return versions.keep(change, draft, before, how)
 
     @told_where
     def patch(
@@ -191,7 +191,7 @@ class SkillService:
     def update(self, author: Author, ref: str, changes: SkillFieldChanges) -> Skill:
         """Set name, description, tags or visibility."""
         with self._guard.rejections.counting(), self._maker.by(author) as change:
-            return updating.update(change, _mutable(change, ref), changes)
+            return field_changes.update(change, _mutable(change, ref), changes)
 
     @told_where
     def toggle(self, author: Author, ref: str, *, enabled: bool) -> Skill:
@@ -231,39 +231,39 @@ class SkillService:
     ) -> Skill:
         """Let an agent use a skill; a version of 1 or more pins it to that one, which the guard
         reads again when it is not the one that counts."""
-        granting.check_agent_id(agent_id)
+        grants.check_agent_id(agent_id)
         with self._units.read() as unit:
             skill = authority.require_mutable(unit, author, ref)
-            bundle = granting.pinned(unit, skill, version)
+            bundle = grants.pinned(unit, skill, version)
         taken = self._guard.check(bundle, author, acknowledged)
         with self._maker.by(author) as change:
-            return granting.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
+            return grants.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
 
     @told_where
     def grant_user(self, author: Author, ref: str, user_id: str) -> Skill:
         """Let a user use a skill."""
-        granting.check_user_id(user_id)
+        grants.check_user_id(user_id)
         with self._maker.by(author) as change:
-            return granting.grant_user(change, _mutable(change, ref), user_id)
+            return grants.grant_user(change, _mutable(change, ref), user_id)
 
     @told_where
     def revoke_agent(self, author: Author, ref: str, agent_id: str) -> Skill:
         """Take a skill from an agent, if it has it."""
-        granting.check_agent_id(agent_id)
+        grants.check_agent_id(agent_id)
         with self._maker.by(author) as change:
-            return granting.revoke_agent(change, _mutable(change, ref), agent_id)
+            return grants.revoke_agent(change, _mutable(change, ref), agent_id)
 
     @told_where
     def revoke_user(self, author: Author, ref: str, user_id: str) -> Skill:
         """Take a skill from a user, if they have it."""
-        granting.check_user_id(user_id)
+        grants.check_user_id(user_id)
         with self._maker.by(author) as change:
-            return granting.revoke_user(change, _mutable(change, ref), user_id)
+            return grants.revoke_user(change, _mutable(change, ref), user_id)
 
     def agent_deleted(self, unit: "Unit", principal: Principal, agent_id: str) -> None:
         """Hear in the transaction that deletes an agent that its grants go with it."""
         change = self._maker.within(unit, Author(principal=principal))
-        granting.forget_agent(change, agent_id)
+        grants.forget_agent(change, agent_id)
 
 
 def _mutable(change: SkillChange, ref: str) -> Skill:
@@ -325,7 +325,7 @@ def undelete(
     if now is None:
         raise trash_missing(name)
     if is_live(now):
-        raise caller_errors.slug_in_use(slug)
+        raise errors.slug_in_use(slug)
     change.require_name(slug, trashed.skill.name)
     unit.skill_bundles.restore(slug, name)
     unit.skills.untrash(name)
@@ -340,7 +340,7 @@ def undelete(
     unit.skills.update(back, expected_revision=now.revision)
     version = unit.skills.version(back.skill_id, back.version)
     if version is None:
-        raise caller_errors.version_not_found(slug, back.version)
+        raise errors.version_not_found(slug, back.version)
     require_bundle(unit, slug, version)
     change.record("skills.undelete", back, f"from {name}", acknowledged)
     return back

@@ -6,7 +6,7 @@ import unicodedata
 from typing import Final
 
 from understudy.core.text import LATIN, quoted
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.paths import is_device
 
 MIN_SLUG_CHARS: Final = 2
@@ -37,7 +37,7 @@ def check_slug(slug: str, *, pointer: str = "/slug") -> str:
     """The slug itself, or `Invalid`."""
     cause = slug_refused(slug)
     if cause is not None:
-        raise caller_errors.bad_slug(f"{quoted(slug)}: {cause}", pointer=pointer)
+        raise errors.bad_slug(f"{quoted(slug)}: {cause}", pointer=pointer)
     return slug
 
 

@@ -12,8 +12,8 @@ import structlog
 from understudy.core.batches import batches
 from understudy.core.errors import DamagedRecord
 from understudy.memory.ports import Found
-from understudy.memory.reading import read_record
 from understudy.memory.record import RunMemoryRecord, record_json
+from understudy.memory.record_reader import read_record
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import run_memory_bodies as bodies
 

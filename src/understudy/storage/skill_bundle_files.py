@@ -20,7 +20,7 @@ import structlog
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_folder, read_open_folder
-from understudy.skills.caller_errors import number_taken, trash_missing
+from understudy.skills.errors import number_taken, trash_missing
 from understudy.skills.ports import BundlePlace, Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
@@ -208,7 +208,7 @@ class FileSkillBundles:
     def _undoing(self, act: Callable[[int], None]) -> None:
         """Have this done, last things first, if the unit comes to nothing."""
         if not self._undo:
-            self._unit.otherwise(self._take_back)
+            self._unit.after_rollback(self._take_back)
         self._undo.append(act)
 
     def _take_back(self, _: BaseException) -> None:

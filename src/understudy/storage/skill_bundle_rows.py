@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from understudy.core.errors import Invalid, LimitExceeded, Unavailable
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.caller_errors import damaged, number_taken, trash_missing
+from understudy.skills.errors import damaged, number_taken, trash_missing
 from understudy.skills.ports import Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage.bundle_folders import is_path

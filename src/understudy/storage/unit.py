@@ -93,11 +93,11 @@ class Unit(Stores):
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
 
-    def afterwards(self, act: Callable[[], None]) -> None:
+    def after_commit(self, act: Callable[[], None]) -> None:
         """Have something done once this unit has committed, and not if it does not."""
         self.if_committed.append(act)
 
-    def otherwise(self, act: Callable[[BaseException], None]) -> None:
+    def after_rollback(self, act: Callable[[BaseException], None]) -> None:
         """Have something done if this unit comes to nothing, once it is over; it is given why."""
         self.if_rolled_back.append(act)
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from understudy.agents.keeping import check_file_name
+from understudy.agents.file_versions import check_file_name
 from understudy.agents.model import CONTEXT_FILES, ContextFile
 from understudy.core.errors import Invalid
 from understudy.core.principal import Principal

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.errors import Invalid
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.authority import Author
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import EVERYTHING, Skill, is_id
-from understudy.skills.updating import SkillFieldChanges
 from understudy.wire.websocket import (
     GetSkillParams,
     ListedSkills,
@@ -94,7 +94,7 @@ def _name(name: str) -> str:
     try:
         is_id(name)
     except Invalid:
-        raise caller_errors.not_found(name) from None
+        raise errors.not_found(name) from None
     return name
 
 

@@ -13,7 +13,7 @@ from understudy.agent.budget import (
     list_tokens,
     prompt_limit,
 )
-from understudy.agent.prompt import (
+from understudy.agent.loop import (
     BASE_INSTRUCTIONS,
     Section,
     build_sections,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import make_agent
-from understudy.agents.keeping import check_file_name
+from understudy.agents.file_versions import check_file_name
 from understudy.agents.model import CONTEXT_FILES, AgentType
 from understudy.agents.switches import (
     SoulLocks,

@@ -8,9 +8,9 @@ from understudy.cli.rollouts import MOST_EVIDENCE, pairs
 from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.evidence import Counts
 from understudy.rollout.outcome import OutcomeCounts
+from understudy.rollout.regression import Uses
 from understudy.rollout.service import RolloutDetail
 from understudy.rollout.stages import Stage
-from understudy.rollout.watching import Uses
 
 UNUSED: dict[str, Any] = {
     "offered_percent": 100,

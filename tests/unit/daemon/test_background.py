@@ -11,7 +11,7 @@ from understudy.daemon.background import (
     SUGGESTIONS_SETTLE_S,
     when_settled,
 )
-from understudy.evolution.suggesting import REST_MS
+from understudy.evolution.usage_review import REST_MS
 
 TOPIC = "suggestions"
 

@@ -10,7 +10,7 @@ from tests.support.factories import NOW, make_event, make_run
 from understudy.core.machine import Machine
 from understudy.deliveries.backoff import MAX_ATTEMPTS, WAITS_S, wait_ms
 from understudy.deliveries.model import DELIVERY, TargetAnswer, TryOutcome, may_retry
-from understudy.deliveries.sending import retry_after_s
+from understudy.deliveries.webhook import retry_after_s
 from understudy.deliveries.worker import headers, judge, message, signature
 from understudy.runs.model import DeliveryStatus, RunStatus
 from understudy.sessions.journal import EventKind

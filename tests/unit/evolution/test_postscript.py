@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from understudy.agents.switches import Switches
+from understudy.evolution.message_intent import Consent, reads_as
 from understudy.evolution.postscript import (
     CONDITIONS,
     EXCLUSIONS,
@@ -17,7 +18,6 @@ from understudy.evolution.postscript import (
     postscript,
     with_postscript,
 )
-from understudy.evolution.wording import Consent, reads_as
 from understudy.i18n.locales import LOCALES
 
 ON = Switches(skill_evolve=True, skill_nudge_interval=15)

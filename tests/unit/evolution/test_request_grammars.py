@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.cpu_effort import takes_under
 from understudy.evolution import acts, answers
-from understudy.evolution.reading import plain, word_line
+from understudy.evolution.message_intent import reads_as
 from understudy.evolution.requests import skill_requests
 from understudy.evolution.requests.grammar import Grammar
-from understudy.evolution.wording import reads_as
+from understudy.evolution.visible_text import plain, word_line
 
 DELETING = acts._grammars("delete", ("short-lived",))
 PUBLISHING = acts._grammars("publish", ("drafts/report",))

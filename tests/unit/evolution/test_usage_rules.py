@@ -22,8 +22,8 @@ from understudy.evolution.usage_rules import (
     suggested_for,
 )
 from understudy.learnings.keys import key_of
-from understudy.learnings.making import NewCandidate, make_candidate
 from understudy.learnings.model import Kind, Origin
+from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.skills.usage import SkillVersionUsage

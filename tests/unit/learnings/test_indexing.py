@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.support.learning_factories import SESSION, make_learning
-from understudy.learnings.indexing import index_scopes, prompt_key, talk_key
 from understudy.learnings.model import (
     Kind,
     LearningSource,
@@ -14,6 +13,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
+from understudy.learnings.visibility import index_scopes, prompt_key, talk_key
 
 BOTH = ("session:s1", "prompt:session:s1")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from understudy.learnings.known import evidence_digest
+from understudy.learnings.already_decided import evidence_digest
+from understudy.learnings.found_statements import FoundStatement
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.proposals import FoundStatement
 from understudy.learnings.sentences import carrying
 from understudy.memory.record import RunEvidence
 

@@ -9,8 +9,8 @@ from understudy.mailboxes.letters import framed
 from understudy.memory.capture import EVIDENCE_BYTES, Digest, digest
 from understudy.memory.record import RunMemory
 from understudy.memory.texts import Cleaner
-from understudy.runs.family import CLARIFICATION
 from understudy.runs.model import InputItem, RunInput, RunKind, RunStatus
+from understudy.runs.sidechain_links import CLARIFICATION
 
 KEY = "sk-" + "proj-" + "ABCDEFGHIJKLMNOP"
 

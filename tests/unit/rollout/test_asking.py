@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.factories import NOW
 from tests.support.rollout_factories import make_definition, make_rollout
-from understudy.learnings.making import make_candidate
 from understudy.learnings.model import CapturePath, Kind, Origin
+from understudy.learnings.proposal import make_candidate
 from understudy.learnings.secrets import secret_reason
 from understudy.rollout.changes import ASKED, MOST_RUNS, asked_about
 from understudy.rollout.model import RolloutEventName

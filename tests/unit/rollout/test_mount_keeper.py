@@ -13,14 +13,14 @@ from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Mark, Rollout
 from understudy.rollout.mount_keeper import GLANCED, MountKeeper
-from understudy.rollout.mounting import Mounting
+from understudy.rollout.mount_sync import Mounting
+from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import is_in_place, require_in_place
 from understudy.rollout.repair import TOGETHER, Repair
-from understudy.rollout.shadows import Shadows
 from understudy.rollout.stages import Stage
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import Manifest
-from understudy.skills.guarding import ContentGuard
+from understudy.skills.content_gate import ContentGuard
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.runtime_settings import RuntimeSettings
@@ -269,7 +269,7 @@ class Database:
     def several(self, names: Collection[str]) -> tuple[Rollout, ...]:
         return tuple(it for it in self.active_ones if it.skill_name in names)
 
-    def afterwards(self, act: Any) -> None:
+    def after_commit(self, act: Any) -> None:
         act()
 
 

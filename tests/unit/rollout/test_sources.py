@@ -7,7 +7,7 @@ import pytest
 from tests.support.factories import NOW
 from tests.support.rollout_harness import make_procedure
 from understudy.learnings.model import Kind, LearningStatus, Tier
-from understudy.rollout.promoting import BLOCKERS, unfit
+from understudy.rollout.promotion import BLOCKERS, unfit
 from understudy.sessions.learning_scopes import session_scope
 
 UNFIT: dict[str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path
 
-from understudy.agents.keeping import ShownVersion
+from understudy.agents.file_versions import ShownVersion
 from understudy.agents.model import Agent
 from understudy.agents.service import AgentFields
 from understudy.api.bodies import check_same_id, record_of

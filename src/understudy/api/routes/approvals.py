@@ -16,7 +16,7 @@ from understudy.core.principal import Principal
 from understudy.runs.answers import read_resolution
 from understudy.runs.approvals import Resolution
 from understudy.runs.detail import RunDetail
-from understudy.runs.reading import RunPlace
+from understudy.runs.open_requests import RunPlace
 from understudy.runs.requests import RequestState
 from understudy.wire.approvals import (
     ApprovalView,

@@ -21,8 +21,8 @@ from understudy.api.views.skills import (
 )
 from understudy.skills.authority import Author
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
+from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillFilter, SkillOrigin, SkillStatus, Visibility
-from understudy.skills.updating import SkillFieldChanges
 from understudy.wire import skills as wire
 from understudy.wire.base import Items
 from understudy.wire.skill_requests import (

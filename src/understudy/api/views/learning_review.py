@@ -3,7 +3,7 @@
 from understudy.api.views.learnings import candidate_fields, related_view
 from understudy.api.views.memory import scope_view
 from understudy.learnings.bulk import BulkAction, BulkResult
-from understudy.learnings.items import Item
+from understudy.learnings.candidates import Item
 from understudy.learnings.model import Candidate, Learning
 from understudy.wire.learnings import (
     BulkDecisionView,

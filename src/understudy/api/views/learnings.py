@@ -12,8 +12,8 @@ from understudy.learnings.model import (
     Learning,
     LearningStatus,
 )
-from understudy.learnings.publishing import Published
-from understudy.learnings.superseding import SupersedingLearning
+from understudy.learnings.publication import Published
+from understudy.learnings.supersession import SupersedingLearning
 from understudy.wire.learnings import (
     AutomationReviewView,
     CandidateView,

@@ -11,9 +11,9 @@ from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.guards import GuardReason, actions_of
 from understudy.rollout.model import Definition, EvidenceRecord, LifecycleEvent, Rollout, Snapshot
 from understudy.rollout.mount_keeper import PLACE
+from understudy.rollout.regression import Uses
 from understudy.rollout.service import Counted, RolloutDetail
 from understudy.rollout.stages import Stage
-from understudy.rollout.watching import Uses
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.diff import BundleDiff
 from understudy.wire import rollouts as wire

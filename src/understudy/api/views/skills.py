@@ -32,7 +32,7 @@ from understudy.skills.model import (
     UserGrant,
 )
 from understudy.skills.ports import BundleFile
-from understudy.skills.writing import StoredSkill
+from understudy.skills.versions import StoredSkill
 from understudy.wire import skills as wire
 
 

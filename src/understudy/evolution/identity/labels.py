@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Final
 
-from understudy.evolution.reading import plain, word_line
-from understudy.learnings.wording import HAN_AND_KANA
+from understudy.evolution.visible_text import plain, word_line
+from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.evolution.identity")

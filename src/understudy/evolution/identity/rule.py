@@ -12,7 +12,7 @@ from understudy.evolution.identity.labels import (
     label_of,
 )
 from understudy.evolution.identity.sentences import said_in, said_over
-from understudy.evolution.reading import as_seen, plain, word_line
+from understudy.evolution.visible_text import as_seen, plain, word_line
 
 Said = tuple[IdentityKind, str]
 

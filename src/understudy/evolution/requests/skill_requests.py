@@ -7,7 +7,6 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Final
 
-from understudy.evolution.reading import plain, word_line
 from understudy.evolution.requests.grammar import (
     JOINT,
     LANGUAGES,
@@ -16,9 +15,10 @@ from understudy.evolution.requests.grammar import (
     signs,
     words,
 )
-from understudy.learnings.quoting import pasted, quoted
+from understudy.evolution.visible_text import plain, word_line
+from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.quotations import pasted, quoted
 from understudy.learnings.sentences import sentences
-from understudy.learnings.wording import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
 # Stands where something quoted stood, and is no word of any language.

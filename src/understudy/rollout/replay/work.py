@@ -279,7 +279,7 @@ class ReplayNews:
     def ended(self, unit: "Unit", run: Run) -> None:
         """Told in the transaction that ends a run."""
         if is_of_trial(run):
-            unit.afterwards(partial(self.bell.ring, TOPIC))
+            unit.after_commit(partial(self.bell.ring, TOPIC))
 
 
 def _ended(unit: "Unit", case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:

@@ -98,7 +98,7 @@ class TrialService:
         # Even one that cannot be read is no reason not to end.
         with suppress(DamagedRecord):
             if unit.rollout_trials.of_run(run.run_id) is not None:
-                unit.afterwards(partial(self._settle_now, run.run_id))
+                unit.after_commit(partial(self._settle_now, run.run_id))
 
     def catch_up(self) -> int:
         """Settle what was left when a daemon ended between the two; how many were looked at."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import BinaryIO, Final
 
 from understudy.core.text import quoted
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES
 from understudy.skills.bundles.paths import is_artifact, tidy, twin
@@ -68,7 +68,7 @@ def _method(data: bytes) -> int:
 def _read(source: bytes | BinaryIO) -> bytes:
     data = source if isinstance(source, bytes) else source.read(MAX_ARCHIVE_BYTES + 1)
     if len(data) > MAX_ARCHIVE_BYTES:
-        raise caller_errors.archive_too_large(
+        raise errors.archive_too_large(
             f"an archive may have at most {MAX_ARCHIVE_BYTES} bytes", limit=MAX_ARCHIVE_BYTES
         )
     return data
@@ -76,12 +76,12 @@ def _read(source: bytes | BinaryIO) -> bytes:
 
 def _check_names(paths: list[str]) -> None:
     if len(paths) > MAX_FILES:
-        raise caller_errors.archive_too_large(
+        raise errors.archive_too_large(
             f"{len(paths)} files; at most {MAX_FILES} are allowed", limit=MAX_FILES
         )
     pair = twin(paths)
     if pair is not None:
-        raise caller_errors.bad_entry(pair[1], f"cannot stand beside {quoted(pair[0])}")
+        raise errors.bad_entry(pair[1], f"cannot stand beside {quoted(pair[0])}")
 
 
 def _folder(paths: list[str]) -> str:
@@ -90,14 +90,14 @@ def _folder(paths: list[str]) -> str:
         return ""
     found = sorted(path.partition("/")[0] for path in paths if path.partition("/")[2] in _MANIFESTS)
     if not found:
-        raise caller_errors.no_manifest(
+        raise errors.no_manifest(
             "no SKILL.md at the root of the archive or in the one folder below it"
         )
     if len(found) > 1:
-        raise caller_errors.bad_archive(f"SKILL.md is in several folders: {', '.join(found[:5])}")
+        raise errors.bad_archive(f"SKILL.md is in several folders: {', '.join(found[:5])}")
     outside = next((path for path in paths if not path.startswith(found[0] + "/")), None)
     if outside is not None:
-        raise caller_errors.bad_archive(
+        raise errors.bad_archive(
             f"lies outside {quoted(found[0])}, the folder of the skill", entry=outside
         )
     return found[0] + "/"
@@ -128,7 +128,7 @@ def _unpack(data: bytes, entry: Entry) -> bytes:
     if len(content) > MAX_FILE_BYTES:
         raise _file_too_large(entry)
     if len(content) != entry.size or zlib.crc32(content) != entry.crc:
-        raise caller_errors.bad_archive("is not what its header says", entry=entry.name)
+        raise errors.bad_archive("is not what its header says", entry=entry.name)
     _check_ratio(len(content), entry.packed_size, entry.name)
     return content
 
@@ -147,27 +147,27 @@ def _inflate(packed: memoryview, entry: Entry) -> bytes:
             parts.append(part)
             size += len(part)
     except zlib.error:
-        raise caller_errors.bad_archive("cannot be unpacked", entry=entry.name) from None
+        raise errors.bad_archive("cannot be unpacked", entry=entry.name) from None
     if size <= MAX_FILE_BYTES and (not stream.eof or stream.unused_data):
-        raise caller_errors.bad_archive("ends too soon or too late", entry=entry.name)
+        raise errors.bad_archive("ends too soon or too late", entry=entry.name)
     return b"".join(parts)
 
 
 def _check_ratio(size: int, packed_size: int, entry: str | None = None) -> None:
     if size > RATIO_FROM_BYTES and size > MAX_RATIO * packed_size:
-        raise caller_errors.archive_too_large(
+        raise errors.archive_too_large(
             f"unpacks to more than {MAX_RATIO} times its size", limit=MAX_RATIO, entry=entry
         )
 
 
 def _file_too_large(entry: Entry) -> Exception:
-    return caller_errors.archive_too_large(
+    return errors.archive_too_large(
         f"one file may have at most {MAX_FILE_BYTES} bytes", limit=MAX_FILE_BYTES, entry=entry.name
     )
 
 
 def _too_large() -> Exception:
-    return caller_errors.archive_too_large(
+    return errors.archive_too_large(
         f"the files beside SKILL.md may have at most {MAX_BUNDLE_BYTES} bytes",
         limit=MAX_BUNDLE_BYTES,
     )

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from understudy.core.text import quoted
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.limits import (
     MANIFEST,
     MAX_BUNDLE_BYTES,
@@ -27,7 +27,7 @@ class Bundle(Mapping[str, bytes]):
     def __init__(self, files: Mapping[str, bytes]) -> None:
         kept = _kept(files)
         if MANIFEST not in kept:
-            raise caller_errors.no_manifest("there is no SKILL.md")
+            raise errors.no_manifest("there is no SKILL.md")
         check_manifest_size(kept[MANIFEST])
         self._files: Final = MappingProxyType({path: kept[path] for path in sorted(kept)})
         self.size = sum(map(len, kept.values()))
@@ -65,7 +65,7 @@ class Bundle(Mapping[str, bytes]):
 def check_manifest_size(data: bytes) -> None:
     """Refuse a SKILL.md that is too long."""
     if len(data) > MAX_MANIFEST_BYTES:
-        raise caller_errors.manifest_too_large(len(data), limit=MAX_MANIFEST_BYTES)
+        raise errors.manifest_too_large(len(data), limit=MAX_MANIFEST_BYTES)
 
 
 def decode(path: str, data: bytes) -> str:
@@ -73,7 +73,7 @@ def decode(path: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise caller_errors.not_text(path) from None
+        raise errors.not_text(path) from None
 
 
 def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -81,26 +81,26 @@ def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:
     for path, data in files.items():
         cause = refused_by(path)
         if cause is not None:
-            raise caller_errors.bad_path(path, cause)
+            raise errors.bad_path(path, cause)
         if is_artifact(path):
             continue
         clean = tidy(path)
         if clean in kept:
-            raise caller_errors.bad_path(path, "is there twice")
+            raise errors.bad_path(path, "is there twice")
         kept[clean] = bytes(data)
     pair = twin(kept)
     if pair is not None:
-        raise caller_errors.bad_path(pair[1], f"cannot stand beside {quoted(pair[0])}")
+        raise errors.bad_path(pair[1], f"cannot stand beside {quoted(pair[0])}")
     return kept
 
 
 def _check_amount(*, count: int, companion_bytes: int) -> None:
     if count > MAX_FILES:
-        raise caller_errors.bundle_too_large(
+        raise errors.bundle_too_large(
             f"{count} files; at most {MAX_FILES} are allowed", limit=MAX_FILES
         )
     if companion_bytes > MAX_BUNDLE_BYTES:
-        raise caller_errors.bundle_too_large(
+        raise errors.bundle_too_large(
             f"the files beside SKILL.md have {companion_bytes} bytes;"
             f" at most {MAX_BUNDLE_BYTES} are allowed",
             limit=MAX_BUNDLE_BYTES,

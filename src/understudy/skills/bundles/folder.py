@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_DEPTH, MAX_FILES
 from understudy.skills.bundles.paths import is_artifact
@@ -30,11 +30,11 @@ def files_in(path: Path) -> dict[str, bytes]:
     try:
         top = os.open(path, _AS_FOLDER)
     except OSError:
-        raise caller_errors.no_manifest("this is not a folder that can be read") from None
+        raise errors.no_manifest("this is not a folder that can be read") from None
     try:
         return dict(_Walk(top).files())
     except OSError as error:
-        raise caller_errors.bad_path(path.name, f"cannot be read ({error.strerror})") from None
+        raise errors.bad_path(path.name, f"cannot be read ({error.strerror})") from None
     finally:
         os.close(top)
 
@@ -48,7 +48,7 @@ def read_open_folder(top: int, name: str) -> tuple[Bundle, tuple[str, ...]]:
     try:
         return Bundle(dict(walk.files())), tuple(walk.left_out)
     except OSError as error:
-        raise caller_errors.bad_path(name, f"cannot be read ({error.strerror})") from None
+        raise errors.bad_path(name, f"cannot be read ({error.strerror})") from None
 
 
 def read_file(path: Path, *, limit: int) -> bytes | None:
@@ -89,7 +89,7 @@ class _Walk:
     def _within(self, folder: int, prefix: str, depth: int) -> Iterator[tuple[str, bytes]]:
         self._folders += 1
         if depth > MAX_DEPTH or self._folders > _MAX_FOLDERS:
-            raise caller_errors.bundle_too_large(
+            raise errors.bundle_too_large(
                 f"folders nested deeper than {MAX_DEPTH}, or more than {_MAX_FOLDERS} of them",
                 limit=MAX_DEPTH,
             )
@@ -110,28 +110,28 @@ class _Walk:
         elif stat.S_ISREG(kind):
             yield path, self._read(folder, name, path)
         elif path == MANIFEST:
-            raise caller_errors.bad_path(path, "is a link or a device, not a file")
+            raise errors.bad_path(path, "is a link or a device, not a file")
         else:
             self.left_out.append(path)
 
     def _read(self, folder: int, name: str, path: str) -> bytes:
         self._count += 1
         if self._count > MAX_FILES:
-            raise caller_errors.bundle_too_large(
+            raise errors.bundle_too_large(
                 f"more than {MAX_FILES} files in the folder", limit=MAX_FILES
             )
         opened = self._open(folder, name, path, _AS_FILE)
         try:
             if self._only_names and os.fstat(opened).st_nlink > 1:
-                raise caller_errors.bad_path(path, "is a hard link: it has a name elsewhere too")
+                raise errors.bad_path(path, "is a hard link: it has a name elsewhere too")
             data = _content(opened, self._left)
         finally:
             os.close(opened)
         if data is None:
-            raise caller_errors.bad_path(path, "is not a file any more")
+            raise errors.bad_path(path, "is not a file any more")
         self._left -= len(data)
         if self._left < 0:
-            raise caller_errors.bundle_too_large(
+            raise errors.bundle_too_large(
                 f"the folder has more than {MAX_BUNDLE_BYTES} bytes", limit=MAX_BUNDLE_BYTES
             )
         return data
@@ -140,7 +140,7 @@ class _Walk:
         try:
             return os.open(name, flags, dir_fd=folder)
         except OSError as error:
-            raise caller_errors.bad_path(path, f"cannot be read ({error.strerror})") from None
+            raise errors.bad_path(path, f"cannot be read ({error.strerror})") from None
 
 
 # Nothing that may be a skill has more files and folders than this.

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from understudy.core.errors import UnderstudyError
 from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.document import (
     DocumentProblem,
     FrontMatter,
@@ -107,14 +107,14 @@ def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
     if fatal:
         raise _refusal(fatal, pointer)
     if not reading.manifest.name:
-        raise caller_errors.no_name(pointer)
+        raise errors.no_name(pointer)
     return reading
 
 
 def check_not_blank(content: str, *, pointer: str) -> None:
     """Refuse a SKILL.md that says nothing."""
     if not content.removeprefix(BYTE_ORDER_MARK).strip():
-        raise caller_errors.blank_manifest(pointer)
+        raise errors.blank_manifest(pointer)
 
 
 def described(reading: ManifestReading) -> str:
@@ -123,11 +123,9 @@ def described(reading: ManifestReading) -> str:
 
 
 def _refusal(fatal: tuple[DocumentProblem, ...], pointer: str) -> UnderstudyError:
-    errors = tuple(problem.at(pointer) for problem in fatal)
+    wrong = tuple(problem.at(pointer) for problem in fatal)
     unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
-    return (
-        caller_errors.bad_front_matter(errors) if unreadable else caller_errors.bad_manifest(errors)
-    )
+    return errors.bad_front_matter(wrong) if unreadable else errors.bad_manifest(wrong)
 
 
 def _values(

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from understudy.core.unseen import hidden_in
+from understudy.core.invisible_characters import hidden_in
 from understudy.skills.bundles.limits import MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")

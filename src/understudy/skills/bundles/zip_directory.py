@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.skills import caller_errors
+from understudy.skills import errors
 from understudy.skills.bundles.paths import refused_by
 
 # Folders and what systems leave behind count here, so this is more than the files of a skill.
@@ -80,26 +80,26 @@ def _directory_place(data: bytes) -> tuple[int, int, int]:
     """Where the directory begins and ends, and how many entries it has."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - _MAX_COMMENT))
     if at < 0 or at + _END.size > len(data):
-        raise caller_errors.bad_archive("this is not a ZIP archive")
+        raise errors.bad_archive("this is not a ZIP archive")
     _, disk, first_disk, here, count, size, start, comment = _END.unpack_from(data, at)
     if at + _END.size + comment != len(data):
-        raise caller_errors.bad_archive("the end of the archive is not where it has to be")
+        raise errors.bad_archive("the end of the archive is not where it has to be")
     # Before anything is made for them.
     if max(here, count) > MAX_ENTRIES:
-        raise caller_errors.archive_too_large(
+        raise errors.archive_too_large(
             f"more than {MAX_ENTRIES} entries in the archive", limit=MAX_ENTRIES
         )
     if disk or first_disk or here != count:
-        raise caller_errors.bad_archive("archives in several parts are not read")
+        raise errors.bad_archive("archives in several parts are not read")
     if start + size != at:
-        raise caller_errors.bad_archive("the directory of the archive is not where it has to be")
+        raise errors.bad_archive("the directory of the archive is not where it has to be")
     return start, at, count
 
 
 def _records(data: bytes, at: int, end: int, count: int) -> Iterator[_Record]:
     for _ in range(count):
         if at + _CENTRAL.size > end or data[at : at + 4] != _CENTRAL_MARK:
-            raise caller_errors.bad_archive("the directory of the archive is damaged")
+            raise errors.bad_archive("the directory of the archive is damaged")
         (_, _, _, flags, method, _, _, crc, packed, size, name_size, extra_size, comment_size) = (
             _CENTRAL.unpack_from(data, at)[:13]
         )
@@ -108,7 +108,7 @@ def _records(data: bytes, at: int, end: int, count: int) -> Iterator[_Record]:
         extra_at = name_at + name_size
         at = extra_at + extra_size + comment_size
         if at > end or disk:
-            raise caller_errors.bad_archive("the directory of the archive is damaged")
+            raise errors.bad_archive("the directory of the archive is damaged")
         raw_name = data[name_at:extra_at]
         yield _Record(
             raw_name=raw_name,
@@ -123,7 +123,7 @@ def _records(data: bytes, at: int, end: int, count: int) -> Iterator[_Record]:
             extra=data[extra_at : extra_at + extra_size],
         )
     if at != end:
-        raise caller_errors.bad_archive("the directory of the archive has more than it says")
+        raise errors.bad_archive("the directory of the archive has more than it says")
 
 
 def _decoded(raw: bytes, flags: int) -> str:
@@ -131,7 +131,7 @@ def _decoded(raw: bytes, flags: int) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         if flags & _NAME_IS_UTF8:
-            raise caller_errors.bad_archive("the name of an entry is not UTF-8") from None
+            raise errors.bad_archive("the name of an entry is not UTF-8") from None
         return raw.decode("cp437")
 
 
@@ -139,7 +139,7 @@ def _entry(data: bytes, record: _Record, *, limit: int) -> Entry:
     _check_kind(record)
     is_folder = record.name.endswith("/") or stat.S_ISDIR(record.mode)
     if is_folder and record.size:
-        raise caller_errors.bad_entry(record.name, "is a folder with content")
+        raise errors.bad_entry(record.name, "is a folder with content")
     return Entry(
         name=record.name,
         is_folder=is_folder,
@@ -156,18 +156,18 @@ def _check_kind(record: _Record) -> None:
     # Some tools give the root an entry of its own.
     cause = None if record.name == _ROOT else refused_by(record.name)
     if cause is not None:
-        raise caller_errors.bad_entry(record.name, cause)
+        raise errors.bad_entry(record.name, cause)
     if stat.S_IFMT(record.mode) not in _KINDS or _names_a_link(record.extra):
-        raise caller_errors.bad_entry(record.name, "is a link or a device, not a file")
+        raise errors.bad_entry(record.name, "is a link or a device, not a file")
     if record.flags & _REFUSED_FLAGS:
-        raise caller_errors.bad_archive("is encrypted", entry=record.name)
+        raise errors.bad_archive("is encrypted", entry=record.name)
     if record.method not in {STORED, DEFLATED}:
-        raise caller_errors.bad_archive(
+        raise errors.bad_archive(
             f"is packed by method {record.method}; only stored and deflated entries are read",
             entry=record.name,
         )
     if _UNSAID in {record.packed_size, record.size, record.header_at}:
-        raise caller_errors.bad_archive("is written as ZIP64, which is not read", entry=record.name)
+        raise errors.bad_archive("is written as ZIP64, which is not read", entry=record.name)
 
 
 def _names_a_link(extra: bytes) -> bool:
@@ -184,7 +184,7 @@ def _data_place(data: bytes, record: _Record, *, limit: int) -> int:
     """Where the packed bytes begin: behind a local header that says what the directory says."""
     at = record.header_at
     if at + _LOCAL.size > limit or data[at : at + 4] != _LOCAL_MARK:
-        raise caller_errors.bad_archive("is not where the directory says", entry=record.name)
+        raise errors.bad_archive("is not where the directory says", entry=record.name)
     _, _, flags, method, _, _, _, packed, size, name_size, extra_size = _LOCAL.unpack_from(data, at)
     name_at = at + _LOCAL.size
     place: int = name_at + name_size + extra_size
@@ -199,7 +199,7 @@ def _data_place(data: bytes, record: _Record, *, limit: int) -> int:
         and not _names_a_link(data[name_at + name_size : place])
     )
     if not same or place + record.packed_size > limit:
-        raise caller_errors.bad_archive("its header and the directory disagree", entry=record.name)
+        raise errors.bad_archive("its header and the directory disagree", entry=record.name)
     return place
 
 
@@ -207,5 +207,5 @@ def _check_apart(entries: tuple[Entry, ...]) -> None:
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_at):
         if entry.header_at < end:
-            raise caller_errors.bad_archive("lies over another entry", entry=entry.name)
+            raise errors.bad_archive("lies over another entry", entry=entry.name)
         end = entry.data_at + entry.packed_size

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from understudy.skills import caller_errors
+from understudy.skills import errors
 
 
 class Manager(StrEnum):
@@ -58,7 +58,7 @@ def check_dependency(label: str, *, pointer: str = "/dep") -> Dependency:
     cause = dependency_refused(label)
     manager, name = _split(label)
     if cause is not None or manager is None:
-        raise caller_errors.bad_dependency(label, cause or "unknown", pointer=pointer)
+        raise errors.bad_dependency(label, cause or "unknown", pointer=pointer)
     return Dependency(manager=manager, name=name)
 
 

@@ -25,7 +25,7 @@ from understudy.skills.model import Skill, SkillFilter, SkillStatus
 from understudy.skills.ports import require_bundle
 
 if TYPE_CHECKING:
-    from understudy.skills.dependencies.installing import PackageInstaller
+    from understudy.skills.dependencies.installer import PackageInstaller
     from understudy.storage.unit import Unit, Units
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import UnderstudyError
+from understudy.core.invisible_characters import hidden_in
 from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor
-from understudy.core.unseen import hidden_in
 from understudy.skills.bundles.folder import read_file
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.bundles.manifest import Manifest, ManifestReading, described, read

@@ -13,7 +13,7 @@ import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
-from understudy.core.remembered import Remembered
+from understudy.core.recent_cache import Remembered
 from understudy.core.text import and_more
 from understudy.guard.rule import Finding
 from understudy.guard.texts import is_text

@@ -6,7 +6,7 @@ from typing import Final
 from understudy.core.text import and_more, quoted
 from understudy.skills.dependencies.availability import next_steps
 from understudy.skills.model import TrashedSkill
-from understudy.skills.writing import StoredSkill
+from understudy.skills.versions import StoredSkill
 
 # How many names are told where there may be many.
 TOLD: Final = 10

@@ -10,7 +10,7 @@ from understudy.core.scope import Gate, Scope
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import MAX_TOOL_CHARS
-from understudy.runs.family import question_data
+from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechain_tools import REPORT_NOTE
 from understudy.runs.sidechains import SidechainService, SidechainStanding, SidechainWish, child_id
 from understudy.sessions.creation import SIDECHAIN_CREDENTIALS

@@ -1,0 +1,126 @@
+"""What need not be proposed: what is known, what waits already, what a person declined."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from understudy.core.errors import DamagedRecord
+from understudy.learnings.found_statements import FoundStatement
+from understudy.learnings.keys import key_of
+from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
+from understudy.learnings.sentences import carrying, plain_words, sentences
+from understudy.learnings.visibility import prompt_visible
+from understudy.memory.record import RunEvidence
+from understudy.sessions.learning_scopes import (
+    WORKSPACE,
+    LearningScope,
+    ScopeKind,
+    visible_scopes,
+)
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+MOST_SENTENCES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declined:
+    """That a person said no to the same thing before: rejected it, or took it back."""
+
+    # The candidate that was declined last; None where what was taken back was made without one.
+    candidate_id: str | None
+    # Whether what speaks for it now was all there when they did.
+    is_repeated: bool
+
+
+def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms: int) -> bool:
+    """Whether this was learned for where it is said, or the daemon has proposed it already.
+
+    What no prompt may tell does not keep it from being learned, unless a rule left it so.
+    """
+    if unit.candidates.proposed_with_key(scope, kind, key, now_ms=now_ms) is not None:
+        return True
+    seen = (
+        it for each in _seen_from(unit, scope) for it in unit.learnings.with_key(each, kind, key)
+    )
+    live = [it for it in _met(seen, scope) if not it.is_expired(now_ms)]
+    if any(it.policy_decision is PolicyDecision.AUTOMATIC for it in live):
+        return True
+    return bool(prompt_visible(unit.learnings, live, now_ms=now_ms))
+
+
+def declined(
+    unit: "Unit", scope: LearningScope, kind: Kind, content: str, *, digest: str | None = None
+) -> Declined | None:
+    """What a person said of the same thing before; None when nobody was asked, or said yes.
+
+    More words around it do not make it another thing: a sentence of it that was declined counts.
+    """
+    keys = _keys_in(content)
+    rejected = [it for key in keys for it in unit.candidates.rejected_by_people(scope, kind, key)]
+    revoked = [it for key in keys for it in taken_back(unit, scope, kind, key)]
+    if not rejected and not revoked:
+        return None
+    times: list[tuple[int, str | None]] = [
+        *((it.decided_at_ms or 0, it.candidate_id) for it in rejected),
+        *((it.revoked_at_ms or 0, it.source_candidate_id) for it in revoked),
+    ]
+    told = (*rejected, *_made_of(unit, revoked))
+    return Declined(
+        candidate_id=max(times, key=lambda it: (it[0], it[1] or ""))[1],
+        is_repeated=digest is not None and any(it.evidence_digest == digest for it in told),
+    )
+
+
+def taken_back(unit: "Unit", scope: LearningScope, kind: Kind, key: str) -> tuple[Learning, ...]:
+    """The same thing where a person revoked it, newest first."""
+    found = unit.learnings.revoked_by_people(_seen_from(unit, scope), kind, key)
+    return tuple(_met(found, scope))
+
+
+def evidence_digest(proposal: FoundStatement, evidence: RunEvidence) -> str:
+    """Names the sentence that something was found in: of the request where all its words are there."""
+    asked, share = carrying(proposal.content, evidence.request)
+    answered, other = carrying(proposal.content, evidence.outcome)
+    found = answered if other > share else asked
+    # What has no sentence of its own stands for itself.
+    text = found or " ".join(plain_words(proposal.content))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _keys_in(content: str) -> tuple[str, ...]:
+    """The key of a statement, and those of its first sentences where it has several."""
+    said = (content[start:end] for start, end in islice(sentences(content), MOST_SENTENCES))
+    return tuple(dict.fromkeys(key_of(it).semantic for it in (content, *said)))
+
+
+def _made_of(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
+    """The candidates that learnings were made of, as far as they can be read."""
+    for learning in learnings:
+        if learning.source_candidate_id is None:
+            continue
+        try:
+            candidate = unit.candidates.get(learning.source_candidate_id)
+        except DamagedRecord:
+            continue
+        if candidate is not None:
+            yield candidate
+
+
+def _met(learnings: Iterable[Learning], scope: LearningScope) -> Iterator[Learning]:
+    """Those of this very scope, and of wider ones those that were learned from runs too."""
+    return (it for it in learnings if it.scope == scope or it.source.run_id is not None)
+
+
+def _seen_from(unit: "Unit", scope: LearningScope) -> Sequence[LearningScope]:
+    """What is seen wherever a scope is, itself included."""
+    if scope.kind is not ScopeKind.SESSION:
+        return tuple(dict.fromkeys((scope, WORKSPACE)))
+    try:
+        session = unit.sessions.get(scope.id)
+    except DamagedRecord:
+        session = None
+    return (scope, WORKSPACE) if session is None else visible_scopes(unit, session)

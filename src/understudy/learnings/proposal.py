@@ -1,0 +1,109 @@
+"""How candidates are made: checked, trimmed and keyed, whoever proposes them."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from understudy.core import audit
+from understudy.core.ids import new_id
+from understudy.core.principal import Principal
+from understudy.learnings.checks import (
+    check_confidence,
+    check_content,
+    check_evidence,
+    check_expiry,
+    check_origin,
+    check_scope,
+    check_source,
+)
+from understudy.learnings.events import What, of_candidate, tell
+from understudy.learnings.keys import key_of
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.model import (
+    Candidate,
+    CapturePath,
+    EvidenceRef,
+    Kind,
+    LearningSource,
+    Origin,
+    Sensitivity,
+)
+from understudy.sessions.learning_scopes import LearningScope
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCandidate:
+    """What somebody proposes to learn."""
+
+    scope: LearningScope
+    kind: Kind
+    content: str
+    sensitivity: Sensitivity = Sensitivity.SCOPED
+    confidence: int = 80
+    source: LearningSource = field(default_factory=LearningSource)
+    evidence_refs: tuple[EvidenceRef, ...] = ()
+    expires_at_ms: int | None = None
+    capture_path: CapturePath = CapturePath.API
+    derived_from_untrusted: bool = False
+    reproposal_of: str | None = None
+    declined_before: bool = False
+    evidence_digest: str | None = None
+
+
+def make_candidate(
+    wanted: NewCandidate, *, origin: Origin, now_ms: int, candidate_id: str | None = None
+) -> Candidate:
+    """A candidate that may be kept, or `Invalid` naming what is wrong with it."""
+    check_origin(wanted.kind, origin)
+    content = check_content(wanted.content, wanted.kind)
+    key = key_of(content)
+    return Candidate(
+        candidate_id=candidate_id or new_id("cand"),
+        origin=origin,
+        scope=check_scope(wanted.scope),
+        kind=wanted.kind,
+        content=content,
+        semantic_key=key.semantic,
+        subject_key=key.subject,
+        created_at_ms=now_ms,
+        sensitivity=wanted.sensitivity,
+        confidence=check_confidence(wanted.confidence),
+        source=check_source(wanted.source),
+        evidence_refs=check_evidence(wanted.evidence_refs),
+        expires_at_ms=check_expiry(wanted.expires_at_ms),
+        capture_path=wanted.capture_path,
+        derived_from_untrusted=wanted.derived_from_untrusted,
+        reproposal_of=wanted.reproposal_of,
+        declined_before=wanted.declined_before,
+        evidence_digest=wanted.evidence_digest,
+    )
+
+
+def propose(
+    unit: "Unit",
+    candidate: Candidate,
+    *,
+    by: Principal,
+    now_ms: int,
+    listeners: Listeners = NO_LISTENERS,
+) -> bool:
+    """Keep a new candidate and have it reviewed; False when it is there already.
+
+    Comes last in a unit, as `tell` does: it takes the lock of the journal. Only more candidates of
+    the same session may follow, whose row is held then, and the lock of run memories.
+    """
+    if not unit.candidates.add(candidate):
+        return False
+    unit.review_queue.put([candidate.candidate_id], due_at_ms=now_ms)
+    unit.audit.add(
+        audit.done(
+            by, "learning_candidates.create", candidate.candidate_id, at_ms=now_ms, version=1
+        )
+    )
+    tell(unit, (of_candidate(What.CANDIDATE_CREATED, candidate),), at_ms=now_ms)
+    unit.after_commit(partial(listeners.observer.candidate_proposed, candidate.capture_path))
+    unit.after_commit(listeners.review)
+    return True

@@ -1,0 +1,190 @@
+"""Making a candidate a learning: every step in its order, and nothing stored on a refusal."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from understudy.core.ids import new_id
+from understudy.learnings.checks import check_learning
+from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
+from understudy.learnings.decisions import Decider, decide, require_candidate
+from understudy.learnings.events import LearningNotice, What, of_candidate, of_learning, tell
+from understudy.learnings.lifecycle import LIVE
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.model import Candidate, CandidateState, Learning, LearningStatus
+from understudy.learnings.publish_changes import Wanted, check_wanted, shaped
+from understudy.learnings.refusals import (
+    conflicts_with,
+    is_over,
+    not_live,
+    other_scope,
+    was_published,
+    was_rejected,
+)
+from understudy.learnings.retirement import Retirement, require_learning
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What came of it."""
+
+    learning: Learning
+    candidate: Candidate
+    # Learnings of other scopes that say otherwise; a session that sees both is told the narrower.
+    contradicts: tuple[Learning, ...] = ()
+    # False where a learning that was there already says this.
+    is_new: bool = True
+
+
+def publish(
+    unit: "Unit",
+    candidate_id: str,
+    wanted: Wanted,
+    *,
+    by: Decider,
+    now_ms: int,
+    listeners: Listeners = NO_LISTENERS,
+) -> Published:
+    """Publish a candidate, and tell the sessions concerned; the last thing a unit does."""
+    publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
+    published = publication.publish(candidate_id, wanted)
+    tell(unit, publication.told, at_ms=now_ms)
+    return published
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """Publishes in one unit, for one person or for the daemon."""
+
+    unit: "Unit"
+    by: Decider
+    now_ms: int
+    listeners: Listeners
+    # What is to be told once the unit has done all else.
+    told: list[LearningNotice] = field(default_factory=list)
+
+    def publish(self, candidate_id: str, wanted: Wanted) -> Published:
+        """The learning that a candidate became, now or before."""
+        check_wanted(wanted)
+        candidate = require_candidate(self.unit, candidate_id, lock=True)
+        if candidate.state is CandidateState.REJECTED:
+            raise was_rejected(candidate_id)
+        made = self._made_before(candidate)
+        if made is not None:
+            return self._answer(made, self._linked(candidate, made), is_new=False)
+        if candidate.state is CandidateState.PUBLISHED:
+            raise was_published(candidate_id, candidate.published_learning_id)
+        if candidate.is_expired(self.now_ms):
+            raise is_over(candidate_id)
+        return self._decide(candidate, shaped(candidate, wanted), wanted)
+
+    def _decide(self, candidate: Candidate, shape: Candidate, wanted: Wanted) -> Published:
+        self.unit.learnings.hold(shape.scope)
+        there = duplicate_of(self.unit, shape, now_ms=self.now_ms)
+        if there is not None and _is_reworded(there, shape, wanted):
+            there = None
+        if there is None and wanted.supersedes is not None:
+            there = self._replacement_of(wanted.supersedes)
+        if there is not None:
+            return self._answer(there, self._linked(candidate, there), is_new=False)
+        target = self._target(wanted.supersedes, shape)
+        other = conflict_with(self.unit, shape, now_ms=self.now_ms, supersedes=wanted.supersedes)
+        if other is not None:
+            raise conflicts_with(other)
+        learning = self._learning(shape, wanted)
+        check_learning(learning)
+        return self._save(candidate, learning, target)
+
+    def _save(self, candidate: Candidate, learning: Learning, target: Learning | None) -> Published:
+        self.unit.learnings.add(learning)
+        self.told.append(of_learning(What.LEARNING_PUBLISHED, learning))
+        if target is not None:
+            self._supersede(target, learning)
+        told = partial(self.listeners.observer.learning_published, self.by.decision)
+        self.unit.after_commit(told)
+        return self._answer(learning, self._linked(candidate, learning), is_new=True)
+
+    def _answer(self, learning: Learning, candidate: Candidate, *, is_new: bool) -> Published:
+        found = contradictions(
+            self.unit, learning, now_ms=self.now_ms, supersedes=learning.supersedes
+        )
+        return Published(learning=learning, candidate=candidate, contradicts=found, is_new=is_new)
+
+    def _made_before(self, candidate: Candidate) -> Learning | None:
+        """What was made from this candidate, or what it was found to say again."""
+        made = self.unit.learnings.of_candidate(candidate.candidate_id)
+        if made is None and candidate.published_learning_id is not None:
+            return self.unit.learnings.get(candidate.published_learning_id)
+        if made is not None and made.supersedes is not None:
+            target = self.unit.learnings.get(made.supersedes, lock=True)
+            if target is not None and target.status in LIVE and made.status in LIVE:
+                self._supersede(target, made)
+        return made
+
+    def _linked(self, candidate: Candidate, learning: Learning) -> Candidate:
+        """The candidate as it says what it became."""
+        if candidate.published_learning_id == learning.learning_id:
+            return candidate
+        decided = decide(
+            self.unit,
+            candidate,
+            CandidateState.PUBLISHED,
+            by=self.by,
+            now_ms=self.now_ms,
+            learning_id=learning.learning_id,
+        )
+        self.told.append(of_candidate(What.CANDIDATE_DECIDED, decided))
+        return decided
+
+    def _replacement_of(self, learning_id: str) -> Learning | None:
+        return self.unit.learnings.replacing([learning_id]).get(learning_id)
+
+    def _target(self, learning_id: str | None, shape: Candidate) -> Learning | None:
+        """What is to be superseded, which must be in force and of the same scope."""
+        if learning_id is None:
+            return None
+        target = require_learning(self.unit, learning_id, lock=True)
+        if target.status not in LIVE:
+            raise not_live(target)
+        if target.scope != shape.scope:
+            raise other_scope(target)
+        return target
+
+    def _supersede(self, target: Learning, learning: Learning) -> None:
+        ending = Retirement(
+            unit=self.unit, by=self.by.principal, now_ms=self.now_ms, listeners=self.listeners
+        )
+        self.told.extend(ending.supersede(target, learning.learning_id))
+
+    def _learning(self, shape: Candidate, wanted: Wanted) -> Learning:
+        return Learning(
+            learning_id=new_id("lrn"),
+            scope=shape.scope,
+            kind=shape.kind,
+            content=shape.content,
+            semantic_key=shape.semantic_key,
+            subject_key=shape.subject_key,
+            created_at_ms=shape.created_at_ms,
+            published_at_ms=self.now_ms,
+            status=LearningStatus(wanted.publish_tier),
+            publish_tier=wanted.publish_tier,
+            sensitivity=shape.sensitivity,
+            confidence=shape.confidence,
+            source=shape.source,
+            evidence_refs=shape.evidence_refs,
+            source_candidate_id=shape.candidate_id,
+            expires_at_ms=shape.expires_at_ms,
+            policy_decision=self.by.decision,
+            policy_actor=self.by.actor,
+            verification_status=self.by.verification,
+            derived_from_untrusted=shape.derived_from_untrusted,
+            supersedes=wanted.supersedes,
+        )
+
+
+def _is_reworded(there: Learning, shape: Candidate, wanted: Wanted) -> bool:
+    """Whether what says the same is the one to be superseded, in other words."""
+    return there.learning_id == wanted.supersedes and there.content != shape.content

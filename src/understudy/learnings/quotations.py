@@ -1,0 +1,104 @@
+"""Where a text holds what somebody else wrote: quotations, code, pages and mails that were pasted."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from understudy.learnings.normal_form import HAN_AND_KANA
+
+Span = tuple[int, int]
+
+_LINE: Final = re.MULTILINE | re.IGNORECASE
+_TAGS: Final = (
+    "html|head|body|title|meta|link|script|style|div|span|p|br|hr|a|b|i|u|em|strong|small|h[1-6]|ul|ol|li|dl|dt|dd|table"
+    "|thead|tbody|tr|td|th|form|input|button|img|pre|code|blockquote|section|article|main|nav|header|footer|font|center"
+    "|iframe|svg|textarea|label|mark|sup|sub|del|ins|details|summary|figure|figcaption|xml|item|entry|quote|document"
+)  # fmt: skip
+# Of our own tables, of any other where it closes or has attributes; `List<String>` is none.
+TAG: Final = re.compile(
+    rf"<(?:/\s?[a-z][\w:-]{{0,40}}|(?:{_TAGS})(?:\s[^<>]{{0,400}})?/?|[a-z][\w:-]{{0,40}}\s[^<>=]{{1,80}}=[^<>]{{0,400}}"
+    r"|!--|!doctype[^<>]{0,80})\s?>?",
+    re.IGNORECASE,
+)  # fmt: skip
+# Not one that is closed on its own line.
+_FENCE: Final = re.compile(
+    r"^[ \t>]{0,16}(?P<fence>`{3,}|~{3,})(?![^\n]*(?P=fence))[^\n]*"
+    r"(?:\n(?![ \t>]{0,16}(?P=fence))[^\n]*)*+(?:\n[^\n]*)?",
+    re.MULTILINE,
+)
+_QUOTED_LINES: Final = re.compile(r"^[ \t]{0,16}>[^\n]*(?:\n[ \t]{0,16}>[^\n]*)*+", re.MULTILINE)
+_HEADER: Final = (
+    r"(?:from|sent|to|cc|date|subject|reply-to|de|envoyé|à|objet|từ|gửi|đến|tiêu đề|ngày|chủ đề"
+    r"|发件人|收件人|發件人|收件人|主题|主題|日期|抄送|发送时间)[ \t]{0,4}[:\uff1a][^\n]{0,400}"
+)
+# All that comes after it came with it.
+_MAIL: Final = re.compile(
+    r"^[ \t>]{0,16}(?:"
+    r"-{2,}[ \t]?(?:original|forwarded)[^\n]{0,80}|begin forwarded message[^\n]{0,20}"
+    r"|-{2,}[ \t]?(?:message d'origine|message transféré|thư được chuyển tiếp|原始邮件|转发的邮件|转发邮件)[^\n]{0,80}"
+    r"|(?:on|le|vào)\b[^\n]{4,200}\b(?:wrote|a écrit|đã viết)[ \t]?[:\uff1a][ \t]*$|[^\n]{2,100}写道[:\uff1a][ \t]*$"
+    rf"|{_HEADER}\n[ \t>]{{0,16}}{_HEADER}"
+    r")",
+    _LINE,
+)  # fmt: skip
+_OWN_PARAGRAPH: Final = r"(?:[^{close}\n]|\n(?!\s*\n))*+(?:[{close}]|(?=\n)|\Z)"
+# What opens a quotation, and what may close it; one that is never closed goes to the end of its paragraph.
+_MARKS: Final = (("“„", "”“"), ("«", "»"), ("\u2039", "\u203a"), ("「", "」"), ("『", "』"))
+_INLINE: Final = (
+    re.compile(r"(?<!\d)\"" + _OWN_PARAGRAPH.format(close='"')),
+    *(re.compile(f"[{opens}]" + _OWN_PARAGRAPH.format(close=closes)) for opens, closes in _MARKS),
+    re.compile(r"(?<!\w)['\u2018](?=\w)[^\n]{1,400}?['\u2019](?!\w)"),
+    re.compile(r"`[^`\n]*+`?"),
+)
+# In marks, so few words without a colon are a name or a term, and nobody's sentence.
+NAME_WORDS: Final = 2
+NAME_SIGNS: Final = 6
+_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
+
+
+def pasted(text: str) -> tuple[Span, ...]:
+    """The blocks of a text that were written elsewhere, in order; they may overlap."""
+    return tuple(sorted(_blocks(text)))
+
+
+def quoted(text: str) -> tuple[Span, ...]:
+    """The same, and what stands between marks within a line."""
+    return tuple(sorted(chain(_blocks(text), _between_marks(text))))
+
+
+def own_words(text: str, *, with_marked: bool = False) -> str:
+    """The text without what was written elsewhere; `with_marked` leaves what stands between marks."""
+    blocks = set(pasted(text))
+    kept, at = [], 0
+    for start, end in sorted(blocks) if with_marked else quoted(text):
+        if start > at:
+            kept.append(text[at:start])
+        # What stood around a block is not one sentence.
+        kept.append("\n\n" if (start, end) in blocks else "\n")
+        at = max(at, end)
+    return "".join((*kept, text[at:]))
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    for block in (_FENCE, _QUOTED_LINES):
+        yield from (found.span() for found in block.finditer(text))
+    mail = _MAIL.search(text)
+    if mail is not None:
+        yield mail.start(), len(text)
+    tags = [found.span() for found in TAG.finditer(text)]
+    if tags:
+        yield tags[0][0], tags[-1][1] if len(tags) > 1 else len(text)
+
+
+def _between_marks(text: str) -> Iterator[Span]:
+    for marks in _INLINE:
+        for found in marks.finditer(text):
+            if not _is_name(found[0]):
+                yield found.span()
+
+
+def _is_name(said: str) -> bool:
+    has_colon = ":" in said or "\uff1a" in said
+    is_short = len(said.split()) <= NAME_WORDS and len(_HAN_OR_KANA.findall(said)) <= NAME_SIGNS
+    return is_short and not has_colon

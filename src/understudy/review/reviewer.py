@@ -1,0 +1,243 @@
+"""Reviewing one candidate: what the policy says, what the judge says, what can be confirmed."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeGuard
+
+from understudy.core.clock import Clock
+from understudy.learnings.already_decided import declined
+from understudy.learnings.claims import LEASE_MS, NeedsModel, while_held
+from understudy.learnings.conflicts import conflict_with, duplicate_of
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
+from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.model import (
+    AutomationReview,
+    Candidate,
+    CandidateState,
+    Job,
+    Learning,
+    Mode,
+    Origin,
+    ReviewAction,
+)
+from understudy.review.decision import (
+    ReviewDecision,
+    after_conflict,
+    after_declined,
+    after_judge,
+    after_verification,
+    as_before,
+    by_policy_alone,
+    review_of,
+)
+from understudy.review.decision_effects import Application, apply, note
+from understudy.review.evaluate import evaluate
+from understudy.review.judge import Judge, may_be_shown
+from understudy.review.policy import PolicyInForce, in_force
+from understudy.review.verify import Support, support_for
+from understudy.runs.db_retry import retry_while_db_down
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewCase:
+    """A candidate under review, with what it is reviewed by."""
+
+    candidate: Candidate
+    policy: PolicyInForce
+    # What was made of it earlier under the same policy.
+    stored: AutomationReview | None
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether what is decided also happens."""
+        return self.policy.policy.mode is Mode.ENABLED
+
+    @property
+    def may_trust_tools(self) -> bool:
+        """Whether what only a tool said may become active by itself."""
+        return self.policy.policy.publication.allow_untrusted_active_publication
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewer:
+    """Reviews candidates that a worker has claimed; nothing is decided once the claim is lost."""
+
+    units: "Units"
+    clock: Clock
+    judge: Judge
+    listeners: Listeners = NO_LISTENERS
+    guard: SecretGuard = NO_LITERALS
+
+    async def review(self, job: Job) -> None:
+        """Review the candidate of a job, do what was decided, and take the job off the queue."""
+        case = await retry_while_db_down(self.open, job)
+        if case is None:
+            await retry_while_db_down(self.close, job)
+        elif case.stored is not None and not case.is_applied:
+            await retry_while_db_down(self._repeat, job, case, case.stored)
+        else:
+            decision = await self._decide(job, case)
+            support = None
+            if decision.action is ReviewAction.PUBLISH_ACTIVE:
+                support = await retry_while_db_down(self._support, case.candidate)
+            await retry_while_db_down(self._settle, job, case, decision, support)
+
+    def open(self, job: Job) -> ReviewCase | None:
+        """What there is to review; None when nothing is to be done."""
+        with self.units.read() as unit:
+            policy = in_force(unit)
+            candidate = unit.candidates.get(job.job_id)
+            if policy.policy.mode is Mode.MANUAL_ONLY or not self._is_waiting(candidate):
+                return None
+            stored = unit.reviews.get(job.job_id, policy.digest)
+        return ReviewCase(candidate=candidate, policy=policy, stored=stored)
+
+    def close(self, job: Job) -> None:
+        """Take a job off the queue."""
+        with self.units.write() as unit:
+            unit.review_queue.done(job)
+
+    async def _decide(self, job: Job, case: ReviewCase) -> ReviewDecision:
+        policy = case.policy.policy
+        evaluation = evaluate(case.candidate, policy, now_ms=self.clock.now_ms())
+        decision = by_policy_alone(evaluation)
+        if self.guard.knows(case.candidate.content):
+            return decision.because(
+                ReviewAction.REJECT, "it holds a secret that the operator named"
+            )
+        if case.stored is not None:
+            return as_before(evaluation, case.stored)
+        if not policy.judge.enabled or evaluation.action is ReviewAction.MANUAL_REVIEW:
+            return decision
+        if not may_be_shown(case.candidate):
+            return _without_judge(decision)
+        if not job.may_ask:
+            raise NeedsModel
+        asking = self.judge.judge(case.candidate, evaluation, policy)
+        # What the judge says is worth keeping whoever has the job by then.
+        judgement = await while_held(asking, partial(self._extend, job), to_the_end=True)
+        if judgement.is_failed:
+            self.listeners.observer.judge_failed()
+        decision = after_judge(decision, judgement, policy.mode)
+        await retry_while_db_down(self._remember, case, decision)
+        return decision
+
+    def _extend(self, job: Job) -> bool:
+        with self.units.write() as unit:
+            return unit.review_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
+
+    def _remember(self, case: ReviewCase, decision: ReviewDecision) -> None:
+        """Keep what the judge said before anything else can fail, so that it is not asked again.
+
+        It was asked about this candidate under this policy, and that stays so when the claim is
+        lost; only what somebody else has settled meanwhile stands.
+        """
+        if not case.is_applied:
+            return
+        candidate_id, digest = case.candidate.candidate_id, case.policy.digest
+        review = review_of(decision, case.policy, at_ms=self.clock.now_ms())
+        with self.units.write() as unit:
+            if unit.reviews.get(candidate_id, digest) is None:
+                unit.reviews.put(candidate_id, digest, review)
+
+    def _support(self, candidate: Candidate) -> Support | None:
+        with self.units.read() as unit:
+            return support_for(unit, candidate, now_ms=self.clock.now_ms())
+
+    def _repeat(self, job: Job, case: ReviewCase, review: AutomationReview) -> None:
+        """A shadow is cast once: the review of then is the one of now."""
+        with self.units.write() as unit:
+            candidate = self._held(unit, job, case)
+            if candidate is not None:
+                unit.review_queue.done(job)
+                if candidate.automation_review != review:
+                    note(unit, candidate, review)
+
+    def _settle(
+        self, job: Job, case: ReviewCase, decision: ReviewDecision, support: Support | None
+    ) -> None:
+        now = self.clock.now_ms()
+        with self.units.write() as unit:
+            candidate = self._held(unit, job, case)
+            if candidate is None:
+                return
+            if decision.publishes:
+                decision = _held_against(unit, case, candidate, decision, now_ms=now)
+                decision = after_verification(
+                    decision, support, may_trust_tools=case.may_trust_tools
+                )
+                # What is to last so long lasts from now, however long the judge took.
+                said = evaluate(candidate, case.policy.policy, now_ms=now)
+                decision = replace(decision, expires_at_ms=said.expires_at_ms)
+            review = review_of(decision, case.policy, at_ms=now)
+            unit.reviews.put(candidate.candidate_id, case.policy.digest, review)
+            unit.review_queue.done(job)
+            unit.after_commit(partial(self.listeners.observer.candidate_reviewed, decision.action))
+            if not case.is_applied:
+                note(unit, candidate, review)
+                return
+            act = Application(
+                unit=unit,
+                candidate=candidate,
+                decision=decision,
+                review=review,
+                now_ms=now,
+                listeners=self.listeners,
+            )
+            apply(act)
+
+    def _held(self, unit: "Unit", job: Job, case: ReviewCase) -> Candidate | None:
+        """The candidate as it is now, if it is still ours to review under the same policy."""
+        if not unit.review_queue.holds(job):
+            return None
+        candidate = unit.candidates.get(job.job_id, lock=True)
+        if not self._is_waiting(candidate):
+            unit.review_queue.done(job)
+            return None
+        if in_force(unit).digest != case.policy.digest:
+            # Put while it is held, it stays on the queue when it is done.
+            unit.review_queue.put([job.job_id], due_at_ms=self.clock.now_ms())
+            unit.review_queue.done(job)
+            unit.after_commit(self.listeners.review)
+            return None
+        return candidate
+
+    def _is_waiting(self, candidate: Candidate | None) -> TypeGuard[Candidate]:
+        return (
+            candidate is not None
+            and candidate.state is CandidateState.PENDING
+            and not candidate.is_expired(self.clock.now_ms())
+        )
+
+
+def _held_against(
+    unit: "Unit", case: ReviewCase, candidate: Candidate, decision: ReviewDecision, *, now_ms: int
+) -> ReviewDecision:
+    """The decision in the light of what is known, and of what people declined, by now."""
+    other = _conflict(unit, candidate, is_applied=case.is_applied, now_ms=now_ms)
+    decision = after_conflict(decision, other)
+    if candidate.origin is Origin.API:
+        return decision
+    before = declined(unit, candidate.scope, candidate.kind, candidate.content)
+    return after_declined(decision, before)
+
+
+def _without_judge(decision: ReviewDecision) -> ReviewDecision:
+    """Where the judge may not be asked, a person decides what it would have been asked about."""
+    action = ReviewAction.MANUAL_REVIEW if decision.publishes else decision.action
+    return decision.because(action, "it is sensitive, so no judge is shown it")
+
+
+def _conflict(
+    unit: "Unit", candidate: Candidate, *, is_applied: bool, now_ms: int
+) -> Learning | None:
+    """What a candidate would contradict if it were published now."""
+    if is_applied:
+        unit.learnings.hold(candidate.scope)
+    # What is known already is not in conflict with what else is known.
+    if duplicate_of(unit, candidate, now_ms=now_ms) is not None:
+        return None
+    return conflict_with(unit, candidate, now_ms=now_ms)

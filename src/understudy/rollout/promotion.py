@@ -1,0 +1,206 @@
+"""Promoting: a procedure becomes a draft, and a draft goes from stage to stage."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from understudy.core.principal import Principal
+from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
+from understudy.learnings.retirement import require_learning
+from understudy.rollout import refusals
+from understudy.rollout.changes import RolloutChanges
+from understudy.rollout.evidence import EvidenceSums
+from understudy.rollout.guards import GUARDS, GuardReason, RolloutCase, missing
+from understudy.rollout.hold import end_with_attempt
+from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
+from understudy.rollout.model import Definition, IsTaken, Rollout, RolloutEventName
+from understudy.rollout.name_clashes import hold_name
+from understudy.rollout.replay.report import NO_REPLAYS, replay_standing
+from understudy.rollout.stages import Stage
+from understudy.sessions.learning_scopes import ScopeKind
+
+if TYPE_CHECKING:
+    from understudy.review.policy import PromotionSettings
+    from understudy.storage.unit import Unit
+
+
+# Those that begin anew when they come to draft.
+_WITH_EVIDENCE = frozenset({Stage.VERIFIED, Stage.CANARY, Stage.REVOKED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promoting:
+    """Promotes in one unit, for one person."""
+
+    changes: RolloutChanges
+    by: Principal
+    rules: "PromotionSettings"
+    is_taken: IsTaken
+
+    @property
+    def unit(self) -> "Unit":
+        """What it all happens in."""
+        return self.changes.unit
+
+    def promote(self, learning_id: str, definition: Definition, wanted: Stage | None) -> Rollout:
+        """The rollout of a definition in the stage that is wanted, begun or moved on."""
+        # Names are held before rows everywhere.
+        hold_name(self.unit, definition.skill_name)
+        # Whoever ends a learning holds it before its rollout, so it comes first here as well.
+        learning = require_learning(self.unit, learning_id, lock=True)
+        reasons = unfit(learning, now_ms=self.changes.now_ms)
+        if reasons:
+            raise refusals.bad_source(reasons)
+        there = self._there(learning, definition.skill_name)
+        if there is None or not there.is_live:
+            self._require_room(learning, definition.skill_name)
+        if there is None:
+            return self._begin(learning, definition, wanted)
+        return self._move(there, learning, definition, wanted)
+
+    def _there(self, learning: Learning, skill_name: str) -> Rollout | None:
+        """The rollout of this name, held; one that lives for another learning is refused."""
+        # Looked at before it is held: who would only be refused waits for nobody.
+        found = get_or_revoked_remnant(self.unit, skill_name)
+        if found is not None:
+            _require_ours(found, learning)
+            found = get_or_revoked_remnant(self.unit, skill_name, lock=True)
+        if found is not None:
+            _require_ours(found, learning)
+        return found
+
+    def _require_room(self, learning: Learning, skill_name: str) -> None:
+        other = self.unit.rollouts.live_name_of(learning.learning_id)
+        if other is not None:
+            raise refusals.already_promoted(learning.learning_id, other)
+        namesake = self.unit.rollouts.live_called(skill_name)
+        if namesake is not None:
+            raise refusals.name_taken(namesake)
+        self._require_free(skill_name)
+
+    def _require_free(self, skill_name: str) -> None:
+        if self.is_taken(self.unit, skill_name):
+            raise refusals.name_taken(skill_name)
+
+    def _begin(self, learning: Learning, definition: Definition, wanted: Stage | None) -> Rollout:
+        if wanted not in {None, Stage.DRAFT}:
+            raise refusals.not_draft()
+        rollout = Rollout(
+            skill_name=definition.skill_name,
+            source_learning_id=learning.learning_id,
+            source_scope=learning.scope,
+            status=Stage.DRAFT,
+            definition=definition,
+            digest=self.changes.mounts.digest(definition),
+            promoted_at_ms=self.changes.now_ms,
+            promoted_by=self.by.user_id,
+            updated_at_ms=self.changes.now_ms,
+            attempt_began_at_ms=self.changes.now_ms,
+            stage_began_at_ms=self.changes.now_ms,
+        )
+        if not self.changes.begin(rollout):
+            raise refusals.name_taken(definition.skill_name)
+        return rollout
+
+    def _move(
+        self, there: Rollout, learning: Learning, definition: Definition, wanted: Stage | None
+    ) -> Rollout:
+        is_other = definition.fingerprint != there.fingerprint
+        if there.status is Stage.ACTIVE and is_other:
+            raise refusals.definition_is_fixed(there)
+        target = wanted or (Stage.ACTIVE if there.status is Stage.ACTIVE else Stage.DRAFT)
+        if (there.status, target) not in GUARDS:
+            raise refusals.no_such_step(there.status, target)
+        if target is there.status and not is_other:
+            return there
+        is_anew = _begins_anew(there, definition, target)
+        if is_anew:
+            there = end_with_attempt(self.changes, there)
+        moved = self._moved(there, learning, definition, is_anew=is_anew)
+        reasons = missing(there.status, target, self._case(moved))
+        if reasons:
+            raise refusals.guarded(there, target, reasons)
+        if target is Stage.ACTIVE:
+            # Somebody may have put a skill of its name beside it since it was a draft.
+            self._require_free(there.skill_name)
+        return self.changes.change(there, replace(moved, status=target), RolloutEventName.PROMOTE)
+
+    def _moved(
+        self, there: Rollout, learning: Learning, definition: Definition, *, is_anew: bool
+    ) -> Rollout:
+        """The rollout with what it says now, still in its stage."""
+        moved = replace(there, definition=definition, digest=self.changes.mounts.digest(definition))
+        if there.status is Stage.REVOKED:
+            return replace(
+                self._anew(moved),
+                source_learning_id=learning.learning_id,
+                source_scope=learning.scope,
+                promoted_at_ms=self.changes.now_ms,
+                promoted_by=self.by.user_id,
+                revoked_at_ms=None,
+                revoked_reason=None,
+                is_demoted=False,
+            )
+        return self._anew(moved) if is_anew else moved
+
+    def _anew(self, rollout: Rollout) -> Rollout:
+        """The same with nothing that speaks for or against it; what a person holds stays held."""
+        return replace(
+            rollout,
+            attempt=rollout.revision + 1,
+            attempt_began_at_ms=self.changes.now_ms,
+        )
+
+    def _case(self, rollout: Rollout) -> RolloutCase:
+        return case_of(self.unit, rollout, self.rules, sums_of_one(self.unit, rollout))
+
+
+def case_of(
+    unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums
+) -> RolloutCase:
+    """A rollout with everything that its guards look at."""
+    counts = sums.under(executed_only=rules.require_executed_evidence)
+    replays = replay_standing(unit, rollout) if rules.require_replay else NO_REPLAYS
+    return RolloutCase(rollout=rollout, counts=counts, rules=rules, replays=replays)
+
+
+def _begins_anew(there: Rollout, definition: Definition, target: Stage) -> bool:
+    """Whether what was shown so far no longer counts: it goes back, or says something else."""
+    is_back = target is Stage.DRAFT and there.status in _WITH_EVIDENCE
+    return is_back or definition.fingerprint != there.fingerprint
+
+
+def _require_ours(found: Rollout, learning: Learning) -> None:
+    if found.is_live and found.source_learning_id != learning.learning_id:
+        raise refusals.name_taken(found.skill_name)
+
+
+BLOCKERS: Final[tuple[tuple[GuardReason, Callable[[Learning, int], bool]], ...]] = (
+    (
+        GuardReason(code="source_not_procedure", words="only a procedure becomes a skill"),
+        lambda it, _: it.kind is not Kind.PROCEDURE,
+    ),
+    (
+        GuardReason(code="source_not_active", words="the learning is not active"),
+        lambda it, _: it.status is not LearningStatus.ACTIVE,
+    ),
+    (
+        GuardReason(code="source_not_active_tier", words="the learning is not of the active tier"),
+        lambda it, _: it.publish_tier is not Tier.ACTIVE,
+    ),
+    (
+        GuardReason(code="source_expired", words="the time of the learning is over"),
+        lambda it, now_ms: it.is_expired(now_ms),
+    ),
+    (
+        GuardReason(
+            code="source_not_workspace", words="only a learning of the workspace is promoted"
+        ),
+        lambda it, _: it.scope.kind is not ScopeKind.WORKSPACE,
+    ),
+)
+
+
+def unfit(learning: Learning, *, now_ms: int) -> tuple[GuardReason, ...]:
+    """Everything that keeps a learning from being a skill; empty when it may be one."""
+    return tuple(reason for reason, is_so in BLOCKERS if is_so(learning, now_ms))

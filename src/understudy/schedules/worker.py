@@ -1,0 +1,186 @@
+"""The worker that fires schedules when they are due; any number of daemons may run one at once."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from understudy.core import audit
+from understudy.core.bell import Bell
+from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
+from understudy.core.page import PageRequest
+from understudy.core.principal import DAEMON
+from understudy.schedules.cadence import next_fire, sooner_fire
+from understudy.schedules.fire import Firing, RetryPolicy
+from understudy.schedules.lifecycle import OPEN
+from understudy.schedules.model import Cron, Schedule
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
+
+AT_ONCE: Final = 200
+
+
+@dataclass(slots=True)
+class ClockMark:
+    """The time that the clock has shown last."""
+
+    at_ms: int | None = None
+
+    def is_ahead_of(self, now_ms: int) -> bool:
+        """Whether the clock was set back since; before the first look, it may have been."""
+        return self.at_ms is None or now_ms < self.at_ms
+
+
+def plan_anew(units: "Units", retry: RetryPolicy, *, now_ms: int) -> None:
+    """Bring nearer what was planned by a clock that has been set back since."""
+    for schedule in _open_schedules(units):
+        if _nearer(schedule, retry, now_ms) != schedule:
+            _bring_nearer(units, schedule.schedule_id, retry, now_ms)
+
+
+def was_dealt_with(unit: "Unit", schedule: Schedule) -> bool:
+    """Whether the time that is due has been there before, and was not left to be tried again."""
+    due = schedule.next_fire_at_ms
+    if due is None or schedule.retrying_id is not None or not isinstance(schedule.cadence, Cron):
+        return False
+    return unit.schedules.has_execution_for(schedule.schedule_id, due)
+
+
+def pass_over(unit: "Unit", schedule: Schedule, *, now_ms: int) -> None:
+    """Go on to the next time without firing."""
+    scheduled = schedule.next_fire_at_ms or now_ms
+    upcoming = next_fire(schedule.cadence, scheduled_ms=scheduled, now_ms=now_ms)
+    unit.schedules.update(replace(schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming))
+
+
+def _open_schedules(units: "Units") -> Iterator[Schedule]:
+    cursor: str | None = None
+    while True:
+        request = PageRequest.parse(limit=AT_ONCE, cursor=cursor)
+        with units.read() as unit:
+            page = unit.schedules.page(request, statuses=sorted(OPEN))
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _bring_nearer(units: "Units", schedule_id: str, retry: RetryPolicy, now_ms: int) -> None:
+    with units.write() as unit:
+        try:
+            schedule = unit.schedules.get(schedule_id, lock=True)
+        except DamagedRecord:
+            return  # who fires it closes it
+        if schedule is None or schedule.status not in OPEN:
+            return
+        nearer = replace(_nearer(schedule, retry, now_ms), updated_at_ms=now_ms)
+        unit.schedules.update(nearer)
+    log.info("schedule.planned_anew", schedule_id=schedule_id, at_ms=nearer.next_fire_at_ms)
+
+
+def _nearer(schedule: Schedule, retry: RetryPolicy, now_ms: int) -> Schedule:
+    planned, due = schedule.next_fire_at_ms, schedule.due_at_ms
+    if schedule.retrying_id is not None:
+        latest = now_ms + retry.max_ms + retry.jitter_ms
+        return schedule if due is None or due <= latest else replace(schedule, due_at_ms=now_ms)
+    if planned is None:
+        return schedule
+    upcoming = sooner_fire(schedule.cadence, planned_ms=planned, now_ms=now_ms)
+    # One that is paused has a next time, but nobody looks at it.
+    return replace(schedule, next_fire_at_ms=upcoming, due_at_ms=None if due is None else upcoming)
+
+
+log = structlog.get_logger()
+
+TOPIC: Final = "schedules"
+# Clocks jump, and other daemons change schedules: nobody sleeps longer than this.
+LONGEST_SLEEP_S: Final = 1.0
+SHORTEST_SLEEP_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleWorker:
+    """Looks for what is due, and submits it."""
+
+    units: "Units"
+    clock: Clock
+    firing: Firing
+    bell: Bell
+    mark: ClockMark = field(default_factory=ClockMark)
+
+    async def run(self) -> None:
+        """Fire what is due, for ever."""
+        while True:
+            seen = {TOPIC: self.bell.count(TOPIC)}
+            due = await asyncio.to_thread(self.fire_due)
+            await self.bell.wait(seen, timeout_s=self._sleep_s(due))
+
+    def fire_due(self) -> int | None:
+        """Fire everything that is due, one at a time; answers when to look again."""
+        now = self.clock.now_ms()
+        if self.mark.is_ahead_of(now):
+            plan_anew(self.units, self.firing.retry, now_ms=now)
+        self.mark.at_ms = now
+        while True:
+            with self.units.read() as unit:
+                due = unit.schedules.next_due_ms()
+            if due is None or due > self.clock.now_ms() or not self._fire_one():
+                return due
+
+    def _fire_one(self) -> bool:
+        """Claim a schedule, submit its run and write down its next time: all of it, or nothing."""
+        schedule_id: str | None = None
+        try:
+            with self.units.write() as unit:
+                schedule_id = unit.schedules.claim_due(self.clock.now_ms())
+                if schedule_id is None:
+                    return False
+                schedule = unit.schedules.get(schedule_id)
+                if schedule is None or not self._is_due(schedule):
+                    return True
+                if was_dealt_with(unit, schedule):
+                    pass_over(unit, schedule, now_ms=self.clock.now_ms())
+                else:
+                    self.firing.fire(unit, schedule)
+        except DatabaseUnavailable:
+            raise
+        except Exception as problem:
+            if schedule_id is None:
+                raise
+            self._note_failure(schedule_id, problem)
+        return True
+
+    def _note_failure(self, schedule_id: str, problem: Exception) -> None:
+        """What was begun is undone by now; one that cannot fire must not hold up the others."""
+        if isinstance(problem, UnderstudyError):
+            code, detail = problem.code, problem.detail
+            log.warning("schedule.failed", schedule_id=schedule_id, reason=detail)
+        else:
+            code = "schedule_crashed"
+            detail = f"the daemon failed unexpectedly ({type(problem).__name__}); its log says how"
+            log.error("schedule.crashed", schedule_id=schedule_id, exc_info=problem)
+        with self.units.write() as unit:
+            try:
+                schedule = unit.schedules.get(schedule_id, lock=True)
+            except DamagedRecord as damaged:
+                now = self.clock.now_ms()
+                unit.schedules.cancel_unread(schedule_id, reason=damaged.code, at_ms=now)
+                unit.audit.add(audit.done(DAEMON, "schedules.cancel", schedule_id, at_ms=now))
+                return
+            # Somebody else may have had more luck meanwhile.
+            if schedule is not None and self._is_due(schedule):
+                self.firing.fail(unit, schedule, code=code, detail=detail)
+
+    def _is_due(self, schedule: Schedule) -> bool:
+        return schedule.due_at_ms is not None and schedule.due_at_ms <= self.clock.now_ms()
+
+    def _sleep_s(self, due: int | None) -> float:
+        if due is None:
+            return LONGEST_SLEEP_S
+        seconds = (due - self.clock.now_ms()) / 1000
+        return min(max(seconds, SHORTEST_SLEEP_S), LONGEST_SLEEP_S)

@@ -1,0 +1,149 @@
+"""Who may use a skill: grants, revocations, and the visibility that follows from what is left."""
+
+from typing import TYPE_CHECKING, Final
+
+from understudy.agents.model import require_agent
+from understudy.core import audit
+from understudy.core.ids import check_caller_id
+from understudy.skills import errors
+from understudy.skills.acknowledgement import Acknowledged
+from understudy.skills.authority import Author
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.change import SkillChange
+from understudy.skills.lifecycle import after_grants
+from understudy.skills.model import AgentGrant, Skill, UserGrant
+from understudy.skills.ports import require_bundle
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+GRANT: Final = "skills.grant"
+REVOKE: Final = "skills.revoke"
+FORGET: Final = "agents.revoke_skills"
+MAX_USER_CHARS: Final = 255
+
+
+def check_agent_id(agent_id: str) -> str:
+    """What an agent can be called."""
+    return check_caller_id(agent_id, field="agent_id", domain="agents")
+
+
+def check_user_id(user_id: str) -> str:
+    """What a user can be called."""
+    if not 0 < len(user_id) <= MAX_USER_CHARS or not user_id.isprintable() or not user_id.strip():
+        raise errors.bad_user()
+    return user_id
+
+
+def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
+    """The bundle of an earlier version that an agent is to have from now on."""
+    if version is None or version <= 0 or version == skill.version:
+        return None
+    kept = unit.skills.version(skill.skill_id, version)
+    if kept is None:
+        raise errors.version_not_found(skill.slug, version)
+    return require_bundle(unit, skill.slug, kept)
+
+
+def grant_agent(
+    change: SkillChange,
+    skill: Skill,
+    agent_id: str,
+    version: int | None,
+    acknowledged: tuple[Acknowledged, ...] = (),
+) -> Skill:
+    """Let an agent use a skill, perhaps in one version only; the same grant again changes nothing."""
+    pin = version if version is not None and version > 0 else None
+    # While a slug is held, it stays.
+    require_agent(change.unit, agent_id)
+    if pin is not None and change.unit.skills.version(skill.skill_id, pin) is None:
+        raise errors.version_not_found(skill.slug, pin)
+    known = agent_grant(change.unit, skill, agent_id)
+    if known is not None and known.pinned_version == pin:
+        return skill
+    give_agent(change, skill, agent_id, pin)
+    at = f" at version {pin}" if pin else ""
+    return _settled(change, skill, GRANT, f"to agent {agent_id}{at}", acknowledged)
+
+
+def grant_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
+    """Let a user use a skill; the same grant again changes nothing."""
+    grant = UserGrant(
+        skill_id=skill.skill_id,
+        user_id=user_id,
+        granted_by=change.author.principal.actor,
+        created_at_ms=change.at_ms,
+    )
+    is_new = change.unit.skill_grants.give_user(grant)
+    return _settled(change, skill, GRANT, f"to user {user_id}") if is_new else skill
+
+
+def revoke_agent(change: SkillChange, skill: Skill, agent_id: str) -> Skill:
+    """Take a skill from an agent; one that has it not keeps having it not."""
+    had = change.unit.skill_grants.take_agent(skill.skill_id, agent_id)
+    return _settled(change, skill, REVOKE, f"from agent {agent_id}") if had else skill
+
+
+def revoke_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
+    """Take a skill from a user; the same."""
+    had = change.unit.skill_grants.take_user(skill.skill_id, user_id)
+    return _settled(change, skill, REVOKE, f"from user {user_id}") if had else skill
+
+
+def forget_agent(change: SkillChange, agent_id: str) -> None:
+    """Take every skill from an agent that goes, or another one of its id would have them.
+
+    All skills are held, so that no grant to it is given meanwhile. There may be thousands, so the
+    audit has one entry for them, and it is about the agent.
+    """
+    change.unit.skills.hold_all()
+    count = change.unit.skill_grants.take_all_of_agent(agent_id, at_ms=change.at_ms)
+    if count:
+        who, reason = change.author.principal, f"{count} skills that it was granted"
+        entry = audit.done(who, FORGET, agent_id, at_ms=change.at_ms, reason=reason)
+        change.unit.audit.add(entry)
+
+
+def is_agent(unit: "Unit", agent_id: str) -> bool:
+    """Whether there is such an agent; while a slug is held, it stays."""
+    return unit.agents.get(agent_id) is not None
+
+
+def give_agent(change: SkillChange, skill: Skill, agent_id: str, pin: int | None = None) -> None:
+    """Add the grant alone; whoever calls sees to the visibility."""
+    grant = AgentGrant(
+        skill_id=skill.skill_id,
+        agent_id=agent_id,
+        granted_by=change.author.principal.actor,
+        created_at_ms=change.at_ms,
+        pinned_version=pin,
+    )
+    change.unit.skill_grants.give_agent(grant)
+
+
+def agent_grant(unit: "Unit", skill: Skill, agent_id: str) -> AgentGrant | None:
+    """What an agent was granted of a skill."""
+    granted = unit.skills.with_grants(skill.skill_id, agent_id=agent_id, user_id="")
+    return None if granted is None else granted.agent_grant
+
+
+def is_caller_granted(unit: "Unit", author: Author, skill: Skill) -> bool:
+    """Whether the agent that acts has a grant; where a person acts there is none."""
+    agent_id = author.agent_id
+    return agent_id is not None and agent_grant(unit, skill, agent_id) is not None
+
+
+def _settled(
+    change: SkillChange,
+    skill: Skill,
+    action: str,
+    note: str,
+    acknowledged: tuple[Acknowledged, ...] = (),
+) -> Skill:
+    """The skill with the visibility that its grants give it now."""
+    granted = change.unit.skill_grants.counts(skill.skill_id).any
+    visibility = after_grants(skill.visibility, granted=granted)
+    if visibility is not skill.visibility:
+        skill = change.save(skill, visibility=visibility)
+    change.record(action, skill, note, acknowledged)
+    return skill

@@ -1,0 +1,172 @@
+"""What is offered of the skills that are kept, decided by access and read only when it changed."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from understudy.core.errors import (
+    DamagedRecord,
+    DatabaseUnavailable,
+    Invalid,
+    LimitExceeded,
+    Unavailable,
+)
+from understudy.core.recent_cache import Remembered
+from understudy.skills.access import AccessReason, access_of
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.manifest import described, read
+from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.model import GrantedSkill
+from understudy.skills.runtime_settings import SkillContext, settings_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+
+log = structlog.get_logger()
+
+# For how many agents and users the last answer is remembered; it may hold thousands of skills.
+_MOST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    stamp: Hashable
+    entries: tuple[CatalogueEntry, ...] = field(repr=False)
+    # Whether everything could be read.
+    is_whole: bool = True
+
+
+class ManagedEntries:
+    """Remembers what it answered; whether that still holds is looked up each time."""
+
+    def __init__(self, checks: BundleChecks) -> None:
+        self._pinned = PinnedWords(checks)
+        self._answers = Remembered[tuple[str, str], _Answer](_MOST)
+
+    def entries(self, unit: "Unit", *, agent_id: str, user_id: str) -> tuple[CatalogueEntry, ...]:
+        """What an agent may use for a user, by name.
+
+        Where nobody can tell what is granted, only what is open to everybody.
+        """
+        who = (agent_id, user_id)
+        try:
+            stamp = unit.skills.maybe_open_stamp(agent_id=agent_id, user_id=user_id)
+            known = self._answers.get(who)
+            if known is None or known.stamp != stamp:
+                maybe_open = unit.skills.maybe_open(agent_id=agent_id, user_id=user_id)
+                known = self._answer(unit, maybe_open, user_id, stamp)
+        except Unavailable as problem:
+            log.warning("skills.grants_unreadable", agent_id=agent_id, code=problem.code)
+            return self._answer(unit, unit.skills.open_to_everybody(), "", None).entries
+        if known.is_whole:
+            self._answers.put(who, known)
+        return known.entries
+
+    def _answer(
+        self, unit: "Unit", maybe_open: tuple[GrantedSkill, ...], user_id: str, stamp: Hashable
+    ) -> _Answer:
+        entries, is_whole = [], True
+        for granted in maybe_open:
+            decision = access_of(granted, user_id)
+            if not decision.allowed:
+                continue
+            try:
+                entries.append(self._version(unit, granted, decision.reason))
+            except DatabaseUnavailable:
+                raise
+            except Unavailable as problem:
+                # Only this one is missing, and only until its files can be read.
+                log.warning("skills.pinned_unreadable", slug=granted.skill.slug, code=problem.code)
+                is_whole = False
+        return _Answer(stamp, tuple(one for one in entries if one is not None), is_whole=is_whole)
+
+    def _version(
+        self, unit: "Unit", granted: GrantedSkill, reason: AccessReason
+    ) -> CatalogueEntry | None:
+        """The version that counts; None where the one that the agent is pinned to is gone."""
+        one = _current(granted, reason)
+        number = granted.agent_grant.pinned_version if granted.agent_grant else None
+        if number is None or number == granted.skill.version:
+            return one
+        return self._pinned.instead_of(unit, one, number=number, digest=granted.pinned_digest)
+
+
+def _current(granted: GrantedSkill, reason: AccessReason) -> CatalogueEntry:
+    skill = granted.skill
+    return CatalogueEntry(
+        slug=skill.slug,
+        name=skill.name,
+        description=skill.description,
+        origin=skill.origin,
+        version=skill.version,
+        digest=skill.digest,
+        skill_id=skill.skill_id,
+        reason=reason,
+        when_to_use=skill.when_to_use,
+        context=skill.context,
+        missing_deps=skill.missing_deps,
+    )
+
+
+_MOST_PINNED: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    name: str
+    description: str
+    when_to_use: str
+    context: SkillContext
+
+
+class PinnedWords:
+    """Remembered by digest, since a version never changes: only its first look reads files."""
+
+    def __init__(self, checks: BundleChecks) -> None:
+        self._checks = checks
+        self._known = Remembered[str, _Words](_MOST_PINNED)
+
+    def instead_of(
+        self, unit: "Unit", one: CatalogueEntry, *, number: int, digest: str | None
+    ) -> CatalogueEntry | None:
+        """What is offered instead of the current version; None when the pinned one is gone or is
+        not what it was, `Unavailable` when nobody can tell."""
+        if digest is None:
+            return None
+        words = self._known.get(digest) or self._read(unit, one, number, digest)
+        if words is None:
+            return None
+        return replace(
+            one,
+            version=number,
+            digest=digest,
+            name=words.name or one.name,
+            description=words.description,
+            when_to_use=words.when_to_use,
+            context=words.context,
+        )
+
+    def _read(self, unit: "Unit", one: CatalogueEntry, number: int, digest: str) -> _Words | None:
+        version = unit.skills.version(one.skill_id or "", number)
+        if version is None or version.digest != digest:
+            return None
+        try:
+            words = _words(self._checks.require(unit, one.slug, version))
+        except (DamagedRecord, Invalid, LimitExceeded):
+            return None
+        self._known.put(digest, words)
+        return words
+
+
+def _words(bundle: Bundle) -> _Words:
+    reading = read(bundle.manifest_text)
+    return _Words(
+        name=reading.manifest.name,
+        description=described(reading),
+        when_to_use=reading.manifest.when_to_use,
+        context=settings_of(bundle).context,
+    )

@@ -1,0 +1,220 @@
+"""Brings the skills that come with the product into the store, and keeps them as they are shipped."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from understudy.core import audit
+from understudy.core.clock import Clock
+from understudy.core.errors import Rejected, UnderstudyError
+from understudy.core.ids import new_id
+from understudy.core.principal import DAEMON
+from understudy.skills import errors
+from understudy.skills.authority import is_live
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.manifest import described, parse
+from understudy.skills.content_gate import ContentGuard
+from understudy.skills.dependencies.availability import LocalMachine, missing
+from understudy.skills.dependencies.requirements import find_requirements
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
+from understudy.skills.ports import next_number
+from understudy.skills.precedence import require_own_name
+from understudy.skills.runtime_settings import settings_of
+from understudy.skills.slug import check_slug
+from understudy.skills.sources import NO_OTHERS, OtherSkills
+from understudy.skills.versions import is_current, put
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
+
+OWNER: Final = "system"
+ACTION: Final = "skills.seed"
+
+
+class RefusedSeed(NamedTuple):
+    """A shipped skill that was not brought in, and why."""
+
+    slug: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedReport:
+    """What became of each shipped skill."""
+
+    added: tuple[str, ...] = ()
+    upgraded: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    refused: tuple[RefusedSeed, ...] = ()
+
+
+class _Step(StrEnum):
+    """What a shipped skill needs."""
+
+    ADD = "add"
+    UPGRADE = "upgrade"
+    KEEP = "keep"
+
+
+def seed(
+    units: "Units",
+    clock: Clock,
+    guard: ContentGuard,
+    skills: Mapping[str, Bundle] | None = None,
+    others: OtherSkills = NO_OTHERS,
+) -> SeedReport:
+    """Add what is new and make a version of what changed; somebody's own skill is left alone.
+
+    Several daemons may do so at once: each looks again once it holds the slug.
+    """
+    done: dict[_Step, list[str]] = {step: [] for step in _Step}
+    refused: list[RefusedSeed] = []
+    for slug, bundle in (shipped_skills() if skills is None else skills).items():
+        try:
+            done[_seed_one(units, clock, guard, slug, bundle, others)].append(slug)
+        except UnderstudyError as cause:
+            refused.append(RefusedSeed(slug, cause.detail))
+    return SeedReport(
+        added=tuple(done[_Step.ADD]),
+        upgraded=tuple(done[_Step.UPGRADE]),
+        kept=tuple(done[_Step.KEEP]),
+        refused=tuple(refused),
+    )
+
+
+def _seed_one(
+    units: "Units",
+    clock: Clock,
+    guard: ContentGuard,
+    slug: str,
+    bundle: Bundle,
+    others: OtherSkills,
+) -> _Step:
+    with units.read() as unit:
+        step = _step(unit, unit.skills.by_slug(slug), bundle)
+    if step is _Step.KEEP:
+        return step
+    shipped = _row(slug, bundle, guard, now_ms=clock.now_ms())
+    with units.write() as unit:
+        unit.skills.hold(slug)
+        before = unit.skills.by_slug(slug)
+        step = _step(unit, before, bundle)
+        if step is _Step.ADD:
+            require_own_name(unit, others, slug, shipped.name)
+        if step is not _Step.KEEP:
+            _put(unit, shipped, bundle, before)
+    return step
+
+
+def _step(unit: "Unit", before: Skill | None, bundle: Bundle) -> _Step:
+    """What is to be done, as things stand; `Rejected` when the slug is somebody's own."""
+    if before is None or not is_live(before):
+        return _Step.ADD
+    if not before.is_system:
+        raise _taken(before)
+    return _Step.KEEP if is_current(unit, before, bundle) else _Step.UPGRADE
+
+
+def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skill:
+    """What the row of a shipped skill says, but for the number; what is shipped is checked, too."""
+    check_slug(slug)
+    if found := guard.findings(bundle):
+        raise errors.unsafe(found)
+    reading = parse(bundle.manifest_text)
+    manifest = reading.manifest
+    return Skill(
+        skill_id=new_id("skl"),
+        slug=slug,
+        name=manifest.name,
+        description=described(reading),
+        tags=manifest.tags,
+        origin=SkillOrigin.SYSTEM,
+        owner_id=OWNER,
+        visibility=Visibility.PUBLIC,
+        version=0,
+        digest=bundle.digest,
+        size=bundle.size,
+        frontmatter=dict(manifest.written),
+        context=settings_of(bundle).context,
+        missing_deps=missing(find_requirements(bundle, manifest), LocalMachine()),
+        created_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
+
+
+def _put(unit: "Unit", shipped: Skill, bundle: Bundle, before: Skill | None) -> None:
+    """Have the shipped bundle be the version that counts; the slug is held."""
+    skill = replace(_after(before, shipped), version=next_number(unit, shipped.slug))
+    version = SkillVersion(
+        skill_id=skill.skill_id,
+        number=skill.version,
+        digest=skill.digest,
+        size=skill.size,
+        actor=DAEMON.actor,
+        created_at_ms=skill.updated_at_ms,
+    )
+    put(unit, skill, version, bundle, before)
+    unit.audit.add(
+        audit.done(
+            DAEMON,
+            ACTION,
+            skill.skill_id,
+            at_ms=skill.updated_at_ms,
+            version=skill.version,
+            reason=skill.slug,
+        )
+    )
+
+
+def _after(before: Skill | None, shipped: Skill) -> Skill:
+    """A system skill keeps its id, its age, its switch and, while it lacks something, its status."""
+    if before is None:
+        return shipped
+    known = replace(shipped, skill_id=before.skill_id, revision=before.revision + 1)
+    if not is_live(before):
+        return known
+    lacks = before.status is SkillStatus.ARCHIVED and bool(shipped.missing_deps)
+    return replace(
+        known,
+        enabled=before.enabled,
+        status=SkillStatus.ARCHIVED if lacks else SkillStatus.ACTIVE,
+        created_at_ms=before.created_at_ms,
+    )
+
+
+def _taken(skill: Skill) -> Rejected:
+    return Rejected(
+        "skill_slug_taken",
+        domain="skills",
+        detail=f"the slug {skill.slug!r} is that of a skill of {skill.owner_id}",
+    )
+
+
+FOLDER: Final = "system"
+# Folders that begin so are shared by skills, and are none.
+NOT_SKILLS: Final = ("_", ".")
+
+
+def shipped_skills() -> Mapping[str, Bundle]:
+    """Every shipped bundle by its slug, which is the name of its folder."""
+    folders = sorted(
+        files("understudy.skills").joinpath(FOLDER).iterdir(), key=lambda one: one.name
+    )
+    return {
+        folder.name: Bundle(dict(_files(folder)))
+        for folder in folders
+        if folder.is_dir() and not folder.name.startswith(NOT_SKILLS)
+    }
+
+
+def _files(folder: Traversable, below: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        path = f"{below}{entry.name}"
+        if entry.is_dir():
+            yield from _files(entry, f"{path}/")
+        else:
+            yield path, entry.read_bytes()

@@ -1,0 +1,197 @@
+"""A draft becomes a version, and the version the one that counts; its slug is held meanwhile."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from understudy.core.ids import new_id
+from understudy.skills import errors, grants
+from understudy.skills.authority import Author, is_live
+from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.manifest import ManifestReading, described, read
+from understudy.skills.change import SkillChange
+from understudy.skills.drafts import Draft
+from understudy.skills.lifecycle import after_grants
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
+from understudy.skills.ports import next_number
+from understudy.skills.runtime_settings import settings_of
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSkill:
+    """A skill and the version that counts now; one that was so already is unchanged."""
+
+    skill: Skill
+    version: SkillVersion
+    # Whether the agent that acts may use it.
+    granted: bool = False
+    is_unchanged: bool = False
+    # Of a patch: how often its text was there, and how often it was replaced.
+    replaced: int = 0
+    matches: int = 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What it needs and this machine has not; it can be used all the same."""
+        return self.skill.missing_deps
+
+
+# What a SKILL.md says of a skill, and its row repeats.
+SAID: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
+    "name": lambda reading: reading.manifest.name,
+    "description": described,
+    "tags": lambda reading: reading.manifest.tags,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepPlan:
+    """How a draft is kept."""
+
+    action: str
+    # The agent that may use it from then on.
+    grant_to: str | None = None
+    restored_from: int | None = None
+
+
+def keep(change: SkillChange, draft: Draft, before: Skill | None, how: KeepPlan) -> StoredSkill:
+    """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
+    if how.grant_to is not None and not grants.is_agent(change.unit, how.grant_to):
+        # The agent was deleted while it worked; another one of its id is not to have the skill.
+        how = replace(how, grant_to=None)
+    if before is not None and is_live(before):
+        before, how = _granted(change, before, how)
+    if before is not None and is_current(change.unit, before, draft.bundle):
+        return unchanged(change.unit, change.author, before)
+    number = next_number(change.unit, draft.slug)
+    skill = _row(change, draft, before, number, how)
+    change.require_name(skill.slug, skill.name, before if before and is_live(before) else None)
+    version = _version(change, skill, how)
+    put(change.unit, skill, version, draft.bundle, before)
+    if how.grant_to is not None:
+        grants.give_agent(change, skill, how.grant_to)
+    change.record(how.action, skill, acknowledged=draft.acknowledged)
+    return StoredSkill(
+        skill=skill,
+        version=version,
+        granted=grants.is_caller_granted(change.unit, change.author, skill),
+    )
+
+
+def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
+    """The skill as it stands."""
+    return StoredSkill(
+        skill=skill,
+        version=require_version(unit, skill, skill.version),
+        granted=grants.is_caller_granted(unit, author, skill),
+        is_unchanged=True,
+    )
+
+
+def is_current(unit: "Unit", skill: Skill, bundle: Bundle) -> bool:
+    """Whether this is what counts already, whole; what is damaged can be put anew."""
+    is_same = is_live(skill) and skill.digest == bundle.digest
+    return is_same and unit.skill_bundles.get(skill.slug, skill.version) == bundle
+
+
+def put(
+    unit: "Unit", skill: Skill, version: SkillVersion, bundle: Bundle, before: Skill | None
+) -> None:
+    """Have a bundle be the version that counts; `before` is the row as it was, if there was one."""
+    unit.skill_bundles.put(skill.slug, version.number, bundle)
+    if before is None:
+        unit.skills.add(skill)
+    unit.skills.add_version(version)
+    if before is not None:
+        unit.skills.update(skill, expected_revision=before.revision)
+
+
+def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
+    """A version that the skill has, or `NotFound`."""
+    version = unit.skills.version(skill.skill_id, number)
+    if version is None:
+        raise errors.version_not_found(skill.slug, number)
+    return version
+
+
+def _granted(change: SkillChange, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPlan]:
+    """A live skill that the agent may use, and how it is kept now that this is settled.
+
+    A grant that it has stays as it is, for somebody may have pinned it.
+    """
+    agent_id = how.grant_to
+    if agent_id is not None and grants.agent_grant(change.unit, skill, agent_id) is None:
+        skill = grants.grant_agent(change, skill, agent_id, None)
+    return skill, replace(how, grant_to=None)
+
+
+def _row(
+    change: SkillChange, draft: Draft, before: Skill | None, number: int, how: KeepPlan
+) -> Skill:
+    fresh = Skill(
+        skill_id=new_id("skl"),
+        slug=draft.slug,
+        name=draft.manifest.name,
+        description=described(draft.reading),
+        tags=draft.manifest.tags,
+        origin=SkillOrigin.MANAGED,
+        owner_id=change.author.user_id,
+        version=number,
+        digest=draft.bundle.digest,
+        size=draft.bundle.size,
+        visibility=after_grants(Visibility.PRIVATE, granted=how.grant_to is not None),
+        frontmatter=dict(draft.manifest.written),
+        missing_deps=draft.missing,
+        context=settings_of(draft.bundle).context,
+        created_at_ms=change.at_ms,
+        updated_at_ms=change.at_ms,
+    )
+    if before is None:
+        return fresh
+    if not is_live(before):
+        return replace(fresh, skill_id=before.skill_id, revision=before.revision + 1)
+    return _next(change.unit, fresh, before, draft.reading)
+
+
+def _next(unit: "Unit", fresh: Skill, before: Skill, after: ManifestReading) -> Skill:
+    """A live skill in its next version."""
+    is_well = before.status is SkillStatus.ARCHIVED and not fresh.missing_deps
+    return replace(
+        before,
+        **_said(unit, before, after),
+        version=fresh.version,
+        digest=fresh.digest,
+        size=fresh.size,
+        status=SkillStatus.ACTIVE if is_well else before.status,
+        frontmatter=fresh.frontmatter,
+        missing_deps=fresh.missing_deps,
+        context=fresh.context,
+        updated_at_ms=fresh.updated_at_ms,
+        revision=before.revision + 1,
+    )
+
+
+def _said(unit: "Unit", before: Skill, after: ManifestReading) -> dict[str, Any]:
+    """What changed in SKILL.md; what did not stays as somebody may have set it beside the file."""
+    data = unit.skill_bundles.read(before.slug, before.version, MANIFEST)
+    if data is None:
+        return {name: says(after) for name, says in SAID.items()}
+    earlier = read(data.decode(errors="replace"))
+    return {name: says(after) for name, says in SAID.items() if says(after) != says(earlier)}
+
+
+def _version(change: SkillChange, skill: Skill, how: KeepPlan) -> SkillVersion:
+    return SkillVersion(
+        skill_id=skill.skill_id,
+        number=skill.version,
+        digest=skill.digest,
+        size=skill.size,
+        actor=change.author.principal.actor,
+        created_at_ms=change.at_ms,
+        run_id=change.author.run_id,
+        restored_from=how.restored_from,
+    )
