@@ -89,7 +89,7 @@ def test_the_client_knows_rules_and_checks(house: Live) -> None:
         rule = PermissionRule(tool="read_file", decision=PermissionDecision.ASK)
         assert client.permissions.set([rule]).rules[0].decision == "ask"
         assert client.permissions.get().rules[0].tool == "read_file"
-        assert client.permissions.set_of_session("s1", [rule]).rules[0].arguments is None
+        assert client.permissions.set_of_session("s1", [rule]).rules[0].arguments == {}
         assert client.permissions.of_session("s1").inherited == []
         assert client.tools.check("read_file", session_id="s1").level == "session"
         page = client.tools.in_session_page("s1", limit=200)

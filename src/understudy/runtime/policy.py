@@ -141,13 +141,15 @@ def _told(schema: CoreSchema, detail: str) -> CoreSchema:
 def check(problems: Iterable[tuple[str | int, str, str]]) -> None:
     """For validators of a whole record: raise `ValidationError` for each (field, code, detail)."""
     found = [
-        InitErrorDetails(type=PydanticCustomError(code, detail), loc=(name,), input=None)
+        InitErrorDetails(type=PydanticCustomError(code, detail, _OURS), loc=(name,), input=None)
         for name, code, detail in problems
     ]
     if found:
         raise ValidationError.from_exception_data("policy", found)
 
 
+# The context of an error whose code and words are ours, even where pydantic has the same code.
+_OURS: Final[dict[str, Any]] = {"ours": True}
 # The code and the words for an error of pydantic that is not one of ours.
 _MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
     "bool_type": ("wrong_value", "must be true or false"),
@@ -161,7 +163,8 @@ _MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
 
 def _field_error(error: ErrorDetails) -> FieldError:
     kind, context = error["type"], error.get("ctx", {})
-    code, detail = _MISTAKES.get(kind, (kind, error["msg"]))
+    mistakes = {} if "ours" in context else _MISTAKES
+    code, detail = mistakes.get(kind, (kind, error["msg"]))
     if kind == "enum":
         words = re.findall(r"'([^']*)'", context["expected"])
         code, detail = "wrong_value", "must be " + " or ".join(words)
