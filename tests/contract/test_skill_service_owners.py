@@ -330,7 +330,9 @@ def refused(author: Author, error: UnderstudyError, ref: str = SLUG) -> RefusedC
 def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: SkillServiceHarness) -> None:
     author = run_of(BOB, run_id="run_3")
 
-    record_refusal(shop.units, shop.clock, refused(author, errors.not_yours(SLUG), ref="we\0ekly"))
+    record_refusal(
+        shop.units, shop.clock, refused(author, errors.not_owner_error(SLUG), ref="we\0ekly")
+    )
 
     (entry,) = shop.audit()
     assert (entry.outcome, entry.action, entry.actor) == (
@@ -370,7 +372,7 @@ def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(
 ) -> None:
     with shop.units.write():
         # A unit is open on this thread, so that no other can be.
-        record_refusal(shop.units, shop.clock, refused(ANN, errors.not_found(SLUG)))
+        record_refusal(shop.units, shop.clock, refused(ANN, errors.skill_not_found_error(SLUG)))
 
     assert not shop.audit()
 

@@ -51,7 +51,7 @@ class Page(Generic[T]):
         """A page of a list that is in memory anyway; the cursor is a position in it."""
         start, *more_keys = request.after or (0,)
         if more_keys or type(start) is not int or not 0 <= start <= len(items):
-            raise not_ours()
+            raise foreign_cursor_error()
         end = start + request.limit
         more = end < len(items)
         return cls(
@@ -73,7 +73,7 @@ def decode_cursor(cursor: str) -> Key:
         key = None
     valid = isinstance(key, list) and key and all(_is_ours(part) for part in key)
     if not valid:
-        raise not_ours()
+        raise foreign_cursor_error()
     return tuple(key)
 
 
@@ -82,7 +82,7 @@ def _is_ours(part: object) -> bool:
     return type(part) is int or (isinstance(part, str) and part.isprintable())
 
 
-def not_ours() -> Invalid:
+def foreign_cursor_error() -> Invalid:
     """What a cursor gets that this daemon did not make for this list."""
     return Invalid(
         "invalid_cursor", domain="pagination", pointer="/cursor", detail="this cursor is not ours"

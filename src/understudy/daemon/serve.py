@@ -117,9 +117,9 @@ async def _start(daemon: Daemon) -> None:
     except UnderstudyError as problem:
         if problem.code == "skill_storage_unavailable":
             raise CannotServe(f"the skills cannot be used: {scrub(str(problem))}") from None
-        raise _no_database(problem) from None
+        raise _unusable_database_error(problem) from None
     except (TimeoutError, *DATABASE_ERRORS) as problem:
-        raise _no_database(problem) from None
+        raise _unusable_database_error(problem) from None
 
 
 class _Server(uvicorn.Server):
@@ -140,11 +140,11 @@ def _open(settings: Settings) -> Daemon:
                 "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"
             )
     except (UnderstudyError, *DATABASE_ERRORS) as problem:
-        raise _no_database(problem) from None
+        raise _unusable_database_error(problem) from None
     return daemon
 
 
-def _no_database(problem: BaseException) -> CannotServe:
+def _unusable_database_error(problem: BaseException) -> CannotServe:
     lines = str(problem.__cause__ or problem).strip().splitlines()
     reason = scrub(lines[0] if lines else type(problem).__name__)
     return CannotServe(f"the database cannot be used: {reason}")

@@ -14,7 +14,7 @@ from understudy.learnings.model import (
     PolicyDecision,
     Verification,
 )
-from understudy.learnings.refusals import no_candidate, was_published
+from understudy.learnings.refusals import already_published_error, candidate_not_found_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -58,7 +58,7 @@ def require_candidate(unit: "Unit", candidate_id: str, *, lock: bool = False) ->
     """The candidate, or `NotFound`."""
     candidate = unit.candidates.get(candidate_id, lock=lock)
     if candidate is None:
-        raise no_candidate(candidate_id)
+        raise candidate_not_found_error(candidate_id)
     return candidate
 
 
@@ -121,6 +121,6 @@ def reject_quietly(
     if candidate.state is CandidateState.REJECTED:
         return candidate, ()
     if candidate.state is CandidateState.PUBLISHED:
-        raise was_published(candidate_id, candidate.published_learning_id)
+        raise already_published_error(candidate_id, candidate.published_learning_id)
     rejected = decide(unit, candidate, CandidateState.REJECTED, by=by, now_ms=now_ms, reason=reason)
     return rejected, (of_candidate(What.CANDIDATE_DECIDED, rejected),)

@@ -14,12 +14,12 @@ from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import Candidate, CandidateState, Learning, LearningStatus
 from understudy.learnings.publish_changes import Wanted, check_wanted, shaped
 from understudy.learnings.refusals import (
+    already_published_error,
+    already_rejected_error,
+    candidate_expired_error,
     conflicts_with,
-    is_over,
-    not_live,
+    learning_not_live_error,
     other_scope,
-    was_published,
-    was_rejected,
 )
 from understudy.learnings.retirement import Retirement, require_learning
 
@@ -71,14 +71,14 @@ class Publication:
         check_wanted(wanted)
         candidate = require_candidate(self.unit, candidate_id, lock=True)
         if candidate.state is CandidateState.REJECTED:
-            raise was_rejected(candidate_id)
+            raise already_rejected_error(candidate_id)
         made = self._made_before(candidate)
         if made is not None:
             return self._answer(made, self._linked(candidate, made), is_new=False)
         if candidate.state is CandidateState.PUBLISHED:
-            raise was_published(candidate_id, candidate.published_learning_id)
+            raise already_published_error(candidate_id, candidate.published_learning_id)
         if candidate.is_expired(self.now_ms):
-            raise is_over(candidate_id)
+            raise candidate_expired_error(candidate_id)
         return self._decide(candidate, shaped(candidate, wanted), wanted)
 
     def _decide(self, candidate: Candidate, shape: Candidate, wanted: Wanted) -> Published:
@@ -148,7 +148,7 @@ class Publication:
             return None
         target = require_learning(self.unit, learning_id, lock=True)
         if target.status not in LIVE:
-            raise not_live(target)
+            raise learning_not_live_error(target)
         if target.scope != shape.scope:
             raise other_scope(target)
         return target

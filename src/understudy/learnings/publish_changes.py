@@ -19,7 +19,7 @@ from understudy.learnings.model import (
     Sensitivity,
     Tier,
 )
-from understudy.learnings.refusals import daemon_owned, needs_active_tier
+from understudy.learnings.refusals import active_tier_required_error, daemon_owned
 from understudy.sessions.learning_scopes import LearningScope
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Wanted:
 def check_wanted(wanted: Wanted) -> None:
     """What can be told without looking at the candidate."""
     if wanted.supersedes is not None and wanted.publish_tier is not Tier.ACTIVE:
-        raise needs_active_tier()
+        raise active_tier_required_error()
     if wanted.scope is not None:
         check_scope(wanted.scope)
     if wanted.content is not None:

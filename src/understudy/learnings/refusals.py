@@ -4,19 +4,19 @@ from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.learnings.model import Learning, LearningStatus
 
 
-def no_candidate(candidate_id: str) -> NotFound:
+def candidate_not_found_error(candidate_id: str) -> NotFound:
     """There is no such candidate."""
     return NotFound(
         "candidate_not_found", domain="learnings", detail=f"no learning candidate {candidate_id!r}"
     )
 
 
-def no_learning(learning_id: str) -> NotFound:
+def learning_not_found_error(learning_id: str) -> NotFound:
     """There is no such learning."""
     return NotFound("learning_not_found", domain="learnings", detail=f"no learning {learning_id!r}")
 
 
-def was_rejected(candidate_id: str) -> Conflict:
+def already_rejected_error(candidate_id: str) -> Conflict:
     """A rejected candidate is not published."""
     return Conflict(
         "candidate_rejected",
@@ -26,7 +26,7 @@ def was_rejected(candidate_id: str) -> Conflict:
     )
 
 
-def was_published(candidate_id: str, learning_id: str | None) -> Conflict:
+def already_published_error(candidate_id: str, learning_id: str | None) -> Conflict:
     """A published candidate is not decided again."""
     return Conflict(
         "candidate_published",
@@ -37,7 +37,7 @@ def was_published(candidate_id: str, learning_id: str | None) -> Conflict:
     )
 
 
-def is_over(candidate_id: str) -> Conflict:
+def candidate_expired_error(candidate_id: str) -> Conflict:
     """A candidate past its time is not published."""
     return Conflict(
         "candidate_expired",
@@ -68,7 +68,7 @@ def says_the_same(other: Learning) -> Conflict:
     )
 
 
-def needs_active_tier() -> Invalid:
+def active_tier_required_error() -> Invalid:
     """What is provisional takes nobody's place."""
     return Invalid(
         "supersedes_needs_active_tier",
@@ -88,7 +88,7 @@ def other_scope(target: Learning) -> Conflict:
     )
 
 
-def not_live(target: Learning) -> Conflict:
+def learning_not_live_error(target: Learning) -> Conflict:
     """What was revoked or superseded cannot be superseded."""
     if target.status is LearningStatus.REVOKED:
         return Conflict(

@@ -9,7 +9,7 @@ from understudy.learnings.events import LearningNotice, What, of_learning
 from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import Learning, LearningStatus
-from understudy.learnings.refusals import no_learning
+from understudy.learnings.refusals import learning_not_found_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -25,7 +25,7 @@ def require_learning(unit: "Unit", learning_id: str, *, lock: bool = False) -> L
     """The learning, or `NotFound`."""
     learning = unit.learnings.get(learning_id, lock=lock)
     if learning is None:
-        raise no_learning(learning_id)
+        raise learning_not_found_error(learning_id)
     return learning
 
 

@@ -30,7 +30,7 @@ from understudy.learnings.publish_changes import given_or
 from understudy.learnings.refusals import (
     conflicts_with,
     daemon_owned,
-    not_live,
+    learning_not_live_error,
     other_scope,
     says_the_same,
 )
@@ -92,7 +92,7 @@ def supersede(
             tell(unit, ending.supersede(target, there.learning_id), at_ms=now_ms)
         return _answer(unit, there, now_ms=now_ms, is_new=False)
     if target.status not in LIVE:
-        raise not_live(target)
+        raise learning_not_live_error(target)
     if wanted.scope not in (None, target.scope):
         raise other_scope(target)
     learning = _replacing(target, wanted, now_ms=now_ms)

@@ -20,13 +20,13 @@ def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
     index.hold()
     pointer = index.get(run_id)
     if pointer is None:
-        raise no_memory(run_id)
+        raise run_memory_not_found_error(run_id)
     RECEIPT.check(pointer.semantic_capture, receipt)
     if receipt is not pointer.semantic_capture:
         index.settle(run_id, receipt, stamp=_rewrite(unit, run_id, receipt))
 
 
-def no_memory(run_id: str) -> NotFound:
+def run_memory_not_found_error(run_id: str) -> NotFound:
     """The error for a run without a memory."""
     return NotFound(
         "run_memory_not_found", domain="run_memories", detail=f"no memory of run {run_id!r}"

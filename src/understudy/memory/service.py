@@ -10,7 +10,7 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.core.principal import Principal
-from understudy.memory.capture_progress import no_memory, settle
+from understudy.memory.capture_progress import run_memory_not_found_error, settle
 from understudy.memory.doubts import doubt
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
@@ -47,7 +47,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             pointer = self._require(unit, run_id)
             record = unit.run_memories.get(run_id)
         if record is None:
-            raise no_memory(run_id)
+            raise run_memory_not_found_error(run_id)
         wrong = doubt(record, session_id=pointer.session_id)
         if wrong is not None:
             raise DamagedRecord(
@@ -63,7 +63,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             self._require(unit, run_id)
             evidence = unit.run_memory_index.evidence(run_id)
         if evidence is None:
-            raise no_memory(run_id)
+            raise run_memory_not_found_error(run_id)
         return evidence
 
     def forget(self, principal: Principal, run_id: str) -> None:
@@ -74,7 +74,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             # A record that is still to be made is not made any more.
             was_postponed = index.made_up_for(run_id)
             if index.get(run_id) is None and not was_postponed:
-                raise no_memory(run_id)
+                raise run_memory_not_found_error(run_id)
             self.keeper.forget(unit, [run_id])
             at_ms = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "run_memories.forget", run_id, at_ms=at_ms))
@@ -153,7 +153,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         pointer = unit.run_memory_index.get(run_id)
         now = self.clock.now_ms()
         if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now):
-            raise no_memory(run_id)
+            raise run_memory_not_found_error(run_id)
         return pointer
 
 

@@ -18,7 +18,7 @@ OVER: Final = "the attempt that the daemon held it for is over"
 def hold(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     """Let a rollout go no further; what somebody holds already stays as it is."""
     if rollout.status not in ON_ITS_WAY:
-        raise refusals.not_to_be_held(rollout)
+        raise refusals.cannot_hold_error(rollout)
     if rollout.held_reason is not None and rollout.is_held_by_hand:
         return rollout
     # What the daemon holds is taken over: it would go on by itself with the next attempt.

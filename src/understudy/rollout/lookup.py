@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from understudy.core.errors import DamagedRecord
 from understudy.rollout.evidence import EvidenceSums
 from understudy.rollout.model import Rollout
-from understudy.rollout.refusals import no_rollout
+from understudy.rollout.refusals import rollout_not_found_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -15,7 +15,7 @@ def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rol
     """The rollout, or `NotFound`."""
     rollout = unit.rollouts.get(skill_name, lock=lock)
     if rollout is None:
-        raise no_rollout(skill_name)
+        raise rollout_not_found_error(skill_name)
     return rollout
 
 

@@ -90,7 +90,7 @@ class PromotedSkills:
         """A skill exactly as its record says; refused where its files say anything else."""
         rollout = unit.rollouts.get(one.slug)
         if rollout is None or not self._is_up(unit, rollout):
-            raise errors.not_found(one.slug)
+            raise errors.skill_not_found_error(one.slug)
         if rollout.status is Stage.ACTIVE:
             require_in_place(self._keeper, rollout)
         return loaded_from(rollout)

@@ -84,7 +84,7 @@ class Promoting:
 
     def _begin(self, learning: Learning, definition: Definition, wanted: Stage | None) -> Rollout:
         if wanted not in {None, Stage.DRAFT}:
-            raise refusals.not_draft()
+            raise refusals.draft_required_error()
         rollout = Rollout(
             skill_name=definition.skill_name,
             source_learning_id=learning.learning_id,
@@ -110,7 +110,7 @@ class Promoting:
             raise refusals.definition_is_fixed(there)
         target = wanted or (Stage.ACTIVE if there.status is Stage.ACTIVE else Stage.DRAFT)
         if (there.status, target) not in GUARDS:
-            raise refusals.no_such_step(there.status, target)
+            raise refusals.unknown_step_error(there.status, target)
         if target is there.status and not is_other:
             return there
         is_anew = _begins_anew(there, definition, target)

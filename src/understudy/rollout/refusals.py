@@ -16,14 +16,14 @@ OTHER_WAYS: Final[Mapping[tuple[Stage, Stage], str]] = {
 }
 
 
-def no_rollout(skill_name: str) -> NotFound:
+def rollout_not_found_error(skill_name: str) -> NotFound:
     """There is no such rollout."""
     return NotFound(
         "rollout_not_found", domain="rollout", detail=f"no promoted skill {skill_name!r}"
     )
 
 
-def no_snapshot(skill_name: str, number: int) -> NotFound:
+def snapshot_not_found_error(skill_name: str, number: int) -> NotFound:
     """It was never kept as that."""
     return NotFound(
         "rollout_snapshot_not_found",
@@ -90,7 +90,7 @@ def definition_is_fixed(rollout: Rollout) -> Conflict:
     )
 
 
-def not_draft() -> Invalid:
+def draft_required_error() -> Invalid:
     """A rollout begins at its beginning."""
     return Invalid(
         "rollout_starts_in_draft",
@@ -100,7 +100,7 @@ def not_draft() -> Invalid:
     )
 
 
-def no_such_step(current: Stage, target: Stage) -> Invalid:
+def unknown_step_error(current: Stage, target: Stage) -> Invalid:
     """Promoting does not lead from there to here."""
     ways = ", ".join(to for came, to in GUARDS if came is current is not to)
     return Invalid(
@@ -127,7 +127,7 @@ def guarded(rollout: Rollout, target: Stage, reasons: Iterable[GuardReason]) -> 
     )
 
 
-def is_revoked(skill_name: str) -> Invalid:
+def revoked_rollout_error(skill_name: str) -> Invalid:
     """Nothing more is shown for what was taken back."""
     return Invalid(
         "rollout_revoked",
@@ -145,7 +145,7 @@ def revoked_already(rollout: Rollout) -> Invalid:
     )
 
 
-def not_in_canary(rollout: Rollout) -> Invalid:
+def canary_required_error(rollout: Rollout) -> Invalid:
     """Canary results belong to the canary stage."""
     return Invalid(
         "rollout_not_in_canary",
@@ -216,12 +216,12 @@ def run_goes_on(run_id: str) -> Invalid:
     )
 
 
-def not_verified(why: str) -> Invalid:
+def verification_required_error(why: str) -> Invalid:
     """A failed run verifies nothing."""
     return Invalid("verification_failed", domain="rollout", pointer="/run_id", detail=why)
 
 
-def not_executed(rollout: Rollout) -> Invalid:
+def execution_required_error(rollout: Rollout) -> Invalid:
     """The policy wants runs that carried this very definition out."""
     return Invalid(
         "evidence_not_executed",
@@ -234,7 +234,7 @@ def not_executed(rollout: Rollout) -> Invalid:
     )
 
 
-def not_to_be_held(rollout: Rollout) -> Conflict:
+def cannot_hold_error(rollout: Rollout) -> Conflict:
     """Only what is on its way can be held."""
     return Conflict(
         "rollout_not_on_its_way",
@@ -245,7 +245,7 @@ def not_to_be_held(rollout: Rollout) -> Conflict:
     )
 
 
-def no_way_back(skill_name: str) -> Conflict:
+def cannot_roll_back_error(skill_name: str) -> Conflict:
     """It was never in force."""
     return Conflict(
         "no_rollback_snapshot",
@@ -295,7 +295,7 @@ def changed_meanwhile(skill_name: str) -> Conflict:
     )
 
 
-def no_trial(skill_name: str, trial_id: str) -> NotFound:
+def trial_not_found_error(skill_name: str, trial_id: str) -> NotFound:
     """There is no such trial."""
     return NotFound(
         "trial_not_found",
@@ -305,7 +305,7 @@ def no_trial(skill_name: str, trial_id: str) -> NotFound:
     )
 
 
-def not_on_trial(rollout: Rollout) -> Invalid:
+def trial_refused_error(rollout: Rollout) -> Invalid:
     """What is in force or taken back is tried no more."""
     hint = "promote it again first" if rollout.status is Stage.REVOKED else "runs use it as it is"
     return Invalid(
@@ -350,6 +350,6 @@ def secret_params(why: str) -> Invalid:
     )
 
 
-def no_worktree(detail: str) -> Unavailable:
+def worktree_unavailable_error(detail: str) -> Unavailable:
     """There is no folder to work in."""
     return Unavailable("worktree_missing", domain="rollout", detail=detail)

@@ -54,13 +54,13 @@ def record(
     marker = result.expected_output_contains
     shown = shown_by(unit, run, marker)
     if result.kind is EvidenceKind.VERIFICATION and not shown.success:
-        raise refusals.not_verified(shown.why)
+        raise refusals.verification_required_error(shown.why)
     if shown.success and _is_known(unit, rollout, beside(unit, run, rollout)):
         return rollout
     claim = EvidenceClaim(kind=result.kind, marker=marker, success=shown.success)
     proof = proof_of(unit, run, rollout, claim)
     if rules.require_executed_evidence and proof is not Proof.EXECUTED:
-        raise refusals.not_executed(rollout)
+        raise refusals.execution_required_error(rollout)
     evidence = _evidence(changes, rollout, result.kind, run, proof=proof, success=shown.success)
     return _keep(changes, rollout, evidence)
 
@@ -100,9 +100,9 @@ def record_executed(changes: RolloutChanges, seen: Rollout, execution: SkillExec
 
 def _check_open(rollout: Rollout, kind: EvidenceKind) -> None:
     if not rollout.is_live:
-        raise refusals.is_revoked(rollout.skill_name)
+        raise refusals.revoked_rollout_error(rollout.skill_name)
     if not _fits(rollout, kind):
-        raise refusals.not_in_canary(rollout)
+        raise refusals.canary_required_error(rollout)
 
 
 def _fits(rollout: Rollout, kind: EvidenceKind) -> bool:

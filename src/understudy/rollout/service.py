@@ -128,7 +128,7 @@ class RolloutService:
                 return rollout
             snapshot = unit.rollouts.snapshot(skill_name, number)
             if snapshot is None:
-                raise refusals.no_snapshot(skill_name, number)
+                raise refusals.snapshot_not_found_error(skill_name, number)
             return snapshot.record
 
     def before(self, later: Rollout) -> Rollout:
@@ -183,7 +183,7 @@ class RolloutService:
         with self._changing(principal) as changes:
             found = lock_to_revoke(changes.unit, skill_name)
             if found is None:
-                raise refusals.no_rollout(skill_name)
+                raise refusals.rollout_not_found_error(skill_name)
             if not found.is_live:
                 raise refusals.revoked_already(found)
             rollout = revoke(changes, found, given)
@@ -304,7 +304,7 @@ def roll_back(
 def _require_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:
     found = get_or_revoked_remnant(unit, skill_name, lock=lock)
     if found is None:
-        raise refusals.no_rollout(skill_name)
+        raise refusals.rollout_not_found_error(skill_name)
     return found
 
 
@@ -319,7 +319,7 @@ def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
     """The newest snapshot that may be in force again."""
     snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
     if not snapshots:
-        raise refusals.no_way_back(rollout.skill_name)
+        raise refusals.cannot_roll_back_error(rollout.skill_name)
     fit = [it for it in snapshots if _is_fit(unit, it.record, now_ms=now_ms)]
     if not fit:
         raise refusals.source_is_gone(rollout.skill_name)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from understudy.runs.artifacts import MAX_SHOWN_CHARS, no_artifact
+from understudy.runs.artifacts import MAX_SHOWN_CHARS, artifact_not_found_error
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
 
 if TYPE_CHECKING:
@@ -46,5 +46,5 @@ class ReadArtifact:
         with self._units.read() as unit:
             found = unit.artifacts.in_session(session_id, artifact_id)
         if found is None:
-            raise ToolError(no_artifact(artifact_id).detail, code="artifact_not_found")
+            raise ToolError(artifact_not_found_error(artifact_id).detail, code="artifact_not_found")
         return found.content

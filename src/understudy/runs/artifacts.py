@@ -49,6 +49,6 @@ def new_artifact(
     )
 
 
-def no_artifact(artifact_id: str) -> NotFound:
+def artifact_not_found_error(artifact_id: str) -> NotFound:
     """The error for an artifact that is not there."""
     return NotFound("artifact_not_found", domain="runs", detail=f"no artifact {artifact_id!r}")

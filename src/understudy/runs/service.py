@@ -8,7 +8,7 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.runs.artifacts import Artifact, no_artifact
+from understudy.runs.artifacts import Artifact, artifact_not_found_error
 from understudy.runs.detail import RunDetail, detail_of, details_of
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
@@ -110,7 +110,7 @@ class RunService:
             require_run(unit, run_id)
             found = unit.artifacts.get(run_id, artifact_id)
         if found is None:
-            raise no_artifact(artifact_id)
+            raise artifact_not_found_error(artifact_id)
         return found
 
     def cancel(self, principal: Principal, run_id: str) -> RunDetail:

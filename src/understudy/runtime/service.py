@@ -147,7 +147,7 @@ class RuntimeService:
 def _named(unit: "Unit", wanted: int) -> Revision:
     target = unit.revisions.get(wanted) or (INITIAL if wanted == INITIAL.revision else None)
     if target is None:
-        raise _not_found(f"no revision {wanted}")
+        raise _revision_not_found_error(f"no revision {wanted}")
     return target
 
 
@@ -157,8 +157,8 @@ def _before(unit: "Unit", current: Revision, setting: str) -> Revision:
     for revision in kept_revisions(unit):
         if revision.document.get(setting) != now:
             return revision
-    raise _not_found(f"no revision with another {setting}")
+    raise _revision_not_found_error(f"no revision with another {setting}")
 
 
-def _not_found(detail: str) -> NotFound:
+def _revision_not_found_error(detail: str) -> NotFound:
     return NotFound("runtime_revision_not_found", domain="runtime", detail=detail)

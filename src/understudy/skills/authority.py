@@ -82,7 +82,7 @@ def check_author(author: Author) -> None:
     """Refuse somebody who may change nothing, and a change by nobody."""
     author.principal.require(Role.OPERATOR)
     if not author.user_id.strip():
-        raise errors.no_user()
+        raise errors.unknown_user_error()
 
 
 def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
@@ -93,18 +93,18 @@ def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False)
     """
     check_author(author)
     if ref.startswith(LOCAL):
-        raise errors.is_local(ref)
+        raise errors.local_skill_error(ref)
     if ref.startswith(PROMOTED):
-        raise errors.is_promoted(ref)
+        raise errors.promoted_skill_error(ref)
     skill = find(unit, ref)
     if skill is not None and hold:
         unit.skills.hold(skill.slug)
         skill = find(unit, ref)
     if skill is None:
-        raise errors.not_found(ref)
+        raise errors.skill_not_found_error(ref)
     is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
     if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
-        raise errors.not_found(ref)
+        raise errors.skill_not_found_error(ref)
     return skill
 
 
@@ -112,9 +112,9 @@ def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = Fals
     """The skill that an author may change: their own, or as an admin any that is not the product's."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system:
-        raise errors.is_system(skill.slug)
+        raise errors.system_skill_error(skill.slug)
     if not owns_or_administers(skill, author.principal):
-        raise errors.not_yours(ref)
+        raise errors.not_owner_error(ref)
     return skill
 
 
@@ -122,9 +122,9 @@ def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = F
     """The same to switch it on or off, which for an admin may be any."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system and not author.is_admin:
-        raise errors.is_system(skill.slug)
+        raise errors.system_skill_error(skill.slug)
     if not owns_or_administers(skill, author.principal):
-        raise errors.not_yours(ref)
+        raise errors.not_owner_error(ref)
     return skill
 
 

@@ -121,7 +121,7 @@ class Catalogue:
             return self._load_local(one)
         version = unit.skills.version(one.skill_id, one.version)
         if version is None:
-            raise errors.not_found(one.slug)
+            raise errors.skill_not_found_error(one.slug)
         bundle = self._checks.require(unit, one.slug, version)
         loaded = _loaded(one, bundle, _folder(unit, one.slug, version.number))
         return replace(loaded, python=self._python_of(one.slug))
@@ -138,7 +138,7 @@ class Catalogue:
     def _load_local(self, one: CatalogueEntry) -> Loaded:
         opened = self._local.open(one.slug)
         if opened is None:
-            raise errors.not_found(one.slug)
+            raise errors.skill_not_found_error(one.slug)
         return _loaded(_from_folder(opened.skill), opened.bundle, opened.skill.folder)
 
 

@@ -77,7 +77,7 @@ def written(content: str, *, pointer: str) -> bytes:
     try:
         return content.encode()
     except UnicodeEncodeError:
-        raise errors.not_text(MANIFEST, pointer=pointer) from None
+        raise errors.not_text_error(MANIFEST, pointer=pointer) from None
 
 
 def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:
@@ -121,7 +121,7 @@ class Patched:
 def check_patch(patch: Patch) -> None:
     """Refuse a patch that does not say where."""
     if not patch.find:
-        raise errors.no_find()
+        raise errors.missing_find_error()
     written(patch.find, pointer="/find")
     written(patch.replace, pointer="/replace")
 

@@ -24,7 +24,7 @@ from understudy.skills.bundles.limits import MANIFEST
 MAX_FINDINGS: Final = 100
 
 
-def not_found(ref: str) -> NotFound:
+def skill_not_found_error(ref: str) -> NotFound:
     """No such skill, or none that the caller may know of: the same words for both."""
     return NotFound("skill_not_found", domain="skills", detail=f"there is no skill {quoted(ref)}")
 
@@ -56,14 +56,14 @@ def bad_ref(ref: str) -> Invalid:
     )
 
 
-def no_user() -> Invalid:
+def unknown_user_error() -> Invalid:
     """A change by nobody: what it makes would have no owner."""
     return Invalid(
         "skill_user_missing", domain="skills", detail="a skill is changed on behalf of a user"
     )
 
 
-def not_yours(ref: str) -> Rejected:
+def not_owner_error(ref: str) -> Rejected:
     """Somebody else's skill, named as the caller did: an id does not tell a slug."""
     return Rejected(
         "skill_not_yours",
@@ -72,7 +72,7 @@ def not_yours(ref: str) -> Rejected:
     )
 
 
-def is_system(slug: str) -> Rejected:
+def system_skill_error(slug: str) -> Rejected:
     """A skill that came with the product."""
     return Rejected(
         "skill_is_system",
@@ -82,7 +82,7 @@ def is_system(slug: str) -> Rejected:
     )
 
 
-def is_local(ref: str) -> Rejected:
+def local_skill_error(ref: str) -> Rejected:
     """A skill that is a folder of this machine."""
     return Rejected(
         "skill_is_local",
@@ -91,7 +91,7 @@ def is_local(ref: str) -> Rejected:
     )
 
 
-def is_promoted(ref: str) -> Rejected:
+def promoted_skill_error(ref: str) -> Rejected:
     """A skill that a procedure was promoted to."""
     return Rejected(
         "skill_is_promoted",
@@ -146,7 +146,7 @@ def slug_changed(slug: str, *, at: str) -> Invalid:
     )
 
 
-def no_find() -> Invalid:
+def missing_find_error() -> Invalid:
     """A patch that does not say where."""
     return Invalid(
         "skill_find_missing",
@@ -186,7 +186,7 @@ def changed(slug: str, version: int) -> Conflict:
     )
 
 
-def needs_admin() -> Rejected:
+def admin_required_error() -> Rejected:
     """Only admins decide what everybody may use."""
     return Rejected(
         "skill_visibility_needs_admin",
@@ -195,7 +195,7 @@ def needs_admin() -> Rejected:
     )
 
 
-def has_grants() -> Conflict:
+def grants_remain_error() -> Conflict:
     """It cannot be private while others have it."""
     return Conflict(
         "skill_has_grants",
@@ -204,7 +204,7 @@ def has_grants() -> Conflict:
     )
 
 
-def has_no_grants() -> Conflict:
+def no_grants_error() -> Conflict:
     """It cannot be internal while nobody has it."""
     return Conflict(
         "skill_has_no_grants",
@@ -344,7 +344,7 @@ def manifest_too_large(size: int, *, limit: int) -> LimitExceeded:
     )
 
 
-def no_manifest(cause: str) -> Invalid:
+def missing_manifest_error(cause: str) -> Invalid:
     """There is no SKILL.md where one has to be."""
     return Invalid("skill_manifest_missing", domain="skills", pointer="/file", detail=cause)
 
@@ -354,7 +354,7 @@ def blank_manifest(pointer: str) -> Invalid:
     return Invalid("skill_blank", domain="skills", pointer=pointer, detail="SKILL.md is blank")
 
 
-def not_text(path: str, *, pointer: str = "/file") -> Invalid:
+def not_text_error(path: str, *, pointer: str = "/file") -> Invalid:
     """A file that has to be text is none."""
     return Invalid(
         "skill_not_text",
@@ -364,7 +364,7 @@ def not_text(path: str, *, pointer: str = "/file") -> Invalid:
     )
 
 
-def no_name(pointer: str) -> Invalid:
+def missing_name_error(pointer: str) -> Invalid:
     """The front matter names no skill."""
     return Invalid(
         "skill_name_missing",

@@ -61,13 +61,13 @@ _ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
     (True, Visibility.PUBLIC, False): Visibility.PUBLIC,
     (True, Visibility.INTERNAL, True): Visibility.INTERNAL,
     (True, Visibility.INTERNAL, False): Visibility.PRIVATE,
-    (True, Visibility.PRIVATE, True): errors.has_grants,
+    (True, Visibility.PRIVATE, True): errors.grants_remain_error,
     (True, Visibility.PRIVATE, False): Visibility.PRIVATE,
     (False, Visibility.PUBLIC, True): Visibility.PUBLIC,
     (False, Visibility.PUBLIC, False): Visibility.PUBLIC,
     (False, Visibility.INTERNAL, True): Visibility.INTERNAL,
-    (False, Visibility.INTERNAL, False): errors.has_no_grants,
-    (False, Visibility.PRIVATE, True): errors.has_grants,
+    (False, Visibility.INTERNAL, False): errors.no_grants_error,
+    (False, Visibility.PRIVATE, True): errors.grants_remain_error,
     (False, Visibility.PRIVATE, False): Visibility.PRIVATE,
 }
 
@@ -120,7 +120,7 @@ def _visibility(change: SkillChange, skill: Skill, asked: Visibility) -> Visibil
     if asked is skill.visibility:
         return asked
     if is_public is not (asked is Visibility.PUBLIC) and not change.author.is_admin:
-        raise errors.needs_admin()
+        raise errors.admin_required_error()
     granted = change.unit.skill_grants.counts(skill.skill_id).any
     found = _ASKED[is_public, asked, granted]
     if not isinstance(found, Visibility):

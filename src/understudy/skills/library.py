@@ -268,7 +268,7 @@ def _is_admin(principal: Principal) -> bool:
 
 def _require_owner(skill: Skill, principal: Principal) -> None:
     if not owns_or_administers(skill, principal):
-        raise errors.not_yours(skill.slug)
+        raise errors.not_owner_error(skill.slug)
 
 
 def _answer(granted: GrantedSkill, user_id: str) -> SkillAccessAnswer:
@@ -313,7 +313,7 @@ class SkillFinder:
         if found is None:
             found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
         if found is None:
-            raise errors.not_found(ref)
+            raise errors.skill_not_found_error(ref)
         return found
 
     def beside_called(

@@ -37,8 +37,8 @@ R = TypeVar("R")
 BesideLookup = Callable[[Author, str], Skill | None]
 NOT_FOUND: Final = "skill_not_found"
 _DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
-    SkillOrigin.LOCAL: errors.is_local,
-    SkillOrigin.PROMOTED: errors.is_promoted,
+    SkillOrigin.LOCAL: errors.local_skill_error,
+    SkillOrigin.PROMOTED: errors.promoted_skill_error,
 }
 
 

@@ -135,7 +135,7 @@ class NoOthers:
 
     def load(self, unit: "Unit", one: CatalogueEntry) -> "Loaded":
         """There is none."""
-        raise errors.not_found(one.slug)
+        raise errors.skill_not_found_error(one.slug)
 
     def sources(self, unit: "Unit") -> Sequence[SkillSource]:
         """Nothing."""

@@ -94,7 +94,7 @@ def _name(name: str) -> str:
     try:
         is_id(name)
     except Invalid:
-        raise errors.not_found(name) from None
+        raise errors.skill_not_found_error(name) from None
     return name
 
 

@@ -10,7 +10,7 @@ from understudy.api.operations import viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Services
 from understudy.api.views.runs import count
-from understudy.core.page import PageRequest, encode_cursor, not_ours
+from understudy.core.page import PageRequest, encode_cursor, foreign_cursor_error
 from understudy.sessions.journal import JournalEvent
 from understudy.sessions.model import require_session
 from understudy.wire.base import Items
@@ -46,7 +46,7 @@ def _before(page: PageRequest) -> int:
         case (int(offset),) if 0 <= offset <= FROM_THE_END:
             return offset
         case _:
-            raise not_ours()
+            raise foreign_cursor_error()
 
 
 def _view(event: JournalEvent) -> CheckpointView | None:

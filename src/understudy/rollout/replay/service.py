@@ -53,7 +53,7 @@ def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]
         "params": wish.params is not None,
     }.items():
         if is_given:
-            raise not_of_replays(part)
+            raise replay_settings_error(part)
     if len(wish.cases) > MAX_CASES:
         raise too_many_cases(MAX_CASES)
     planned = [
@@ -85,7 +85,7 @@ def _planned(
     where = f"{pointer}/run_id"
     recorded = unit.runs.get(case.run_id)
     if recorded is None:
-        raise no_such_run(case.run_id, where)
+        raise unknown_run_error(case.run_id, where)
     if recorded.status not in TERMINAL:
         raise run_goes_on(case.run_id, where)
     if is_of_trial(recorded) or recorded.skill_fingerprint is not None:
@@ -221,7 +221,7 @@ def _case(unit: "Unit", case: ReplayCase) -> ReplayCase:
     return next(it for it in unit.replay_cases.of_trial(case.trial_id) if it.number == case.number)
 
 
-def not_of_replays(part: str) -> Invalid:
+def replay_settings_error(part: str) -> Invalid:
     """What a plain trial is told, and a replay has no use for."""
     return Invalid(
         "not_of_replays",
@@ -248,7 +248,7 @@ def case_twice(run_id: str, pointer: str) -> Invalid:
     )
 
 
-def no_such_run(run_id: str, pointer: str) -> Invalid:
+def unknown_run_error(run_id: str, pointer: str) -> Invalid:
     """There is nothing to run again."""
     return Invalid(
         "unknown_case", domain="rollout", pointer=pointer, detail=f"there is no run {run_id!r}"

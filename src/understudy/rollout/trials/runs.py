@@ -68,7 +68,7 @@ class TrialRuns:
         try:
             return self.worktrees.claim(skill_name, name)
         except ToolError as problem:
-            raise refusals.no_worktree(problem.detail) from None
+            raise refusals.worktree_unavailable_error(problem.detail) from None
 
     def start(
         self,

@@ -82,7 +82,7 @@ class TrialService:
             require_rollout(unit, skill_name)
             trial = unit.rollout_trials.get(trial_id)
         if trial is None or trial.skill_name != skill_name:
-            raise refusals.no_trial(skill_name, trial_id)
+            raise refusals.trial_not_found_error(skill_name, trial_id)
         return trial
 
     def page(self, skill_name: str, request: PageRequest) -> Page[Trial]:

@@ -109,7 +109,7 @@ def checked(wish: TrialWish, markers: Markers) -> TrialWish:
 def check_on_trial(rollout: Rollout, wish: TrialWish) -> None:
     """Refuse what is in force or taken back, and another definition than the one that is meant."""
     if rollout.status not in KINDS:
-        raise trial_refusals.not_on_trial(rollout)
+        raise trial_refusals.trial_refused_error(rollout)
     if wish.definition_fingerprint not in (None, rollout.fingerprint):
         raise refusals.other_fingerprint(rollout)
 

@@ -90,7 +90,7 @@ def _folder(paths: list[str]) -> str:
         return ""
     found = sorted(path.partition("/")[0] for path in paths if path.partition("/")[2] in _MANIFESTS)
     if not found:
-        raise errors.no_manifest(
+        raise errors.missing_manifest_error(
             "no SKILL.md at the root of the archive or in the one folder below it"
         )
     if len(found) > 1:

@@ -27,7 +27,7 @@ class Bundle(Mapping[str, bytes]):
     def __init__(self, files: Mapping[str, bytes]) -> None:
         kept = _kept(files)
         if MANIFEST not in kept:
-            raise errors.no_manifest("there is no SKILL.md")
+            raise errors.missing_manifest_error("there is no SKILL.md")
         check_manifest_size(kept[MANIFEST])
         self._files: Final = MappingProxyType({path: kept[path] for path in sorted(kept)})
         self.size = sum(map(len, kept.values()))
@@ -73,7 +73,7 @@ def decode(path: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise errors.not_text(path) from None
+        raise errors.not_text_error(path) from None
 
 
 def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:

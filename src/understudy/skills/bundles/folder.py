@@ -30,7 +30,7 @@ def files_in(path: Path) -> dict[str, bytes]:
     try:
         top = os.open(path, _AS_FOLDER)
     except OSError:
-        raise errors.no_manifest("this is not a folder that can be read") from None
+        raise errors.missing_manifest_error("this is not a folder that can be read") from None
     try:
         return dict(_Walk(top).files())
     except OSError as error:

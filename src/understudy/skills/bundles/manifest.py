@@ -107,7 +107,7 @@ def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
     if fatal:
         raise _refusal(fatal, pointer)
     if not reading.manifest.name:
-        raise errors.no_name(pointer)
+        raise errors.missing_name_error(pointer)
     return reading
 
 
