@@ -103,7 +103,7 @@ class Background:
                 EXPIRY_LOOK_S,
                 at_once=False,
             ),
-            Look("family", services.runs.family.catch_up, NEWS_LOOK_S),
+            Look("family", services.runs.sidechain_links.catch_up, NEWS_LOOK_S),
             Look("memory", services.capture.catch_up, MEMORY_LOOK_S),
             Look("trials", services.trials.catch_up, TRIALS_LOOK_S),
             Look("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S),

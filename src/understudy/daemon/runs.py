@@ -22,7 +22,9 @@ class RunPlane:
         check_input: CheckInput,
     ) -> None:
         units, clock = ground.units, ground.clock
-        self.family = SidechainLinks(units=units, clock=clock, intake=intake, run_ended=run_ended)
+        self.sidechain_links = SidechainLinks(
+            units=units, clock=clock, intake=intake, run_ended=run_ended
+        )
         self.service = RunService(
             units=units,
             clock=clock,

@@ -151,7 +151,7 @@ class Services:
             # After the commit: notes what became of the promoted skills that it used.
             self.outcomes.ended,
             # Tells the session above, stops the sidechains below.
-            self.runs.family.ended,
+            self.runs.sidechain_links.ended,
         ):
             step(unit, run)
 

@@ -36,7 +36,7 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
         observer=services.metrics,
         admit=ground.slots.enter_unless_draining,
         run_ended=services.run_ended,
-        run_asked=services.runs.family.asked,
+        run_asked=services.runs.sidechain_links.asked,
         ready=services.skills.catalogue.refresh,
         prescrub=services.capture.prescrub,
     )
