@@ -8,7 +8,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 UV_VERSION := 0.13.7
 ARGS ?=
-TEST_WORKERS ?= auto
+# One more than there are cores: many tests wait for a daemon to start.
+TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 # A uv on PATH is used when it runs and is not older than the lock file needs.
 UV := $(shell $(PYTHON) scripts/get_uv.py --find 2>/dev/null)

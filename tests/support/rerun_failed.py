@@ -5,6 +5,7 @@ there are at most `FLAKY_ALLOWED` of them. One that fails again has failed. `mak
 with `-p`; the processes that run a test again do not, so that nothing is run a third time.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Generator
@@ -15,6 +16,10 @@ from _pytest.terminal import TerminalReporter
 FLAKY_ALLOWED = 3
 # So many failures are no chance, and running them again would take long.
 RERUN_AT_MOST = 20
+# What xdist reports for a worker that died has none of these.
+PHASES = frozenset({"setup", "call", "teardown"})
+# The closing line of a run of one test that passed, and was not skipped.
+PASSED = re.compile(r"^1 passed\b", re.MULTILINE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,12 +34,20 @@ class RerunFailed:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._failed: dict[str, None] = {}
+        # A module that cannot be collected, or a worker that died, is no test that could be flaky.
+        self._broken = False
         self._flaky: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember a test that failed, in whichever of its phases."""
-        if report.failed:
-            self._failed[report.nodeid] = None
+        if not report.failed:
+            return
+        self._failed[report.nodeid] = None
+        self._broken |= report.when not in PHASES
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember that something could not be collected."""
+        self._broken |= report.failed
 
     # Innermost, so that the workers have ended by then and the summary is not yet written.
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -47,6 +60,8 @@ class RerunFailed:
             return
         self._flaky = [test for test in self._failed if self._passes_alone(test)]
         self._count_as_flaky()
+        if self._broken:
+            return
         if len(self._flaky) == len(self._failed) and len(self._flaky) <= FLAKY_ALLOWED:
             session.exitstatus = pytest.ExitCode.OK
 
@@ -69,7 +84,11 @@ class RerunFailed:
         arguments = ["-n", "0", "-p", "no:randomly", "-q", "--no-header", test]
         command = [sys.executable, "-m", "pytest", *arguments]
         print(f"\nAgain, alone: {test}", flush=True)
-        return subprocess.run(command, cwd=self._config.rootpath, check=False).returncode == 0
+        done = subprocess.run(
+            command, cwd=self._config.rootpath, check=False, capture_output=True, text=True
+        )
+        print(done.stdout, done.stderr, sep="", flush=True)
+        return done.returncode == 0 and PASSED.search(done.stdout) is not None
 
     def _count_as_flaky(self) -> None:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounting:
-    """The `Mounts` of a daemon; the record is the authority, and files come after it."""
+    """Keeps mounted files in step with their records; the record is the authority."""
 
     units: "Units"
     keeper: MountKeeper

@@ -25,7 +25,7 @@ async def retry_while_db_down(work: Callable[P, T], *args: P.args, **kwargs: P.k
 
 
 async def finish_despite_db_outage(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """As `patiently`; who is cancelled leaves only when what is under way has ended."""
+    """As `retry_while_db_down`; who is cancelled leaves only when what is under way has ended."""
     return await _again_and_again(partial(in_thread, work, *args, **kwargs))
 
 

@@ -43,7 +43,7 @@ class Steps:
     async def write(
         self, events: Sequence[NewEvent], *, also: Also | None = None
     ) -> tuple[JournalEvent, ...]:
-        """Append events of this run, or raise `Superseded` when it is no longer ours.
+        """Append events of this run, or raise `RunTakenOver` when it is no longer ours.
 
         `also` writes what belongs to them in the same transaction.
         """

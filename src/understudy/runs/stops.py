@@ -42,7 +42,7 @@ class StopSignal:
         self._event.set()
 
     def check(self) -> None:
-        """Raise `Stopped` if the stop was asked for, `Superseded` if a newer execution has begun."""
+        """Raise `Stopped` if the stop was asked for, `RunTakenOver` if a newer execution has begun."""
         if self.is_superseded:
             raise RunTakenOver
         if self.how is not None:

@@ -7,6 +7,7 @@ of a wrong one is named by its JSON pointer.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import structlog
@@ -71,7 +72,7 @@ class Number(_Limit):
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """A float, or an integer that stays one."""
-        whole = schemas.int_schema(strict=True, ge=int(self.low), le=int(self.high))
+        whole = schemas.int_schema(strict=True, ge=ceil(self.low), le=floor(self.high))
         number = schemas.float_schema(strict=True, ge=self.low, le=self.high, allow_inf_nan=False)
         either = schemas.union_schema([whole, number])
         return _told(either, f"must be a number from {self.low} to {self.high}")

@@ -75,7 +75,7 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
 
 
 def read_settings(content: str) -> YamlDocument:
-    """What the file says, whether or not those are settings; `Unreadable` when it says nothing."""
+    """What the file says, whether or not those are settings; `UnreadableDocument` when it says nothing."""
     return read_document(content.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n"))
 
 

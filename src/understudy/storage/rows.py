@@ -38,7 +38,8 @@ def from_row(row: Any, kind: type[T]) -> T:
 def _parsed(row: Any, kind: type[T]) -> T:
     values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
     if not hasattr(kind, "body"):
-        values |= values.pop("body", {})
+        # A column is what queries go by, so it counts where both say something.
+        values = {**values.pop("body", {}), **values}
     return read_values(kind, values)
 
 

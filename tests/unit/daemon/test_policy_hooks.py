@@ -18,7 +18,7 @@ def test_reviews_are_queued_before_anybody_holds_the_run_memories() -> None:
     maintenance = SimpleNamespace(rebuild=lambda *_: done.append("run memories"))
     unit: Any = SimpleNamespace(
         candidates=SimpleNamespace(queue_pending=lambda **_: done.append("reviews")),
-        afterwards=lambda _: None,
+        after_commit=lambda _: None,
     )
     before = Revision(revision=1, updated_at_ms=0, actor="daemon", setting="initial")
     document = {

@@ -99,3 +99,23 @@ def test_nothing_runs_again_when_everything_passed(tmp_path: Path) -> None:
     assert code == 0
     assert "1 passed" in lines[-1]
     assert not any("Again, alone" in line for line in lines)
+
+
+def test_a_test_that_is_skipped_when_it_runs_alone_has_failed(tmp_path: Path) -> None:
+    skipping = flaky("one").replace(
+        'assert not first_time(), "disturbed"',
+        'assert not first_time() or pytest.fail("disturbed")\n        pytest.skip("alone")',
+    )
+    code, lines = run(tmp_path, 0, one=skipping)
+
+    assert code == 1
+    assert "1 failed" in lines[-1]
+
+
+def test_a_worker_that_died_fails_the_run_although_its_test_passes_alone(tmp_path: Path) -> None:
+    dying = flaky("one").replace(
+        'assert not first_time(), "disturbed"', "first_time() and __import__('os')._exit(3)"
+    )
+    code, _ = run(tmp_path, 2, one=dying, other=PASSING)
+
+    assert code == 1

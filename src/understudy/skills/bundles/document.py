@@ -55,7 +55,7 @@ class _Open:
 
 
 def read_document(text: str) -> YamlDocument:
-    """The document in a text: JSON when it is that, else YAML; `Unreadable` when neither."""
+    """The document in a text: JSON when it is that, else YAML; `UnreadableDocument` when neither."""
     if len(text) > MAX_CHARS:
         raise UnreadableDocument(f"longer than {MAX_CHARS} characters", line=1)
     found = _json(text) if text.lstrip().startswith("{") else None
