@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from understudy.storage.evolution import SuggestionStore
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 
 # After somebody has decided, the same is not said again for so long.
 COOLDOWN_MS: Final = WINDOW_MS
@@ -112,8 +114,6 @@ class Habits:
         )
         return read, repeated(runs)
 
-
-log = structlog.get_logger()
 
 # What nobody decides on is taken back by then.
 KEPT_MS: Final = 30 * DAY_MS

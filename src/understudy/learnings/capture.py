@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 
 ARTIFACT_NOTE: Final = "source run artifact"
 # What a person would look through.
@@ -214,8 +216,6 @@ def _evidence_refs(record: RunMemoryRecord) -> tuple[EvidenceRef, ...]:
         EvidenceRef(run_id=record.run_id, artifact_id=it, note=ARTIFACT_NOTE) for it in artifacts
     ) or (EvidenceRef(run_id=record.run_id),)
 
-
-log = structlog.get_logger()
 
 # After the first failure, the second, and so on; the last is waited again and again.
 WAITS_MS: Final = (1_000, 4_000, 15_000, 60_000, 300_000, 900_000, 3_600_000)

@@ -26,6 +26,8 @@ from understudy.sessions.model import require_session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 
 EVIDENCE_BYTES: Final = 8 * 1024
 
@@ -97,8 +99,6 @@ def _summary(status: RunStatus, request: str, outcome: str, error: str) -> str:
         lines.append(STATUS_LINES[status])
     return cut("\n".join(lines), SUMMARY_CHARS)
 
-
-log = structlog.get_logger()
 
 BATCH: Final = 100
 # Less than this is scrubbed in a moment.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from understudy.storage.run_memory_index import RunMemoryIndex
     from understudy.storage.unit import Unit
 
+log = structlog.get_logger()
+
 
 # So long something may still be learned from a record that is no longer among the newest.
 PENDING_KEPT_MS: Final = DAY_MS
@@ -59,8 +61,6 @@ def is_awaited(pointer: Pointer, *, now_ms: int) -> bool:
         and now_ms - pointer.recorded_at_ms <= PENDING_KEPT_MS
     )
 
-
-log = structlog.get_logger()
 
 # How many records of a session go at most when one is added; what is left goes with the next.
 PRUNED_AT_ONCE: Final = 500

@@ -14,6 +14,8 @@ from understudy.providers.retry import RetryingProvider
 from understudy.providers.scripted import ScriptedProvider, load_script
 from understudy.settings import RouteConfig, Settings, SettingsError
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
@@ -63,9 +65,6 @@ def _key_problem(route: RouteConfig, settings: Settings) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         return f"the environment variable {route.api_key_env} does not hold a key"
     return ""
-
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,8 @@ from understudy.rollout.stages import ROLLOUT, Stage
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 
 def revoke(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     """Take a rollout back; one that is revoked already stays as it was."""
@@ -52,8 +54,6 @@ def _ended(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rol
         revoked_reason=reason,
     )
 
-
-log = structlog.get_logger()
 
 BATCH: Final = 20
 REASON: Final = "the time of its source learning is over"

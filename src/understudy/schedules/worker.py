@@ -21,6 +21,8 @@ from understudy.schedules.model import Cron, Schedule
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 
 AT_ONCE: Final = 200
 
@@ -94,8 +96,6 @@ def _nearer(schedule: Schedule, retry: RetryPolicy, now_ms: int) -> Schedule:
     # One that is paused has a next time, but nobody looks at it.
     return replace(schedule, next_fire_at_ms=upcoming, due_at_ms=None if due is None else upcoming)
 
-
-log = structlog.get_logger()
 
 TOPIC: Final = "schedules"
 # Clocks jump, and other daemons change schedules: nobody sleeps longer than this.

@@ -17,6 +17,8 @@ from understudy.memory.record_reader import read_record
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import run_memory_bodies as bodies
 
+log = structlog.get_logger()
+
 
 class SqlRunMemories:
     """Records in a table, one row per run."""
@@ -87,9 +89,6 @@ _DELETE: Final = sa.delete(bodies).where(_WANTED)
 
 def _read(row: Any) -> RunMemoryRecord:
     return read_memory(row.run_id, lambda: row.body)
-
-
-log = structlog.get_logger()
 
 
 def read_memory(run_id: str, load: Callable[[], Any]) -> RunMemoryRecord:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from understudy.review.policy import JudgeSettings
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 
 SUCCESS = Opinion(verdict=ReplayVerdict.SUCCEEDED, reason="")
 
@@ -122,8 +124,6 @@ def _took_ms(run: Run) -> int:
         return 0
     return max(0, run.finished_at_ms - run.started_at_ms)
 
-
-log = structlog.get_logger()
 
 TOPIC: Final = "replays"
 # Another daemon may have ended a run, or died before it went on.

@@ -23,6 +23,9 @@ from understudy.skills.bundles.manifest import read
 from understudy.skills.local.roots import LocalCatalogue, Root, find_local
 from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, load_skill, unusable
 
+log = structlog.get_logger()
+
+
 # Of one skill: all of its files, those that the guard reads, and what it reads at once for a call.
 MAX_SKILL_BYTES: Final = 5 * 1024 * 1024
 MAX_TEXT_BYTES: Final = 1024 * 1024
@@ -157,8 +160,6 @@ def _told(findings: Sequence[Finding]) -> str:
     told = [f"{each.path} line {each.line}: {each.reason}" for each in findings[:_TOLD]]
     return "; ".join(and_more(told, len(findings) - _TOLD))
 
-
-log = structlog.get_logger()
 
 READ_EVERY_MS: Final = 2_000
 # Who wants to know waits this long for a look; a longer one goes on without them.
