@@ -16,6 +16,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, make_new_event, make_run
 from tests.support.receiver import Receiver
 from tests.support.run_harness import until
+from understudy.core.bell import Bell
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
 from understudy.deliveries.backoff import MAX_ATTEMPTS
@@ -23,7 +24,7 @@ from understudy.deliveries.model import ClaimedDelivery, Try, TryOutcome
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
 from understudy.deliveries.webhook import WebhookSender
-from understudy.deliveries.worker import LEASE_MS, DeliveryWorker
+from understudy.deliveries.worker import LEASE_MS, DeliveryDuty
 from understudy.runs.deliveries import queue_deliveries, shown_deliveries
 from understudy.runs.detail import detail_of
 from understudy.runs.model import Delivery, DeliveryStatus, Run, RunStatus
@@ -33,6 +34,7 @@ from understudy.storage.schema import deliveries, runs
 from understudy.storage.unit import Units
 from understudy.telemetry.metrics import Metrics
 from understudy.testing.clock import FrozenClock
+from understudy.work.worker import Worker
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +53,7 @@ def clock() -> FrozenClock:
     return FrozenClock(NOW)
 
 
-def worker_on(units: Units, clock: FrozenClock, **parts: object) -> DeliveryWorker:
+def worker_on(units: Units, clock: FrozenClock, **parts: object) -> DeliveryDuty:
     known = {
         "units": units,
         "clock": clock,
@@ -60,7 +62,7 @@ def worker_on(units: Units, clock: FrozenClock, **parts: object) -> DeliveryWork
         "observer": Metrics(),
         "jitter": lambda: 1.0,
     }
-    return DeliveryWorker(**(known | parts))  # type: ignore[arg-type]
+    return DeliveryDuty(**(known | parts))  # type: ignore[arg-type]
 
 
 def end_run(
@@ -85,9 +87,9 @@ def sent(units: Units, run: Run) -> list[Delivery]:
         return list(unit.deliveries.of_runs([run.run_id]).get(run.run_id, {}).values())
 
 
-async def work(worker: DeliveryWorker, limit: int = 100) -> int:
+async def work(worker: DeliveryDuty, limit: int = 100) -> int:
     """Try everything that is due, once."""
-    claimed = worker.claim(limit)
+    claimed = worker.claim(limit).items
     for each in claimed:
         await worker.deliver(each)
     return len(claimed)
@@ -183,9 +185,9 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
     claimed: list[tuple[ClaimedDelivery, ...]] = []
     ready = Barrier(2)
 
-    def claim(worker: DeliveryWorker) -> None:
+    def claim(worker: DeliveryDuty) -> None:
         ready.wait(10)
-        claimed.extend(iter([worker.claim(8)]))
+        claimed.extend(iter([worker.claim(8).items]))
 
     threads = [Thread(target=claim, args=(worker,)) for worker in workers]
     for thread in threads:
@@ -193,7 +195,7 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
     for thread in threads:
         thread.join()
     ids = [each.delivery_id for batch in claimed for each in batch]
-    rest = [each.delivery_id for each in workers[0].claim(100)]
+    rest = [each.delivery_id for each in workers[0].claim(100).items]
 
     assert len(ids + rest) == len(set(ids + rest)) == 12
 
@@ -301,7 +303,7 @@ async def test_a_crash_between_the_post_and_the_writing_repeats_it_under_the_sam
     run = end_run(units, receiver.url)
     worker = worker_on(units, clock)
     receiver.hold()
-    [claimed] = worker.claim(1)
+    [claimed] = worker.claim(1).items
     task = asyncio.create_task(worker.deliver(claimed))
     await asyncio.to_thread(receiver.wait_for, 1)
     task.cancel()
@@ -324,7 +326,7 @@ async def test_a_worker_that_comes_back_late_changes_nothing(
 ) -> None:
     run = end_run(units, receiver.url)
     worker = worker_on(units, clock)
-    [late] = worker.claim(1)
+    [late] = worker.claim(1).items
     clock.advance(LEASE_MS)
     await work(worker)
     tried = Try(attempt=late.attempt, at_ms=NOW, outcome=TryOutcome.DEAD, error="too late")
@@ -340,10 +342,10 @@ async def test_crashes_use_up_the_attempts_as_well(units: Units, clock: FrozenCl
     run = end_run(units, ADDRESS)
     worker = worker_on(units, clock)
     for _ in range(MAX_ATTEMPTS):
-        assert len(worker.claim(1)) == 1
+        assert len(worker.claim(1).items) == 1
         clock.advance(LEASE_MS)
 
-    assert worker.claim(1) == ()
+    assert worker.claim(1).items == ()
     [delivery] = sent(units, run)
     assert (delivery.status, delivery.attempts) == ("dead", MAX_ATTEMPTS)
 
@@ -380,7 +382,9 @@ async def test_a_slow_target_does_not_hold_up_the_others(units: Units, clock: Fr
         slow.hold()
         held = end_run(units, slow.url)
         run = end_run(units, quick.url)
-        task = asyncio.create_task(worker_on(units, clock).run())
+        task = asyncio.create_task(
+            Worker(duty=worker_on(units, clock), clock=clock, bell=Bell()).run()
+        )
         await asyncio.to_thread(slow.wait_for, 1)
         await asyncio.to_thread(quick.wait_for, 1)
         await until(lambda: [each.status for each in sent(units, run)] == ["delivered"])

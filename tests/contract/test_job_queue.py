@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.contract.conftest import UnitsOnDatabase
-from understudy.learnings.model import Job
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.unit import Unit, Units
+from understudy.work.queue_worker import Job
 
 LATER = 1_000
 

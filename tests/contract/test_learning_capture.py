@@ -15,7 +15,6 @@ from tests.support.run_harness import Probe, arrived, until
 from understudy.core.clock import DAY_MS
 from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
-from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, LearningSource, Origin
 from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.memory.record import SemanticCapture
@@ -25,6 +24,7 @@ from understudy.sessions.learning_scopes import session_scope
 from understudy.settings import RouteConfig, Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
+from understudy.work.queue_worker import LEASE_MS
 
 EXAMPLE = (
     "For future turns: Preference: Preferred editor is Helix. Fact: Project codename is Atlas. "

@@ -191,7 +191,7 @@ def test_several_daemons_deliver_each_message_once(almanac: ScheduleHarness) -> 
 
     def work(daemon: ScheduleHarness, start: threading.Barrier) -> None:
         start.wait()
-        daemon.postman.work()
+        daemon.postman.claim(1)
 
     for _ in range(len(posted)):
         start = threading.Barrier(len(daemons))
@@ -216,7 +216,7 @@ def test_a_run_that_ended_while_no_daemon_was_there_is_noticed(almanac: Schedule
     message = almanac.post()
     almanac.deliver()
     almanac.end(almanac.message(message).run_id, RunStatus.COMPLETED)
-    almanac.beside().postman.work()
+    almanac.beside().postman.claim(1)
 
     assert almanac.message(message).status is MessageStatus.ACKED
 

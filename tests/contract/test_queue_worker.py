@@ -13,9 +13,7 @@ from tests.support.learning_runs import LearningRuns
 from tests.support.review_harness import ReviewHarness, judging, verdict
 from tests.support.run_harness import arrived, until
 from understudy.core.errors import DatabaseUnavailable
-from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.model import CandidateState, Kind
-from understudy.learnings.queue_worker import AT_ONCE, AWAY_MS, QueueWorker
 from understudy.memory.record import SemanticCapture
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
@@ -23,6 +21,7 @@ from understudy.review.worker import MAX_ATTEMPTS, WAITS_MS
 from understudy.settings import Settings
 from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
+from understudy.work.queue_worker import AT_ONCE, AWAY_MS, LEASE_MS, QueueWorker
 
 pytestmark = pytest.mark.anyio
 

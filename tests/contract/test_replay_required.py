@@ -128,7 +128,7 @@ async def test_a_regression_counts_before_its_replay_is_over(required: Required)
 
     for run in (without, with_):
         replays.bench.shop.runs.cancel(ALICE, run.run_id)
-    await replays.worker().work()
+    await replays.work()
 
     assert replays.bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING
     assert f"run {recorded} went worse" in (required.why_not() or "")

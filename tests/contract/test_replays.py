@@ -27,7 +27,7 @@ from understudy.rollout.markers import MAX_MARKER_CHARS
 from understudy.rollout.model import EvidenceKind
 from understudy.rollout.replay.report import replayed
 from understudy.rollout.replay.service import MAX_CASES
-from understudy.rollout.replay.work import CHANGED, ReplayWorker
+from understudy.rollout.replay.work import CHANGED, ReplayDuty
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState
 from understudy.runs.model import Run
@@ -354,15 +354,15 @@ async def test_a_worker_that_stumbles_tries_again(replays: ReplayHarness) -> Non
     trial = replays.begin(await replays.record("one"))
     away = DatabaseUnavailable("database_unavailable", domain="storage", detail="away")
 
-    def stumbling(problem: Exception) -> ReplayWorker:
+    def stumbling(problem: Exception) -> ReplayDuty:
         def rules_of(_: object) -> JudgeSettings:
             raise problem
 
         return replace(replays.worker(), rules_of=rules_of)
 
-    await stumbling(RuntimeError("words")).work()
+    await replays.work(stumbling(RuntimeError("words")))
     with pytest.raises(DatabaseUnavailable):
-        await stumbling(away).work()
+        await replays.work(stumbling(away))
     assert replays.bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING
     await replays.go_on(WITH_SKILL)
 

@@ -11,7 +11,6 @@ from tests.support.learning_factories import keep, make_learning
 from tests.support.review_harness import ReviewHarness
 from tests.support.run_harness import make_settings
 from understudy.core.errors import Invalid, StaleVersion
-from understudy.learnings.claims import LEASE_MS
 from understudy.learnings.model import (
     CandidateState,
     EvidenceRef,
@@ -30,6 +29,7 @@ from understudy.review.policy import capture_in, in_force
 from understudy.runs.artifacts import new_artifact
 from understudy.runtime.service import INITIAL
 from understudy.storage.unit import Units
+from understudy.work.queue_worker import LEASE_MS
 
 pytestmark = pytest.mark.anyio
 

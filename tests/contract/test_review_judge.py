@@ -224,7 +224,7 @@ async def test_another_daemon_does_not_take_what_is_under_review(
     reviewing = await asked(desk, fake)
 
     other = desk.restarted()
-    assert other.worker.claim(10).jobs == ()
+    assert other.worker.claim(10).items == ()
     fake.release()
     await reviewing
 

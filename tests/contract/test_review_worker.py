@@ -17,13 +17,12 @@ from tests.support.review_factories import found
 from tests.support.review_harness import ReviewHarness, judging
 from tests.support.run_harness import make_settings, until
 from understudy.core.errors import Invalid, Unavailable
-from understudy.learnings.claims import LEASE_MS, ClaimLost
-from understudy.learnings.model import CandidateState, Job, Kind, Mode, ReviewAction
-from understudy.learnings.queue_worker import AT_ONCE
+from understudy.learnings.model import CandidateState, Kind, Mode, ReviewAction
 from understudy.providers.registry import Routes
 from understudy.review.worker import MAX_ATTEMPTS, WAITS_MS, give_up
 from understudy.storage.schema import learning_candidates
 from understudy.storage.unit import Units
+from understudy.work.queue_worker import AT_ONCE, LEASE_MS, ClaimLost, Job
 
 pytestmark = pytest.mark.anyio
 
@@ -170,7 +169,7 @@ async def test_many_workers_share_the_queue_without_meeting(desk: ReviewHarness)
     claimed: list[Job] = []
 
     def work(one: ReviewHarness) -> None:
-        while jobs := one.worker.claim(3).jobs:
+        while jobs := one.worker.claim(3).items:
             claimed.extend(jobs)
 
     threads = [Thread(target=work, args=(desk.restarted(),)) for _ in range(3)]

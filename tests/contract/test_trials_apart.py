@@ -335,7 +335,7 @@ async def test_the_runs_of_a_replay_of_what_was_taken_back_are_stopped(
     trial = apart.replays.begin(await apart.record("done"))
     apart.bench.stage.rollouts.revoke(ALICE, NAME)
 
-    await apart.replays.worker().work()
+    await apart.replays.work()
 
     assert apart.bench.trials.get(NAME, trial.trial_id).state is TrialState.FAILED
     sides = apart.replays.sides(trial)

@@ -8,14 +8,14 @@ from understudy.core.bell import Bell
 from understudy.learnings.capture import CaptureDuty, Capturing
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.extraction import Extractor
-from understudy.learnings.model import Candidate, Job, Kind
-from understudy.learnings.queue_worker import QueueWorker
+from understudy.learnings.model import Candidate, Kind
 from understudy.learnings.receipts import CaptureReceipts
 from understudy.learnings.summaries import RunSummaries
 from understudy.memory.capture import Capture
 from understudy.memory.record import SemanticCapture
 from understudy.providers.structured import StructuredModel
 from understudy.storage.unit import Unit
+from understudy.work.queue_worker import Job, QueueWorker
 
 ON = CaptureSettings(
     run_summary_candidates=False, semantic_candidates=SemanticCaptureSettings(enabled=True)
@@ -73,7 +73,7 @@ class LearningRuns(RunHarness):
     def claimed(self, worker: QueueWorker | None = None) -> tuple[Job, ...]:
         """What is due, claimed as if its lane was known already."""
         worker = worker or self.worker()
-        return tuple(replace(job, may_ask=True) for job in worker.claim(100).jobs)
+        return tuple(replace(job, may_ask=True) for job in worker.claim(100).items)
 
     async def learn(self, worker: QueueWorker | None = None) -> int:
         """Work off what is due now; tells how many runs that were."""

@@ -7,14 +7,13 @@ from typing import Any
 from tests.support.model_scripts import Line, play
 from tests.support.rollout_harness import MARKER, NAME
 from tests.support.trial_harness import TrialHarness
-from understudy.core.bell import Bell
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
 from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.replay.service import Replaying
-from understudy.rollout.replay.work import ReplayWorker
+from understudy.rollout.replay.work import ReplayDuty
 from understudy.rollout.trials.trial import CaseWish, Trial
 from understudy.runs.model import Run
 
@@ -32,18 +31,23 @@ class ReplayHarness:
     bench: TrialHarness
     judge: JudgeSettings = field(default_factory=JudgeSettings)
 
-    def worker(self) -> ReplayWorker:
+    def worker(self) -> ReplayDuty:
         """Another one each time: whoever looks goes on where another stopped."""
         trials, shop = self.bench.trials, self.bench.shop
         model = StructuredModel(shop.providers, lambda: shop.settings.default_route)
-        return ReplayWorker(
+        return ReplayDuty(
             units=trials.units,
             clock=trials.maker.clock,
             replaying=Replaying(units=trials.units, clock=trials.maker.clock, runs=trials.runs),
             judge=ReplayJudge(model=model, cleaner=Cleaner()),
             rules_of=lambda _unit: self.judge,
-            bell=Bell(),
         )
+
+    async def work(self, worker: ReplayDuty | None = None) -> None:
+        """Do for each pending replay what can be done now."""
+        worker = worker or self.worker()
+        for trials in worker.claim(1).items:
+            await worker.work(trials)
 
     async def record(self, *lines: Line, task: str = TASK) -> str:
         """A run in which that was said, one line after each result."""
@@ -58,10 +62,10 @@ class ReplayHarness:
     async def go_on(self, parts: Parts) -> None:
         """Do all there is to do, whoever says these lines."""
         self.bench.fake.rule = play(parts)
-        await self.worker().work()
+        await self.work()
         while self.bench.queued:
             await self.bench.shop.executor.execute(self.bench.queued.pop(0)[0])
-            await self.worker().work()
+            await self.work()
 
     async def replay(self, *run_ids: str, parts: Parts | None = None, **wish: Any) -> Trial:
         """A replay in which that is said, as it ended."""

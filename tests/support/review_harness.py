@@ -12,9 +12,8 @@ from understudy.core.bell import Bell
 from understudy.core.principal import DAEMON
 from understudy.learnings.counters import LearningCounters
 from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import AutomationReview, Candidate, Job, Learning, ReviewAction
+from understudy.learnings.model import AutomationReview, Candidate, Learning, ReviewAction
 from understudy.learnings.proposal import propose
-from understudy.learnings.queue_worker import QueueWorker
 from understudy.memory.record import RunEvidence
 from understudy.memory.texts import Cleaner
 from understudy.providers.registry import Routes
@@ -31,6 +30,7 @@ from understudy.runtime.service import RuntimeService
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer
 from understudy.testing.clock import FrozenClock
+from understudy.work.queue_worker import Job, QueueWorker
 
 
 class Counted(LearningCounters):
@@ -131,7 +131,7 @@ class ReviewHarness:
 
     def claimed(self, limit: int = 1) -> tuple[Job, ...]:
         """What is due, claimed as if its lane was known already."""
-        return tuple(replace(job, may_ask=True) for job in self.worker.claim(limit).jobs)
+        return tuple(replace(job, may_ask=True) for job in self.worker.claim(limit).items)
 
     async def review(self, candidate: Candidate) -> Candidate:
         """A candidate as it stands once all that is due was reviewed."""

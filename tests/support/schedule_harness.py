@@ -12,7 +12,7 @@ from understudy.core.principal import Principal
 from understudy.mailboxes.delivery import MailDelivery
 from understudy.mailboxes.model import Message, NewMessage
 from understudy.mailboxes.service import MailboxService
-from understudy.mailboxes.worker import MailWorker
+from understudy.mailboxes.worker import MailDuty
 from understudy.providers.registry import RouteInfo, Routes
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run, RunStatus
@@ -26,7 +26,7 @@ from understudy.schedules.model import (
     ScheduleExecution,
 )
 from understudy.schedules.service import ScheduleService
-from understudy.schedules.worker import ScheduleWorker
+from understudy.schedules.worker import ScheduleDuty
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
@@ -79,15 +79,12 @@ class ScheduleHarness:
         self.schedules = ScheduleService(
             units=self.units, clock=self.clock, routes=self.catalogue, firing=self.firing
         )
-        self.worker = ScheduleWorker(
-            units=self.units, clock=self.clock, firing=self.firing, bell=self.bell
-        )
+        self.worker = ScheduleDuty(units=self.units, clock=self.clock, firing=self.firing)
         self.mailboxes = MailboxService(units=self.units, clock=self.clock)
-        self.postman = MailWorker(
+        self.postman = MailDuty(
             units=self.units,
             clock=self.clock,
             delivery=MailDelivery(clock=self.clock, intake=self.intake),
-            bell=self.bell,
         )
 
     def beside(self) -> "ScheduleHarness":
@@ -158,7 +155,7 @@ class ScheduleHarness:
     def deliver(self, ms: int = 0) -> None:
         """Let time go by, then let the postman work."""
         self.clock.advance(ms)
-        self.postman.work()
+        self.postman.claim(1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,10 @@ class SidechainTrials:
     async def act(self, parts: Parts) -> None:
         """Do all there is to do; each one says the lines of the first part that its task names."""
         self.bench.fake.rule = _acting(parts)
-        await self.replays.worker().work()
+        await self.replays.work()
         while self.bench.queued:
             await self.bench.shop.executor.execute(self.bench.queued.pop(0)[0])
-            await self.replays.worker().work()
+            await self.replays.work()
 
     async def record(self, *lines: Line, helper: Sequence[Line] = ()) -> str:
         """A run that people asked for."""

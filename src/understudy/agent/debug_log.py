@@ -19,9 +19,9 @@ from understudy.providers.base import (
     ToolMessage,
     UserMessage,
 )
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import DebugLevel, DebugRequest
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units

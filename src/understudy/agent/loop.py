@@ -40,7 +40,6 @@ from understudy.providers.base import (
 from understudy.retrieval.pack import PromptBudget
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run, RunEnd, RunStatus
 from understudy.runs.route_choice import check_route
@@ -49,6 +48,7 @@ from understudy.runs.steps import Steps, executed_calls
 from understudy.sessions.journal import OWN_CHARS, EventKind, NewEvent
 from understudy.sessions.model import PersonaSnapshot, Session, require_session
 from understudy.tools.registry import ToolRegistry
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.agent.gate import Gatekeeper
 from understudy.permissions.model import CallVerdict, PermissionDecision
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import require_run
 from understudy.tools.base import Tool, ToolContext, ToolError
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units

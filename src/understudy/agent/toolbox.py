@@ -16,12 +16,12 @@ from understudy.providers.base import ToolCall, ToolMessage
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifact
 from understudy.runs.ask_user import Asks
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.execute import RunExecution
 from understudy.runs.sleep import MustSleep, Sleep
 from understudy.runs.stops import Stopped
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.tools.base import FolderPlace, NotYet, ToolContext, ToolError, in_thread
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -13,16 +13,17 @@ from understudy.core.bell import Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
-from understudy.deliveries.worker import DeliveryWorker
+from understudy.deliveries.worker import DeliveryDuty
 from understudy.engine.takeover import Reaper
 from understudy.evolution.usage_review import REST_MS
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.mailboxes.delivery import MailDelivery
-from understudy.mailboxes.worker import MailWorker
-from understudy.rollout.replay.work import ReplayWorker
+from understudy.mailboxes.worker import MailDuty
+from understudy.rollout.replay.work import ReplayDuty
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
-from understudy.schedules.worker import ScheduleWorker
+from understudy.schedules.worker import ScheduleDuty
+from understudy.work.worker import Duty, Worker
 
 log = structlog.get_logger()
 
@@ -120,14 +121,14 @@ class Background:
             "stop-watch": partial(
                 watch_stop_requests, ground.signals, requests, every_s=STOP_LOOK_S
             ),
-            "replays": self._replaying().run,
+            "replays": self._worker(self._replays()),
             "candidates": partial(learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
             "captures": learning.capture_worker(services.metrics).run,
             "reviews": learning.review_worker(services.metrics).run,
             "suggestions": self._suggesting,
-            "deliveries": self._delivering().run,
-            "schedules": self._firing().run,
-            "mail": self._mailing().run,
+            "deliveries": self._worker(self._deliveries()),
+            "schedules": self._worker(self._schedules()),
+            "mail": self._worker(self._mail()),
         }
         if not ground.settings.is_sqlite:
             workers["reaper"] = Reaper(ground.settings.database_url, ground.engine).run
@@ -142,13 +143,16 @@ class Background:
             every_s=SUGGESTIONS_LOOK_S,
         )
 
-    def _replaying(self) -> ReplayWorker:
+    def _worker(self, duty: Duty[Any]) -> Chore:
+        return Worker(duty=duty, clock=self._ground.clock, bell=self._ground.bell).run
+
+    def _replays(self) -> ReplayDuty:
         services = self._services
         model = services.learning.model(services.metrics)
-        return services.rollout.replay_worker(services.trial_runs, model)
+        return services.rollout.replay_duty(services.trial_runs, model)
 
-    def _delivering(self) -> DeliveryWorker:
-        return DeliveryWorker(
+    def _deliveries(self) -> DeliveryDuty:
+        return DeliveryDuty(
             units=self._ground.units,
             clock=self._ground.clock,
             secret=self._services.webhook_secret,
@@ -156,21 +160,14 @@ class Background:
             observer=self._services.metrics,
         )
 
-    def _firing(self) -> ScheduleWorker:
+    def _schedules(self) -> ScheduleDuty:
         ground = self._ground
-        return ScheduleWorker(
-            units=ground.units,
-            clock=ground.clock,
-            firing=self._services.firing,
-            bell=ground.bell,
-        )
+        return ScheduleDuty(units=ground.units, clock=ground.clock, firing=self._services.firing)
 
-    def _mailing(self) -> MailWorker:
+    def _mail(self) -> MailDuty:
         ground = self._ground
         delivery = MailDelivery(clock=ground.clock, intake=self._services.intake)
-        return MailWorker(
-            units=ground.units, clock=ground.clock, delivery=delivery, bell=ground.bell
-        )
+        return MailDuty(units=ground.units, clock=ground.clock, delivery=delivery)
 
     def _put_back(self) -> None:
         # What nobody holds while draining is left for the next start.

@@ -15,7 +15,6 @@ from understudy.learnings.expiry import keep_expiring
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.guard import SecretGuard
 from understudy.learnings.listeners import LinkedHook, Listeners
-from understudy.learnings.queue_worker import LOOK_S, QueueWorker
 from understudy.learnings.receipts import TOPIC as CAPTURES
 from understudy.learnings.receipts import CaptureReceipts
 from understudy.learnings.service import LearningService
@@ -31,6 +30,7 @@ from understudy.review.worker import TOPIC as REVIEWS
 from understudy.review.worker import ReviewDuty
 from understudy.runtime.service import RuntimeService
 from understudy.telemetry.metrics import Metrics
+from understudy.work.queue_worker import LOOK_S, QueueWorker
 
 # Where a daemon is alone, its own bell tells it of everything.
 LOOK_ALONE_S: Final = 30.0

@@ -26,7 +26,7 @@ from understudy.rollout.promoted_skills import CHOSEN, Chooses, PromotedSkills
 from understudy.rollout.repair import Repair
 from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.service import Replaying
-from understudy.rollout.replay.work import ReplayNews, ReplayWorker
+from understudy.rollout.replay.work import ReplayDuty, ReplayNews
 from understudy.rollout.revocation import ExpiredSources, LinkedRollouts
 from understudy.rollout.service import RolloutService
 from understudy.rollout.stages import Stage
@@ -106,17 +106,16 @@ class RolloutPlane:
         """What takes back the skills whose learnings are past their time."""
         return ExpiredSources(units=self._ground.units, maker=self.maker(listeners))
 
-    def replay_worker(self, runs: TrialRuns, model: StructuredModel) -> ReplayWorker:
+    def replay_duty(self, runs: TrialRuns, model: StructuredModel) -> ReplayDuty:
         """What runs recorded runs again, and compares."""
         units, clock = self._ground.units, self._ground.clock
         cleaner = Cleaner(literals=self._ground.settings.secrets, pii=False)
-        return ReplayWorker(
+        return ReplayDuty(
             units=units,
             clock=clock,
             replaying=Replaying(units=units, clock=clock, runs=runs),
             judge=ReplayJudge(model=model, cleaner=cleaner),
             rules_of=judge_in,
-            bell=self._ground.bell,
         )
 
     def startup(self) -> None:

@@ -1,17 +1,16 @@
-"""Sends what is due: claims it, posts it, writes down what came of it.
+"""The duty of the delivery worker: claim due deliveries, POST them, store the outcome.
 
-A crash between the post and the writing leaves the claim to run out, and the same delivery goes out
-once more under the same id: at least once, never lost.
+After a crash between the POST and the commit the lease runs out, and the delivery is sent again
+under the same id: at least once, never lost.
 """
 
-import asyncio
 import hashlib
 import hmac
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -29,9 +28,10 @@ from understudy.deliveries.model import (
 )
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.webhook import TIMEOUT_S, WebhookSender
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import DeliveryStatus, Run
 from understudy.sessions.journal import JournalEvent
+from understudy.work.db_retry import retry_while_db_down
+from understudy.work.worker import Claim, Sleep
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 AT_ONCE: Final = 16
 LOOK_S: Final = 0.5
-# Longer than a post may take, with time to write down what came of it.
+# Longer than the timeout of a POST, with time to store its outcome.
 LEASE_MS: Final = round(TIMEOUT_S * 1000) + 5_000
 STATUS_AFTER: Final = {
     TryOutcome.DELIVERED: DeliveryStatus.DELIVERED,
@@ -53,8 +53,11 @@ UNREADABLE: Final = "the run can no longer be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryWorker:
+class DeliveryDuty:
     """Sends the deliveries of all runs; any number of workers share one outbox."""
+
+    at_once: ClassVar[int] = AT_ONCE
+    sleep: ClassVar[Sleep] = Sleep(topics=(), longest_s=LOOK_S)
 
     units: "Units"
     clock: Clock
@@ -63,31 +66,27 @@ class DeliveryWorker:
     observer: "Metrics"
     jitter: Callable[[], float] = random.SystemRandom().random
 
-    async def run(self) -> None:
-        """Send what is due, for ever, a bounded number at a time."""
-        under_way: set[asyncio.Task[None]] = set()
-        async with asyncio.TaskGroup() as group:
-            while True:
-                claimed = await retry_while_db_down(self.claim, AT_ONCE - len(under_way))
-                for each in claimed:
-                    task = group.create_task(self._deliver_or_leave(each))
-                    under_way.add(task)
-                    task.add_done_callback(under_way.discard)
-                if not claimed:
-                    await asyncio.sleep(LOOK_S)
-                elif len(under_way) >= AT_ONCE:
-                    await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-
-    def claim(self, limit: int) -> tuple[ClaimedDelivery, ...]:
-        """Take up to so many deliveries that are due."""
+    def claim(self, limit: int) -> Claim[ClaimedDelivery]:
+        """Claim up to `limit` due deliveries under a lease."""
         now = self.clock.now_ms()
-        if limit <= 0 or not self._is_due(now):
-            return ()
+        # A claim is a write transaction: only when a delivery is due.
+        with self.units.read() as unit:
+            due = unit.deliveries.next_due_ms()
+        if due is None or due > now:
+            return Claim(due_at_ms=due)
         with self.units.write() as unit:
-            return unit.deliveries.claim(now_ms=now, until_ms=now + LEASE_MS, limit=limit)
+            claimed = unit.deliveries.claim(now_ms=now, until_ms=now + LEASE_MS, limit=limit)
+        return Claim(items=claimed)
+
+    async def do(self, claimed: ClaimedDelivery) -> None:
+        """Send one delivery; when that fails, its lease runs out and it is sent again."""
+        try:
+            await self.deliver(claimed)
+        except Exception:
+            log.exception("delivery.failed", delivery_id=claimed.delivery_id)
 
     async def deliver(self, claimed: ClaimedDelivery) -> None:
-        """Post one delivery and write down what came of it."""
+        """POST one delivery and store the outcome."""
         at_ms = self.clock.now_ms()
         try:
             body = await retry_while_db_down(self._message, claimed)
@@ -107,19 +106,6 @@ class DeliveryWorker:
         )
         await retry_while_db_down(self._settle, claimed, tried, verdict)
         self._tell(claimed, tried)
-
-    async def _deliver_or_leave(self, claimed: ClaimedDelivery) -> None:
-        try:
-            await self.deliver(claimed)
-        except Exception:
-            # The claim runs out and the delivery is tried again; the others go on.
-            log.exception("delivery.failed", delivery_id=claimed.delivery_id)
-
-    def _is_due(self, now_ms: int) -> bool:
-        """Whether claiming is worth a transaction that writes."""
-        with self.units.read() as unit:
-            due = unit.deliveries.next_due_ms()
-        return due is not None and due <= now_ms
 
     def _message(self, claimed: ClaimedDelivery) -> bytes:
         with self.units.read() as unit:

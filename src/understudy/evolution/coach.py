@@ -18,12 +18,12 @@ from understudy.evolution.remarks import POSTSCRIPT, Briefing, Remark, remark_ev
 from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
 from understudy.evolution.sections import SELF_EVOLUTION, SKILL_CREATION
 from understudy.evolution.soul_start import soul_version_in
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
 from understudy.runs.steps import Steps, counted_calls
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units

@@ -11,13 +11,11 @@ from understudy.core.errors import Invalid, NotFound
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
-from understudy.learnings.claims import LEASE_MS, while_held
 from understudy.learnings.extraction import Extractor, Material
 from understudy.learnings.found_statements import FoundStatement
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.model import CapturePath, EvidenceRef, Job, Kind, LearningSource, Origin
+from understudy.learnings.model import CapturePath, EvidenceRef, Kind, LearningSource, Origin
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.queue_worker import code_of
 from understudy.learnings.quotations import own_words
 from understudy.learnings.receipts import TOPIC
 from understudy.learnings.sentences import plain_words
@@ -27,9 +25,10 @@ from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture
 from understudy.memory.retention import PENDING_KEPT_MS
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.learning_scopes import session_scope
+from understudy.work.db_retry import retry_while_db_down
+from understudy.work.queue_worker import LEASE_MS, Job, code_of, while_held
 
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue

@@ -9,11 +9,11 @@ from understudy.learnings.capture_settings import (
     ModelChoice,
     SemanticCaptureSettings,
 )
-from understudy.learnings.claims import NeedsModel
 from understudy.learnings.found_statements import FoundStatement, screened
 from understudy.learnings.labels import labelled
 from understudy.learnings.model import SEMANTIC_KINDS, CapturePath, Kind
 from understudy.providers.structured import StructuredModel
+from understudy.work.queue_worker import NeedsModel
 
 TIMEOUT_MS: Final = 15_000
 CONFIDENCE: Final = 80

@@ -268,16 +268,3 @@ class LearningUse:
     run_id: str
     session_id: str
     at_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """Something that a worker has taken on: a candidate to review, or a run to learn from."""
-
-    job_id: str
-    # How many times it was tried before.
-    attempts: int
-    # Proof of the claim; whoever settles it must still hold it.
-    claim: str
-    # Whether it was taken from the lane of those that need a model, and so may ask one.
-    may_ask: bool = False

@@ -1,19 +1,18 @@
-"""The worker that delivers messages and sees to what came of them; any daemon may run one."""
+"""The duty of the mail worker: deliver messages as runs, and settle them when the runs have ended."""
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 import structlog
 
 from understudy.core import audit
-from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
 from understudy.core.principal import DAEMON
 from understudy.mailboxes.delivery import MailDelivery
 from understudy.mailboxes.model import Message
+from understudy.work.worker import Claim, Sleep
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -23,63 +22,39 @@ log = structlog.get_logger()
 TOPIC: Final = "mail"
 EVENTS: Final = "events"
 SETTLED_AT_ONCE: Final = 100
-# While a run has a message, each event may be its end; but one look serves many events.
-SHORTEST_SLEEP_S: Final = 0.2
-LONGEST_SLEEP_S: Final = 1.0
-# With nothing to do: another daemon may have died before it delivered what it took in.
-IDLE_SLEEP_S: Final = 5.0
+# With no message in a run: another daemon may have died before it delivered a message.
+IDLE: Final = Sleep(topics=(TOPIC,), longest_s=5.0, shortest_s=0.2)
+# While a run has a message, each event may be the end of that run.
+DELIVERING: Final = Sleep(topics=(TOPIC, EVENTS), longest_s=1.0, pause_s=0.2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryOutlook:
-    """What there is to wait for."""
+class MailDuty:
+    """Submits a run for each due message, and settles the message when its run has ended."""
 
-    is_delivering: bool
-    due_at_ms: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailWorker:
-    """Turns messages into runs, and the ends of those runs into what becomes of the messages."""
+    at_once: ClassVar[int] = 1
+    sleep: ClassVar[Sleep] = DELIVERING
 
     units: "Units"
     clock: Clock
     delivery: MailDelivery
-    bell: Bell
 
-    async def run(self) -> None:
-        """Deliver and settle, for ever."""
-        while True:
-            seen = {topic: self.bell.count(topic) for topic in (TOPIC, EVENTS)}
-            outlook = await asyncio.to_thread(self.work)
-            await self._rest(outlook, seen)
+    def claim(self, _: int) -> Claim[NoReturn]:
+        """Settle messages whose runs have ended, deliver due ones, each in one transaction."""
+        is_delivering, due = self._look()
+        if is_delivering and self._settle_all():
+            is_delivering, due = self._look()
+        while self._is_due(due) and self._deliver_one():
+            is_delivering, due = self._look()
+        return Claim(sleep=DELIVERING) if is_delivering else Claim(due_at_ms=due, sleep=IDLE)
 
-    def work(self) -> DeliveryOutlook:
-        """Settle what was read, deliver what is due; answers what there is to wait for."""
-        outlook = self._look()
-        if outlook.is_delivering and self._settle_all():
-            outlook = self._look()
-        while self._is_due(outlook.due_at_ms) and self._deliver_one():
-            outlook = self._look()
-        return outlook
+    async def do(self, item: NoReturn) -> None:
+        """Never called: `claim` leaves no item."""
 
-    async def _rest(self, outlook: DeliveryOutlook, seen: Mapping[str, int]) -> None:
-        if outlook.is_delivering:
-            await asyncio.sleep(SHORTEST_SLEEP_S)
-            await self.bell.wait(seen, timeout_s=LONGEST_SLEEP_S - SHORTEST_SLEEP_S)
-            return
-        seconds = IDLE_SLEEP_S
-        if outlook.due_at_ms is not None:
-            seconds = (outlook.due_at_ms - self.clock.now_ms()) / 1000
-        seconds = min(max(seconds, SHORTEST_SLEEP_S), IDLE_SLEEP_S)
-        await self.bell.wait({TOPIC: seen[TOPIC]}, timeout_s=seconds)
-
-    def _look(self) -> DeliveryOutlook:
+    def _look(self) -> tuple[bool, int | None]:
+        """Whether a run has a message, and when the next message is due."""
         with self.units.read() as unit:
-            return DeliveryOutlook(
-                is_delivering=unit.messages.any_delivering(),
-                due_at_ms=unit.messages.next_due_ms(),
-            )
+            return unit.messages.any_delivering(), unit.messages.next_due_ms()
 
     def _is_due(self, due_at_ms: int | None) -> bool:
         return due_at_ms is not None and due_at_ms <= self.clock.now_ms()
@@ -92,7 +67,7 @@ class MailWorker:
         return bool(message_ids)
 
     def _deliver_one(self) -> bool:
-        """Claim a message, submit its run and note it: all of it, or nothing."""
+        """Claim a message, submit its run and mark it as delivered, in one transaction."""
         message_id: str | None = None
         try:
             with self.units.write() as unit:

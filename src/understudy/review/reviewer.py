@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from understudy.core.clock import Clock
 from understudy.learnings.already_decided import declined
-from understudy.learnings.claims import LEASE_MS, NeedsModel, while_held
 from understudy.learnings.conflicts import conflict_with, duplicate_of
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
@@ -14,7 +13,6 @@ from understudy.learnings.model import (
     AutomationReview,
     Candidate,
     CandidateState,
-    Job,
     Learning,
     Mode,
     Origin,
@@ -35,7 +33,8 @@ from understudy.review.evaluate import evaluate
 from understudy.review.judge import Judge, may_be_shown
 from understudy.review.policy import PolicyInForce, in_force
 from understudy.review.verify import Support, support_for
-from understudy.runs.db_retry import retry_while_db_down
+from understudy.work.db_retry import retry_while_db_down
+from understudy.work.queue_worker import LEASE_MS, Job, NeedsModel, while_held
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

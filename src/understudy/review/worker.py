@@ -22,10 +22,11 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.core.text import preview
-from understudy.learnings.model import AutomationReview, CandidateState, Job, Mode, ReviewAction
+from understudy.learnings.model import AutomationReview, CandidateState, Mode, ReviewAction
 from understudy.review.decision_effects import escalate, note
 from understudy.review.policy import in_force
 from understudy.review.reviewer import Reviewer
+from understudy.work.queue_worker import Job
 
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue

@@ -10,7 +10,6 @@ import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.events import input_event, run_event, status_event
 from understudy.runs.lifecycle import RUN, TERMINAL
@@ -29,6 +28,7 @@ from understudy.runs.steps import Steps, executed_calls
 from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
 from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.model import require_session
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.agent.loop import AgentLoop

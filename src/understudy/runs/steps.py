@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
-from understudy.runs.db_retry import retry_while_db_down
 from understudy.runs.model import Run
 from understudy.runs.stops import RunTakenOver
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from understudy.core.errors import UnderstudyError
-from understudy.runs.db_retry import finish_despite_db_outage
 from understudy.tools.base import ToolError
+from understudy.work.db_retry import finish_despite_db_outage
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,14 +1,12 @@
-"""The worker that fires schedules when they are due; any number of daemons may run one at once."""
+"""The duty of the schedule worker: fire schedules when they are due, in any number of daemons."""
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 import structlog
 
 from understudy.core import audit
-from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
 from understudy.core.page import PageRequest
@@ -17,6 +15,7 @@ from understudy.schedules.cadence import next_fire, sooner_fire
 from understudy.schedules.fire import Firing, RetryPolicy
 from understudy.schedules.lifecycle import OPEN
 from understudy.schedules.model import Cron, Schedule
+from understudy.work.worker import Claim, Sleep
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -100,28 +99,29 @@ def _nearer(schedule: Schedule, retry: RetryPolicy, now_ms: int) -> Schedule:
 TOPIC: Final = "schedules"
 # Clocks jump, and other daemons change schedules: nobody sleeps longer than this.
 LONGEST_SLEEP_S: Final = 1.0
-SHORTEST_SLEEP_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleWorker:
-    """Looks for what is due, and submits it."""
+class ScheduleDuty:
+    """Fires due schedules; each is claimed, submitted and planned anew in one transaction."""
+
+    at_once: ClassVar[int] = 1
+    sleep: ClassVar[Sleep] = Sleep(topics=(TOPIC,), longest_s=LONGEST_SLEEP_S)
 
     units: "Units"
     clock: Clock
     firing: Firing
-    bell: Bell
     mark: ClockMark = field(default_factory=ClockMark)
 
-    async def run(self) -> None:
-        """Fire what is due, for ever."""
-        while True:
-            seen = {TOPIC: self.bell.count(TOPIC)}
-            due = await asyncio.to_thread(self.fire_due)
-            await self.bell.wait(seen, timeout_s=self._sleep_s(due))
+    def claim(self, _: int) -> Claim[NoReturn]:
+        """Fire every due schedule; nothing is left to do outside the claiming transaction."""
+        return Claim(due_at_ms=self.fire_due())
+
+    async def do(self, item: NoReturn) -> None:
+        """Never called: `claim` leaves no item."""
 
     def fire_due(self) -> int | None:
-        """Fire everything that is due, one at a time; answers when to look again."""
+        """Fire every due schedule, one at a time; returns when the next one is due."""
         now = self.clock.now_ms()
         if self.mark.is_ahead_of(now):
             plan_anew(self.units, self.firing.retry, now_ms=now)
@@ -178,9 +178,3 @@ class ScheduleWorker:
 
     def _is_due(self, schedule: Schedule) -> bool:
         return schedule.due_at_ms is not None and schedule.due_at_ms <= self.clock.now_ms()
-
-    def _sleep_s(self, due: int | None) -> float:
-        if due is None:
-            return LONGEST_SLEEP_S
-        seconds = (due - self.clock.now_ms()) / 1000
-        return min(max(seconds, SHORTEST_SLEEP_S), LONGEST_SLEEP_S)

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.learnings.model import Job
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS
+from understudy.work.queue_worker import Job
 
 # Bytes of chance in a claim.
 CLAIM_BYTES: Final = 16

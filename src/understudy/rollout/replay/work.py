@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import structlog
 
@@ -34,6 +34,8 @@ from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.journal import EventKind
 from understudy.sessions.sidechains import spawns_of
+from understudy.work.db_retry import repeat_while_db_down
+from understudy.work.worker import Claim, Sleep
 
 if TYPE_CHECKING:
     from understudy.review.policy import JudgeSettings
@@ -155,8 +157,11 @@ class ReplayState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayWorker:
-    """Brings replays to their end; any daemon may run one."""
+class ReplayDuty:
+    """Brings replays to their end, one after the other; any daemon may run one."""
+
+    at_once: ClassVar[int] = 1
+    sleep: ClassVar[Sleep] = Sleep(topics=(TOPIC,), longest_s=LOOK_S)
 
     units: "Units"
     clock: Clock
@@ -164,18 +169,20 @@ class ReplayWorker:
     judge: ReplayJudge
     # What the policy says of the judge.
     rules_of: Callable[["Unit"], "JudgeSettings"]
-    bell: Bell
 
-    async def run(self) -> None:
-        """Go on with all of them, for ever."""
-        while True:
-            seen = {TOPIC: self.bell.count(TOPIC)}
-            await self.work()
-            await self.bell.wait(seen, timeout_s=LOOK_S)
+    def claim(self, _: int) -> Claim[tuple[Trial, ...]]:
+        """All pending replays as one item: what one look finds is done before the next look."""
+        with self.units.read() as unit:
+            pending = tuple(it for it in unit.rollout_trials.pending(limit=BATCH) if it.cases)
+        return Claim(items=(pending,) if pending else (), is_all=True)
 
-    async def work(self) -> None:
+    async def do(self, trials: tuple[Trial, ...]) -> None:
+        """Do for each replay what can be done now; begun again after a database outage."""
+        await repeat_while_db_down(partial(self.work, trials))
+
+    async def work(self, trials: tuple[Trial, ...]) -> None:
         """Do for each replay what can be done now."""
-        for trial in await asyncio.to_thread(self._pending):
+        for trial in trials:
             await self._go_on(trial)
 
     async def _go_on(self, trial: Trial) -> None:
@@ -212,10 +219,6 @@ class ReplayWorker:
         judged = await self._judged(case, now.ended, now.rules)
         await asyncio.to_thread(self._keep, case, judged)
         return True
-
-    def _pending(self) -> list[Trial]:
-        with self.units.read() as unit:
-            return [it for it in unit.rollout_trials.pending(limit=BATCH) if it.cases]
 
     def _look(self, trial_id: str) -> ReplayState | None:
         with self.units.read() as unit:

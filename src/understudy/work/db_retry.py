@@ -1,4 +1,4 @@
-"""Waiting for the database: what a run has done must not be lost because it is away for a while."""
+"""Retry with back-off while the database is down, so that an outage loses no work."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,21 +20,22 @@ LONGEST_WAIT_S: Final = 5.0
 
 
 async def retry_while_db_down(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do blocking work on a thread, again and again until the database answers."""
-    return await _again_and_again(partial(asyncio.to_thread, work, *args, **kwargs))
+    """Do blocking work on a thread, repeated until the database answers."""
+    return await repeat_while_db_down(partial(asyncio.to_thread, work, *args, **kwargs))
 
 
 async def finish_despite_db_outage(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """As `retry_while_db_down`; who is cancelled leaves only when what is under way has ended."""
-    return await _again_and_again(partial(in_thread, work, *args, **kwargs))
+    """As `retry_while_db_down`; a cancelled caller returns only when the attempt has ended."""
+    return await repeat_while_db_down(partial(in_thread, work, *args, **kwargs))
 
 
-async def _again_and_again(attempt: Callable[[], Awaitable[T]]) -> T:
+async def repeat_while_db_down(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Make an attempt again, with back-off, for as long as the database is down."""
     wait = FIRST_WAIT_S
     while True:
         try:
             return await attempt()
         except DatabaseUnavailable as problem:
-            log.warning("run.waiting_for_database", reason=str(problem.__cause__)[:200])
+            log.warning("database.unavailable", reason=str(problem.__cause__)[:200])
         await asyncio.sleep(wait)
         wait = min(wait * 2, LONGEST_WAIT_S)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from understudy.learnings.claims import LEASE_MS, RENEWED_EVERY_S, ClaimLost, while_held
+from understudy.work.queue_worker import LEASE_MS, RENEWED_EVERY_S, ClaimLost, while_held
 
 
 async def test_a_claim_is_renewed_for_as_long_as_the_work_takes() -> None:

@@ -1,0 +1,311 @@
+"""The worker of a job queue: claims jobs under a lease, does them, retries with back-off.
+
+After a crash the lease runs out; an orderly shutdown gives the jobs back. Any number of daemons share
+a queue. Each works in two lanes, so a job that needs no model never waits for a model that hangs.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import structlog
+
+from understudy.core.bell import Bell
+from understudy.core.clock import Clock
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError
+from understudy.providers.structured import AT_ONCE as MODELS_AT_ONCE
+from understudy.tools.base import in_thread
+from understudy.work.db_retry import retry_while_db_down
+from understudy.work.worker import Claim, Sleep, Worker
+
+if TYPE_CHECKING:
+    from understudy.storage.job_queue import JobQueue
+    from understudy.storage.unit import Unit, Units
+
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+LEASE_MS: Final = 8_000
+RENEWED_EVERY_S: Final = 2.5
+
+# Concurrent jobs in the lane without a model and in the lane with one. The second is the number of
+# concurrent model calls, so no job holds a lease only to wait for its call.
+AT_ONCE: Final = {False: 4, True: MODELS_AT_ONCE}
+# Another daemon on the same database rings no bell here, so the queue is polled.
+LOOK_S: Final = 1.0
+# Delay before a job that a database outage interrupted is tried again.
+AWAY_MS: Final = 500
+# Clocks of daemons may differ by a lease; a longer lease was written by a clock that was set back.
+LONGEST_LEASE_MS: Final = 2 * LEASE_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job of a queue that a worker has claimed: a candidate to review, a run to learn from."""
+
+    job_id: str
+    # How many times it was tried before.
+    attempts: int
+    # Proof of the claim: only the worker that holds it may settle the job.
+    claim: str
+    # Whether it was claimed from the lane of jobs that need a model.
+    may_ask: bool = False
+
+
+class ClaimLost(Exception):
+    """Another worker holds the job now; the result of this one does not count."""
+
+
+class NeedsModel(Exception):
+    """The job needs a model, and was claimed from the lane without one."""
+
+
+async def while_held(
+    work: Coroutine[Any, Any, T],
+    extend: Callable[[], bool],
+    *,
+    to_the_end: bool = False,
+    every_s: float = RENEWED_EVERY_S,
+) -> T:
+    """Do slow work and renew the lease of its job, so that leases can be short.
+
+    When the lease is lost, the work is cancelled and `ClaimLost` raised; with `to_the_end` it is
+    finished, because its result is worth keeping whoever holds the job.
+    """
+    task = asyncio.create_task(work)
+    try:
+        while not task.done():
+            await asyncio.wait({task}, timeout=every_s)
+            if task.done() or await retry_while_db_down(extend):
+                continue
+            if not to_the_end:
+                raise ClaimLost
+            return await task
+        return task.result()
+    finally:
+        task.cancel()
+
+
+class QueueDuty(Protocol):
+    """What is done with the jobs of one queue."""
+
+    @property
+    def name(self) -> str:
+        """First part of its log events."""
+        ...
+
+    @property
+    def id_name(self) -> str:
+        """Name of a job's id in log events."""
+        ...
+
+    @property
+    def topic(self) -> str:
+        """Bell topic that rings when a job is queued."""
+        ...
+
+    @property
+    def waits_ms(self) -> Sequence[int]:
+        """Back-off after the first failure, the second, and so on; the last one repeats."""
+        ...
+
+    def queue(self, unit: "Unit") -> "JobQueue": ...
+
+    def is_on(self, unit: "Unit") -> bool:
+        """Whether jobs are claimed at all."""
+        ...
+
+    def startup(self) -> int:
+        """Queue the work that a previous daemon left; returns the number of jobs."""
+        ...
+
+    async def do(self, job: Job) -> None:
+        """Do a job and delete it from the queue, or raise."""
+        ...
+
+    def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
+        """Whether a retry is pointless."""
+        ...
+
+    def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
+        """Delete the job from the queue without having done it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueWorker:
+    """Works off the queue of one duty."""
+
+    units: "Units"
+    clock: Clock
+    bell: Bell
+    duty: QueueDuty
+    # A daemon that is alone on its database hears every ring, and polls less often.
+    look_s: float = LOOK_S
+    jitter: Callable[[], float] = random.SystemRandom().random
+    # Jobs claimed by this worker: never claimed twice, given back at shutdown.
+    held: dict[str, Job] = field(default_factory=dict, init=False)
+
+    async def run(self) -> None:
+        """Queue what was left, then do jobs in both lanes for ever."""
+        await retry_while_db_down(self.startup)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for may_ask in AT_ONCE:
+                    lane = Lane(self, may_ask=may_ask)
+                    group.create_task(Worker(duty=lane, clock=self.clock, bell=self.bell).run())
+        finally:
+            await self._give_all_back()
+
+    def startup(self) -> int:
+        """Queue the work that a previous daemon left; returns the number of jobs."""
+        self._undo_clock_jump()
+        return self.duty.startup()
+
+    def claim(self, limit: int, *, may_ask: bool = False) -> Claim[Job]:
+        """Claim up to `limit` due jobs of a lane."""
+        now, besides = self.clock.now_ms(), tuple(self.held)
+        with self.units.read() as unit:
+            if not self.duty.is_on(unit):
+                return Claim()
+            queue = self.duty.queue(unit)
+            due = queue.next_due_ms(needs_model=may_ask, besides=besides)
+        if due is not None and due > now + self.duty.waits_ms[-1]:
+            self._undo_clock_jump()
+            return Claim(due_at_ms=now)
+        # A claim is a write transaction: only when a job is due.
+        if limit <= 0 or due is None or due > now:
+            return Claim(due_at_ms=due)
+        with self.units.write() as unit:
+            jobs = self.duty.queue(unit).claim(
+                now_ms=now,
+                until_ms=now + LEASE_MS,
+                limit=limit,
+                needs_model=may_ask,
+                besides=besides,
+            )
+        return Claim(items=jobs, due_at_ms=due)
+
+    async def work(self, job: Job) -> None:
+        """Do one job; its failure holds up no other."""
+        try:
+            await self.duty.do(job)
+        except ClaimLost:
+            log.info(self._event("taken_over"), **self._id_of(job))
+        except Exception as problem:  # noqa: BLE001 - a job that fails must not end the worker
+            await self._after_failure(job, problem)
+        # A cancelled job stays in `held` until it is given back.
+        self.held.pop(job.job_id, None)
+        # The job may be due again earlier than a sleeping lane expects, and in the other lane.
+        self.bell.ring(self.duty.topic)
+
+    async def _after_failure(self, job: Job, problem: Exception) -> None:
+        if not isinstance(problem, NeedsModel):
+            known = isinstance(problem, UnderstudyError)
+            tell = log.warning if known else log.error
+            tell(
+                self._event("failed"),
+                **self._id_of(job),
+                attempt=job.attempts + 1,
+                reason=code_of(problem),
+                exc_info=None if known else problem,
+            )
+        try:
+            await retry_while_db_down(self._put_back, job, problem)
+        except Exception:
+            # The lease runs out, and the job is tried again then.
+            log.exception(self._event("not_settled"), **self._id_of(job))
+
+    def _put_back(self, job: Job, problem: Exception) -> None:
+        now = self.clock.now_ms()
+        with self.units.write() as unit:
+            queue = self.duty.queue(unit)
+            if isinstance(problem, NeedsModel):
+                queue.give_back(job, due_at_ms=now, needs_model=True)
+            elif isinstance(problem, DatabaseUnavailable):
+                # Nothing is wrong with the job, so this does not count as an attempt.
+                queue.give_back(job, due_at_ms=now + AWAY_MS)
+            elif not queue.holds(job):
+                return
+            elif self.duty.is_hopeless(unit, job, problem):
+                self.duty.give_up(unit, job, problem)
+            else:
+                waits = self.duty.waits_ms
+                # Half of the back-off is random: jobs that failed together do not return together.
+                wait = waits[min(job.attempts, len(waits) - 1)] * (0.5 + self.jitter() / 2)
+                queue.retry(job, due_at_ms=now + round(wait), error=code_of(problem))
+
+    async def _give_all_back(self) -> None:
+        """Give the claimed jobs back at shutdown, without an attempt counted."""
+        left = tuple(self.held.values())
+        self.held.clear()
+        if not left:
+            return
+        try:
+            await in_thread(self._release, left)
+        except Exception:
+            # The leases run out.
+            log.exception(self._event("not_given_back"), number=len(left))
+
+    def _release(self, jobs: Collection[Job]) -> None:
+        with self.units.write() as unit:
+            # Rows are locked in the order of their ids everywhere, against deadlocks.
+            for job in sorted(jobs, key=lambda it: it.job_id):
+                self.duty.queue(unit).give_back(job, due_at_ms=self.clock.now_ms())
+
+    def _undo_clock_jump(self) -> None:
+        """Make jobs due now that are due too far ahead, because the clock was set back."""
+        now = self.clock.now_ms()
+        with self.units.write() as unit:
+            pulled = self.duty.queue(unit).pull_back(
+                now_ms=now,
+                waiting_until_ms=now + self.duty.waits_ms[-1],
+                held_until_ms=now + LONGEST_LEASE_MS,
+            )
+        if pulled:
+            log.warning(self._event("clock_went_back"), number=pulled)
+
+    def _event(self, what: str) -> str:
+        return f"{self.duty.name}.{what}"
+
+    def _id_of(self, job: Job) -> dict[str, str]:
+        return {self.duty.id_name: job.job_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One lane of a queue as the duty of a worker."""
+
+    worker: QueueWorker
+    _: KW_ONLY
+    may_ask: bool
+
+    @property
+    def at_once(self) -> int:
+        """As many jobs as the lane does concurrently."""
+        return AT_ONCE[self.may_ask]
+
+    @property
+    def sleep(self) -> Sleep:
+        """Until the next job is due, or one is queued."""
+        return Sleep(topics=(self.worker.duty.topic,), longest_s=self.worker.look_s)
+
+    def claim(self, limit: int) -> Claim[Job]:
+        """Claim due jobs of the lane, and note them as held."""
+        claim = self.worker.claim(limit, may_ask=self.may_ask)
+        # On this thread: a worker that is cancelled meanwhile never sees the claim.
+        self.worker.held.update({job.job_id: job for job in claim.items})
+        return claim
+
+    async def do(self, job: Job) -> None:
+        """Do one job of the lane."""
+        await self.worker.work(job)
+
+
+def code_of(problem: Exception) -> str:
+    """The code of a failure, or the name of its class."""
+    return problem.code if isinstance(problem, UnderstudyError) else type(problem).__name__

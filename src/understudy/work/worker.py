@@ -1,0 +1,102 @@
+"""The one loop of every background worker: claim what is due, do it, sleep until more is due."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from understudy.core.bell import Bell
+from understudy.core.clock import Clock
+from understudy.work.db_retry import finish_despite_db_outage
+
+T = TypeVar("T")
+
+SHORTEST_SLEEP_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sleep:
+    """How long a worker sleeps when nothing is due, and what wakes it earlier."""
+
+    # Bell topics that end the sleep. Other daemons ring no bell here: `longest_s` bounds their delay.
+    topics: tuple[str, ...]
+    longest_s: float
+    shortest_s: float = SHORTEST_SLEEP_S
+    # Slept in any case before a topic is heard, so that one look serves many rings.
+    pause_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Generic[T]):
+    """The items that a worker has claimed, and how it sleeps when there are none."""
+
+    items: tuple[T, ...] = ()
+    # When the next item is due; None when none is known.
+    due_at_ms: int | None = None
+    # Replaces the duty's own sleep.
+    sleep: Sleep | None = None
+    # Whether to sleep after these items instead of claiming more at once.
+    is_all: bool = False
+
+
+class Duty(Protocol[T]):
+    """One kind of background work: how its items are claimed and done, and its limits."""
+
+    @property
+    def at_once(self) -> int:
+        """How many items are done concurrently."""
+        ...
+
+    @property
+    def sleep(self) -> Sleep: ...
+
+    def claim(self, limit: int, /) -> Claim[T]:
+        """Claim up to `limit` due items, on a thread; repeated while the database is down.
+
+        Work that fits into the transaction of the claim is done here, and leaves no item.
+        """
+        ...
+
+    async def do(self, item: T, /) -> None:
+        """Do one claimed item; a failure is handled here, or it ends the worker."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker(Generic[T]):
+    """Does one duty for as long as its task runs; any number of daemons share the items."""
+
+    duty: Duty[T]
+    clock: Clock
+    bell: Bell
+
+    async def run(self) -> None:
+        """Claim and do items for ever, a bounded number at a time."""
+        at_once = self.duty.at_once
+        running: set[asyncio.Task[None]] = set()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                # Counted before the claim: a ring during the claim must not be missed.
+                topics = self.duty.sleep.topics
+                seen = {topic: self.bell.count(topic) for topic in topics}
+                claim = await finish_despite_db_outage(self.duty.claim, at_once - len(running))
+                for item in claim.items:
+                    task = group.create_task(self.duty.do(item))
+                    running.add(task)
+                    task.add_done_callback(running.discard)
+                is_full = len(running) >= at_once
+                if is_full:
+                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                if claim.is_all or not (is_full or claim.items):
+                    await self._sleep(claim, seen)
+
+    async def _sleep(self, claim: Claim[T], seen: Mapping[str, int]) -> None:
+        sleep = claim.sleep or self.duty.sleep
+        seconds = sleep.longest_s
+        if claim.due_at_ms is not None:
+            due_in_s = (claim.due_at_ms - self.clock.now_ms()) / 1000
+            seconds = min(max(due_in_s, sleep.shortest_s), sleep.longest_s)
+        if sleep.pause_s:
+            await asyncio.sleep(sleep.pause_s)
+        heard = {topic: seen[topic] for topic in sleep.topics}
+        await self.bell.wait(heard, timeout_s=seconds - sleep.pause_s)

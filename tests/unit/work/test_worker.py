@@ -1,0 +1,93 @@
+"""The loop of a worker: bounded, woken by its topics, repeated while the database is down."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from understudy.core.bell import Bell
+from understudy.core.errors import DatabaseUnavailable
+from understudy.testing.clock import FrozenClock
+from understudy.work.worker import Claim, Sleep, Worker
+
+FOR_EVER = Sleep(topics=("news",), longest_s=3600.0)
+
+
+@dataclass
+class Numbers:
+    """Numbers that wait to be done; a failure stands for a claim that raises."""
+
+    waiting: list[int | Exception] = field(default_factory=list)
+    at_once: int = 2
+    sleep: Sleep = FOR_EVER
+    is_all: bool = False
+    claims: int = 0
+    begun: list[int] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def claim(self, limit: int) -> Claim[int]:
+        self.claims += 1
+        items: list[int] = []
+        while self.waiting and len(items) < limit:
+            first = self.waiting.pop(0)
+            if isinstance(first, Exception):
+                raise first
+            items.append(first)
+        return Claim(items=tuple(items), is_all=self.is_all)
+
+    async def do(self, item: int) -> None:
+        self.begun.append(item)
+        await self.gate.wait()
+
+
+@asynccontextmanager
+async def at_work(duty: Numbers) -> AsyncIterator[Bell]:
+    bell = Bell()
+    bell.attach(asyncio.get_running_loop())
+    task = asyncio.create_task(Worker(duty=duty, clock=FrozenClock(), bell=bell).run())
+    try:
+        yield bell
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not is_so():  # noqa: ASYNC110 - the claim is on a thread
+            await asyncio.sleep(0)
+
+
+async def test_no_more_than_the_limit_is_done_at_once() -> None:
+    duty = Numbers([1, 2, 3])
+    async with at_work(duty):
+        await until(lambda: duty.begun == [1, 2])
+        assert duty.waiting == [3]
+        duty.gate.set()
+        await until(lambda: duty.begun == [1, 2, 3])
+
+
+async def test_a_ring_ends_the_sleep() -> None:
+    duty = Numbers()
+    async with at_work(duty) as bell:
+        await until(lambda: duty.claims == 1)
+        duty.waiting.append(7)
+        bell.ring("news")
+        await until(lambda: duty.begun == [7])
+
+
+async def test_an_outage_of_the_database_repeats_the_claim() -> None:
+    duty = Numbers([DatabaseUnavailable("database_unavailable"), 1])
+    async with at_work(duty):
+        await until(lambda: duty.begun == [1])
+
+
+async def test_a_claim_of_everything_is_followed_by_a_sleep() -> None:
+    duty = Numbers([1, 2], at_once=1, is_all=True)
+    duty.gate.set()
+    async with at_work(duty) as bell:
+        await until(lambda: duty.begun == [1])
+        # The next claim comes with the ring, not before it.
+        bell.ring("news")
+        await until(lambda: duty.begun == [1, 2])
+        assert duty.claims == 2
