@@ -35,7 +35,7 @@ def ids(*candidates: Candidate) -> tuple[str, ...]:
 
 
 def told(result: BulkResult) -> list[tuple[str, str | None]]:
-    return [(it.candidate_id, it.code) for it in result.outcomes]
+    return [(it.candidate_id, it.code) for it in result.items]
 
 
 def one_of_each(plane: LearningHarness) -> tuple[str, ...]:
@@ -69,19 +69,19 @@ def test_a_preview_tells_what_would_be_refused_and_changes_nothing(plane: Learni
     request = BulkRequest(action=PUBLISH, candidate_ids=chosen, dry_run=True)
     result = plane.bulk.decide(ALICE, request)
     assert told(result) == list(zip(chosen, EXPECTED, strict=True))
-    assert result.is_dry_run
+    assert result.dry_run
     assert (plane.all_learnings(), plane.audit(), plane.published()) == before
     # And so it comes to pass.
     done = plane.bulk.decide(ALICE, BulkRequest(action=PUBLISH, candidate_ids=chosen))
     assert told(done) == told(result)
-    assert [it.detail for it in done.outcomes[:4]] == [it.detail for it in result.outcomes[:4]]
-    assert [it.is_done for it in done.outcomes] == [code is None for code in EXPECTED]
+    assert [it.detail for it in done.items[:4]] == [it.detail for it in result.items[:4]]
+    assert [it.done for it in done.items] == [code is None for code in EXPECTED]
 
 
 def test_a_refusal_keeps_no_other_from_being_published(plane: LearningHarness) -> None:
     chosen = one_of_each(plane)
     result = plane.bulk.decide(ALICE, BulkRequest(action=PUBLISH, candidate_ids=chosen))
-    made = {it.learning_id for it in result.outcomes if it.is_done}
+    made = {it.learning_id for it in result.items if it.done}
     kept = {
         it.learning_id for it in plane.all_learnings() if it.content != "Project codename is Atlas"
     }
@@ -97,9 +97,9 @@ def test_a_preview_names_only_learnings_that_are_there(plane: LearningHarness) -
         plane.propose("lunch: at noon"),
     )
     request = BulkRequest(action=PUBLISH, candidate_ids=chosen, dry_run=True)
-    outcomes = plane.bulk.decide(ALICE, request).outcomes
+    outcomes = plane.bulk.decide(ALICE, request).items
     assert [it.learning_id for it in outcomes] == [there.learning_id, None, None]
-    assert all(it.is_done for it in outcomes)
+    assert all(it.done for it in outcomes)
 
 
 def test_many_are_rejected_with_one_reason(plane: LearningHarness) -> None:
@@ -152,8 +152,8 @@ def test_a_filter_that_finds_more_says_so(plane: LearningHarness) -> None:
     request = BulkRequest(action=REJECT, narrowed=CandidateFilter(kind=Kind.DECISION))
     few = replace(plane.bulk, most_at_once=2)
     first, second = few.decide(ALICE, request), few.decide(ALICE, request)
-    assert (len(first.outcomes), first.has_more) == (2, True)
-    assert (len(second.outcomes), second.has_more) == (1, False)
+    assert (len(first.items), first.has_more) == (2, True)
+    assert (len(second.items), second.has_more) == (1, False)
 
 
 def test_many_are_published_as_provisional(plane: LearningHarness) -> None:
@@ -168,7 +168,7 @@ def test_many_are_published_as_provisional(plane: LearningHarness) -> None:
 def test_one_that_is_named_twice_is_decided_once(plane: LearningHarness) -> None:
     candidate = plane.propose("The sky is blue")
     request = BulkRequest(action=PUBLISH, candidate_ids=ids(candidate, candidate))
-    assert len(plane.bulk.decide(ALICE, request).outcomes) == 1
+    assert len(plane.bulk.decide(ALICE, request).items) == 1
 
 
 def test_a_reason_with_a_secret_in_it_decides_nothing(plane: LearningHarness) -> None:

@@ -13,9 +13,9 @@ from tests.support.factories import NOW, ODD_TEXTS
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.model import (
     EXPIRED,
+    OPEN,
     Candidate,
     CandidateState,
     CandidateTally,

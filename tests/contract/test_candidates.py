@@ -16,6 +16,8 @@ from tests.support.learning_harness import LearningHarness
 from tests.support.run_harness import until
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
+from understudy.core.records import extended, reduced
+from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.expiry import BATCH, expire_in_batches, keep_expiring
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.model import (
@@ -27,9 +29,11 @@ from understudy.learnings.model import (
     LearningStatus,
     Origin,
     PolicyDecision,
+    RelatedLearning,
     Sensitivity,
     Tier,
     Verification,
+    related,
 )
 from understudy.runs.model import RunRequest, RunUsage
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
@@ -322,7 +326,7 @@ def test_a_candidate_past_its_time_is_not_published_and_soon_rejected(
     plane.propose("Z is green")
     plane.clock.advance(10)
     assert refused(Conflict, lambda: plane.publish(late)) == "candidate_expired"
-    assert plane.candidates.item(late.candidate_id).is_expired
+    assert plane.candidates.item(late.candidate_id).expired
     assert expired(plane) == [1]
     rejected = plane.candidate(late)
     assert rejected.state is CandidateState.REJECTED
@@ -454,13 +458,14 @@ def test_a_reviewer_is_shown_what_speaks_against_a_candidate(plane: LearningHarn
     there = plane.learn(ATLAS)
     narrow = plane.learn("Project codename is Cygnus.", scope=SESSION)
     item = plane.candidates.item(plane.propose(BOREALIS).candidate_id)
-    assert item.conflict == there
-    assert item.contradicts == (narrow,)
+    assert item.conflicts_with == reduced(RelatedLearning, there)
+    assert item.contradicts == related([narrow])
     assert item.duplicate_of is None
     assert [it.candidate_id for it in item.rejected_before] == [no.candidate_id]
     same = plane.candidates.item(plane.propose("codename of the project: x").candidate_id)
-    assert (same.conflict, same.contradicts, same.rejected_before) == (None, (), ())
-    assert plane.candidates.item(plane.propose(ATLAS).candidate_id).duplicate_of == there
+    assert (same.conflicts_with, same.contradicts, same.rejected_before) == (None, (), ())
+    duplicate = plane.candidates.item(plane.propose(ATLAS).candidate_id).duplicate_of
+    assert duplicate == reduced(RelatedLearning, there)
 
 
 def test_of_a_decided_candidate_only_the_decision_is_shown(plane: LearningHarness) -> None:
@@ -468,17 +473,17 @@ def test_of_a_decided_candidate_only_the_decision_is_shown(plane: LearningHarnes
     plane.publish(candidate)
     item = plane.candidates.item(candidate.candidate_id)
     assert item.duplicate_of is None
-    assert item.candidate.state is CandidateState.PUBLISHED
+    assert item.state is CandidateState.PUBLISHED
 
 
 def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
     first, second = plane.propose("X is blue"), plane.propose("Y is red")
     item = plane.candidates.next_for_review()
     assert item is not None
-    assert item.candidate == first
+    assert item == extended(ReviewItem, first)
     item = plane.candidates.next_for_review(after=first.candidate_id)
     assert item is not None
-    assert item.candidate == second
+    assert item == extended(ReviewItem, second)
     assert plane.candidates.next_for_review(after=second.candidate_id) is None
 
 

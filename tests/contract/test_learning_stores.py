@@ -15,8 +15,8 @@ from tests.support.learning_factories import PERSONA, PROJECT, SESSION, keep, ma
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.learnings.filters import LearningFilter
-from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.model import (
+    LIVE,
     TERM_KIND,
     EvidenceRef,
     Kind,

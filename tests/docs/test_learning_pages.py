@@ -10,8 +10,7 @@ import pytest
 
 from tests.support.command_line_in_process import typed
 from understudy.learnings.keys import key_of
-from understudy.learnings.lifecycle import CANDIDATE, LEARNING
-from understudy.learnings.model import Kind, Mode, ReviewAction
+from understudy.learnings.model import CANDIDATE, LEARNING, Kind, Mode, ReviewAction
 from understudy.learnings.visibility import RULES
 from understudy.retrieval.choice import MAX_ENTRIES, LearningReason
 from understudy.review.judge import ALLOWED, BEYOND

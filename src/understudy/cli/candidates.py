@@ -36,7 +36,8 @@ from understudy.cli.person import confirm, require_somebody
 from understudy.cli.screen import count
 
 if TYPE_CHECKING:
-    from understudy.wire.learnings import BulkDecisionView, BulkOutcomeView, CandidateView
+    from understudy.learnings.bulk import BulkOutcome, BulkResult
+    from understudy.learnings.model import Candidate
 
 bulk = Commands("Decide about many candidates at once; --dry-run shows what would be refused.")
 
@@ -122,7 +123,7 @@ def _decide(
     key: str | None,
 ) -> None:
     from understudy.client.calls import given
-    from understudy.wire.learning_requests import BulkDecision
+    from understudy.wire.learnings import BulkDecision
 
     wanted = given(**fields, **chosen.fields())
     with connect(ctx) as daemon:
@@ -137,7 +138,7 @@ def _decide(
 
 def _confirmed(daemon: DaemonConnection, wanted: dict[str, Any]) -> dict[str, Any]:
     """Show what would become of each and ask; what is agreed to are those that were shown."""
-    from understudy.wire.learning_requests import BulkDecision
+    from understudy.wire.learnings import BulkDecision
 
     require_somebody(as_json=daemon.as_json)
     preview = BulkDecision.model_validate({**wanted, "dry_run": True})
@@ -150,7 +151,7 @@ def _confirmed(daemon: DaemonConnection, wanted: dict[str, Any]) -> dict[str, An
     return {**{name: wanted[name] for name in wanted if name != "filter"}, "candidate_ids": ids}
 
 
-def _show_bulk(view: "BulkDecisionView") -> None:
+def _show_bulk(view: "BulkResult") -> None:
     rows = [_row(view, item) for item in view.items]
     screen.table(("candidate", "outcome", "details"), rows, empty="No candidate fits.")
     would = "would be " if view.dry_run else ""
@@ -160,7 +161,7 @@ def _show_bulk(view: "BulkDecisionView") -> None:
         note("there are more than are decided at once: say it again for the rest")
 
 
-def _row(view: "BulkDecisionView", item: "BulkOutcomeView") -> tuple[object, ...]:
+def _row(view: "BulkResult", item: "BulkOutcome") -> tuple[object, ...]:
     would = "would be " if view.dry_run else ""
     if not item.done:
         return item.candidate_id, f"{would}refused", f"{item.detail} ({item.code})"
@@ -234,7 +235,7 @@ def create(
 ) -> None:
     """Propose something worth knowing; nothing takes effect before it is published."""
     from understudy.client.calls import given
-    from understudy.wire.learning_requests import CreateCandidate
+    from understudy.wire.learnings import CreateCandidate
 
     fields = overrides(
         scope=scope, kind=kind, sensitivity=sensitivity, confidence=confidence, expires=expires
@@ -271,7 +272,7 @@ def publish(
 ) -> None:
     """Make a learning of a candidate; what is not given stays as it was proposed."""
     from understudy.client.calls import given
-    from understudy.wire.learning_requests import PublishCandidate
+    from understudy.wire.learnings import PublishCandidate
 
     fields = overrides(
         scope=scope, kind=kind, sensitivity=sensitivity, confidence=confidence, expires=expires
@@ -317,7 +318,7 @@ def explain(ctx: typer.Context, candidate_id: CandidateId) -> None:
         daemon.show(render)
 
 
-def _show(daemon: DaemonConnection, view: "CandidateView") -> None:
+def _show(daemon: DaemonConnection, view: "Candidate") -> None:
     def render() -> None:
         screen.fields(learning_records.candidate_pairs(view))
         note(f"it waits; `{understudy()} candidates publish {view.candidate_id}` publishes it")

@@ -8,20 +8,17 @@ from understudy.cli.output import note
 from understudy.cli.screen import Pairs, one_line, visible
 
 if TYPE_CHECKING:
-    from understudy.sessions.learning_scopes import LearningScope
-    from understudy.wire.learnings import (
-        AutomationReviewView,
-        CandidateView,
-        EvidenceRefView,
-        LearningView,
-        PublishedView,
-        RejectedBeforeView,
-        RelatedLearningView,
-        ReviewItemView,
-        RevokedBeforeView,
-        SourceView,
+    from understudy.learnings.candidates import RejectedBefore, ReviewItem, RevokedBefore
+    from understudy.learnings.model import (
+        AutomationReview,
+        Candidate,
+        EvidenceRef,
+        Learning,
+        LearningSource,
+        RelatedLearning,
     )
-    from understudy.wire.memory import LearningScopeView
+    from understudy.learnings.publication import PublishedLearning
+    from understudy.sessions.learning_scopes import LearningScope
     from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
 # What a list shows of a long content.
@@ -50,17 +47,17 @@ FOUND: Final = {
 }
 
 
-def candidate_pairs(view: "CandidateView") -> Pairs:
+def candidate_pairs(view: "Candidate") -> Pairs:
     """Everything about a candidate."""
     return [*_what(view), *_came(view), *_review(view.automation_review), *_fate(view)]
 
 
-def item_pairs(view: "ReviewItemView") -> Pairs:
+def item_pairs(view: "ReviewItem") -> Pairs:
     """A candidate with what whoever decides should know."""
     return [*_what(view), *_came(view), *_review(view.automation_review), *_around(view)]
 
 
-def shown_pairs(view: "ReviewItemView") -> Pairs:
+def shown_pairs(view: "ReviewItem") -> Pairs:
     """Everything there is, for one that waits and for one that is decided."""
     return [*item_pairs(view), *_fate(view)]
 
@@ -91,29 +88,29 @@ def rule_rows(rules: Sequence["RuleTraceView"]) -> list[tuple[object, ...]]:
     ]
 
 
-def related(view: "RelatedLearningView") -> str:
+def related(view: "RelatedLearning") -> str:
     """Another learning, in short."""
     return f"{view.learning_id} ({scope_words(view.scope)}, {view.status}): {visible(view.content)}"
 
 
-def review_words(view: "AutomationReviewView") -> str:
+def review_words(view: "AutomationReview") -> str:
     """What automation made of a candidate, on one line."""
     when = screen.ago(view.reviewed_at_ms)
     return f"{view.action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
 
 
-def scope_words(scope: "LearningScopeView | LearningScope") -> str:
+def scope_words(scope: "LearningScope | LearningScope") -> str:
     """A scope as it is typed."""
     return f"{scope.kind}:{_on_a_line(scope.id)}"
 
 
-def source_words(source: "SourceView") -> str:
+def source_words(source: "LearningSource") -> str:
     """Where something was said."""
     named = (("run", source.run_id), ("session", source.session_id), ("agent", source.agent_id))
     return ", ".join(f"{what} {_on_a_line(name)}" for what, name in named if name)
 
 
-def evidence_words(refs: Iterable["EvidenceRefView"]) -> str:
+def evidence_words(refs: Iterable["EvidenceRef"]) -> str:
     """What speaks for it, one a line."""
     return "\n".join(_ref(each) for each in refs)
 
@@ -123,7 +120,7 @@ def listed(content: str) -> str:
     return one_line(visible(content), LISTED_CHARS)
 
 
-def _what(view: "CandidateView") -> Pairs:
+def _what(view: "Candidate") -> Pairs:
     return [
         ("candidate", view.candidate_id),
         ("content", visible(view.content)),
@@ -134,7 +131,7 @@ def _what(view: "CandidateView") -> Pairs:
     ]
 
 
-def _came(view: "CandidateView") -> Pairs:
+def _came(view: "Candidate") -> Pairs:
     return [
         ("found", f"{FOUND.get(view.capture_path, view.capture_path)}, {_made(view)}"),
         ("source", source_words(view.source)),
@@ -146,23 +143,23 @@ def _came(view: "CandidateView") -> Pairs:
     ]
 
 
-def _made(view: "CandidateView") -> str:
+def _made(view: "Candidate") -> str:
     return screen.ago(view.created_at_ms)
 
 
-def _again(view: "CandidateView") -> str | None:
+def _again(view: "Candidate") -> str | None:
     if view.reproposal_of is None:
         return None
     return f"{view.reproposal_of} said the same and was declined; this has evidence of its own"
 
 
-def _declined(view: "CandidateView") -> str | None:
+def _declined(view: "Candidate") -> str | None:
     if not view.declined_before:
         return None
     return DECLINED_TO_DAEMON if view.origin == "daemon" else DECLINED
 
 
-def _review(review: "AutomationReviewView | None") -> Pairs:
+def _review(review: "AutomationReview | None") -> Pairs:
     if review is None:
         return [("automation", "has not looked at it")]
     judge = review.judge
@@ -174,7 +171,7 @@ def _review(review: "AutomationReviewView | None") -> Pairs:
     ]
 
 
-def _around(view: "ReviewItemView") -> Pairs:
+def _around(view: "ReviewItem") -> Pairs:
     conflict, same = view.conflicts_with, view.duplicate_of
     return [
         ("too late", "its time is over: it can no longer be published" if view.expired else None),
@@ -186,19 +183,19 @@ def _around(view: "ReviewItemView") -> Pairs:
     ]
 
 
-def _no(before: "RejectedBeforeView") -> str:
+def _no(before: "RejectedBefore") -> str:
     who = before.decided_by or "somebody"
     why = f": {visible(before.reason)}" if before.reason else ""
     return f"{before.candidate_id}, by {who} {screen.ago(before.decided_at_ms)}{why}"
 
 
-def _back(before: "RevokedBeforeView") -> str:
+def _back(before: "RevokedBefore") -> str:
     who = before.revoked_by or "somebody"
     why = f": {visible(before.reason)}" if before.reason else ""
     return f"{before.learning_id}, by {who} {screen.ago(before.revoked_at_ms)}{why}"
 
 
-def _fate(view: "CandidateView") -> Pairs:
+def _fate(view: "Candidate") -> Pairs:
     by = f" by {view.decided_by}" if view.decided_by else ""
     when = f" {screen.ago(view.decided_at_ms)}" if view.decided_at_ms else ""
     return [
@@ -208,7 +205,7 @@ def _fate(view: "CandidateView") -> Pairs:
     ]
 
 
-def _ref(ref: "EvidenceRefView") -> str:
+def _ref(ref: "EvidenceRef") -> str:
     names = [f"run {_on_a_line(ref.run_id)}"] if ref.run_id else []
     names += [f"artifact {_on_a_line(ref.artifact_id)}"] if ref.artifact_id else []
     names += [_on_a_line(ref.note) or ""] if ref.note else []
@@ -246,7 +243,7 @@ LEARNING_COLUMNS: Final[screen.Layout] = {
 }
 
 
-def learning_pairs(view: "LearningView") -> Pairs:
+def learning_pairs(view: "Learning") -> Pairs:
     """Everything about a learning."""
     return [
         ("learning", view.learning_id),
@@ -271,20 +268,20 @@ def learning_pairs(view: "LearningView") -> Pairs:
     ]
 
 
-def _published(view: "LearningView") -> str:
+def _published(view: "Learning") -> str:
     decision = f", {view.policy_decision}" if view.policy_decision else ""
     by = f" by {view.policy_actor}" if view.policy_actor else ""
     return f"{screen.ago(view.published_at_ms)}{by}{decision}, tier {view.publish_tier}"
 
 
-def tell_published(view: "PublishedView") -> None:
+def tell_published(view: "PublishedLearning") -> None:
     """The id of the learning on stdout, and what is worth knowing about it beside that."""
     print(view.learning_id)
     for line in published_lines(view):
         note(line)
 
 
-def published_lines(view: "PublishedView") -> list[str]:
+def published_lines(view: "PublishedLearning") -> list[str]:
     """What became of a publication, and what says otherwise elsewhere."""
     lines = [f"learning {view.learning_id} is {view.status}"]
     if view.supersedes:

@@ -41,14 +41,9 @@ from understudy.cli.person import confirm, require_somebody
 from understudy.cli.screen import count, one_line, visible
 
 if TYPE_CHECKING:
-    from understudy.wire.learnings import (
-        AutomationReviewView,
-        CandidateView,
-        LearningView,
-        LineageView,
-        RelatedLearningView,
-        RevokedMatchingView,
-    )
+    from understudy.learnings.lineage import Lineage
+    from understudy.learnings.model import AutomationReview, Candidate, Learning, RelatedLearning
+    from understudy.wire.learnings import RevokedLearnings
 
 commands = Commands("Learnings: what is known, where it came from, and how it is taken back.")
 
@@ -118,7 +113,7 @@ def supersede(
     key: Key = None,
 ) -> None:
     """Put another learning in the place of one; what is not given stays as it was."""
-    from understudy.wire.learning_requests import SupersedeLearning
+    from understudy.wire.learnings import SupersedeLearning
 
     fields = overrides(kind=kind, sensitivity=sensitivity, confidence=confidence, expires=expires)
     fields["content"] = inputs.content(text, file)
@@ -193,24 +188,24 @@ def _confirm(daemon: DaemonConnection, wanted: dict[str, Any]) -> None:
 
 def _revoke_matching(
     daemon: DaemonConnection, fields: dict[str, Any], *, dry_run: bool, key: str | None = None
-) -> "RevokedMatchingView":
-    from understudy.wire.learning_requests import RevokeMatching
+) -> "RevokedLearnings":
+    from understudy.wire.learnings import RevokeMatching
 
     wanted = RevokeMatching.model_validate({**fields, "dry_run": dry_run})
     return daemon.client.learnings.revoke_matching(wanted, key=key)
 
 
-def _show_matching(view: "RevokedMatchingView") -> None:
+def _show_matching(view: "RevokedLearnings") -> None:
     screen.records(view.items, learning_records.LEARNING_COLUMNS, empty="No learning fits.")
     would = "would be" if view.dry_run else "were" if view.count != 1 else "was"
     note(f"{count(view.count, 'learning')} {would} revoked")
 
 
-def _show(daemon: DaemonConnection, view: "LearningView") -> None:
+def _show(daemon: DaemonConnection, view: "Learning") -> None:
     daemon.show(lambda: screen.fields(learning_records.learning_pairs(view)))
 
 
-Related: TypeAlias = "RelatedLearningView"
+Related: TypeAlias = "RelatedLearning"
 HERE = "◀ this one"
 
 
@@ -222,7 +217,7 @@ class Node:
     below: "tuple[Node, ...]" = ()
 
 
-def lineage_lines(view: "LineageView") -> list[str]:
+def lineage_lines(view: "Lineage") -> list[str]:
     """The tree, from the run that something was said in to the runs that were told."""
     since, before = _parted(view)
     chain = _this(view, before if not since else ())
@@ -234,7 +229,7 @@ def lineage_lines(view: "LineageView") -> list[str]:
     return [*_drawn(Node(_origin(view), (chain,)))]
 
 
-def _parted(view: "LineageView") -> tuple[list[Related], list[Related]]:
+def _parted(view: "Lineage") -> tuple[Sequence[Related], Sequence[Related]]:
     """What was replaced since the candidate was published, and what that one replaced itself."""
     published = view.candidate.published_learning_id if view.candidate else None
     if published in (None, view.learning.learning_id):
@@ -255,7 +250,7 @@ def _drawn(node: Node, before: str = "", here: str = "") -> Iterator[str]:
         )
 
 
-def _origin(view: "LineageView") -> str:
+def _origin(view: "Lineage") -> str:
     run = view.source_run
     if run is None:
         named = source_words(view.learning.source)
@@ -264,21 +259,21 @@ def _origin(view: "LineageView") -> str:
     return f"run {run.run_id} ({run.status}), session {run.session_id}, {when}"
 
 
-def _candidate(view: "CandidateView") -> str:
+def _candidate(view: "Candidate") -> str:
     found = FOUND.get(view.capture_path, view.capture_path)
     by = f" by {view.decided_by} {screen.ago(view.decided_at_ms)}" if view.decided_by else ""
     untrusted = ", derived from untrusted" if view.derived_from_untrusted else ""
     return f"candidate {view.candidate_id}: {view.kind}, {found}{untrusted}, {view.state}{by}"
 
 
-def _review(view: "AutomationReviewView") -> Node:
+def _review(view: "AutomationReview") -> Node:
     rule = f", rule {one_line(visible(view.matched_rule_name))}" if view.matched_rule_name else ""
     judge = view.judge
     said = (Node(f"judge: {judge.action}, {one_line(visible(judge.reason))}"),) if judge else ()
     return Node(f"review: {review_words(view)}{rule}", said)
 
 
-def _this(view: "LineageView", before: Sequence[Related]) -> Node:
+def _this(view: "Lineage", before: Sequence[Related]) -> Node:
     told = [
         Node(
             f"told to run {use.run_id}, session {use.session_id}, version {use.learning_version},"
@@ -293,7 +288,7 @@ def _this(view: "LineageView", before: Sequence[Related]) -> Node:
     return Node(f"{_learning(view.learning)}  {HERE}", nodes)
 
 
-def _learning(view: "LearningView") -> str:
+def _learning(view: "Learning") -> str:
     reason = f" ({one_line(visible(view.revoked_reason))})" if view.revoked_reason else ""
     where = scope_words(view.scope)
     return f"learning {view.learning_id}: {view.status}{reason}, {where}: {listed(view.content)}"

@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
@@ -22,7 +22,8 @@ from understudy.cli.screen import field_lines, one_line, visible
 if TYPE_CHECKING:
     from understudy.client import Client
     from understudy.client.errors import ConflictError
-    from understudy.wire.learnings import RelatedLearningView, ReviewItemView
+    from understudy.learnings.candidates import ReviewItem
+    from understudy.learnings.model import RelatedLearning
 
 # Whole words or their letter, so that a sentence typed by mistake decides nothing.
 KEYS: Final = {
@@ -77,15 +78,13 @@ Verdict = Publish | Reject
 class Weighing:
     """One conversation about one candidate; what was edited outlives a refusal."""
 
-    def __init__(self, person: Person, item: "ReviewItemView") -> None:
+    def __init__(self, person: Person, item: "ReviewItem") -> None:
         self._person = person
         self._item = item
         self._edited: str | None = None
         self._in_the_way = item.conflicts_with
 
-    def show(
-        self, item: "ReviewItemView", *, in_the_way: "RelatedLearningView | None" = None
-    ) -> None:
+    def show(self, item: "ReviewItem", *, in_the_way: "RelatedLearning | None" = None) -> None:
         """Lay a candidate before the person as it is by now, in the words that they gave it.
 
         `in_the_way` is what those words conflict with, where others than its own do.
@@ -93,7 +92,7 @@ class Weighing:
         self._item = item
         self._in_the_way = in_the_way or item.conflicts_with
         words = item.content if self._edited is None else self._edited
-        card = item.model_copy(update={"content": words, "conflicts_with": self._in_the_way})
+        card = replace(item, content=words, conflicts_with=self._in_the_way)
         self._person.say(["", *field_lines(item_pairs(card))])
 
     def ask(self) -> Verdict | None:
@@ -194,7 +193,7 @@ def review_next(
         review(daemon.client, anybody(), islice(waiting, 1 if once else limit))
 
 
-def review(client: "Client", person: Person, items: Iterable["ReviewItemView"]) -> None:
+def review(client: "Client", person: Person, items: Iterable["ReviewItem"]) -> None:
     """Ask about each until there is none or the person has enough, then say what was done."""
     from understudy.client import ClientError
 
@@ -213,7 +212,7 @@ def review(client: "Client", person: Person, items: Iterable["ReviewItemView"]) 
         person.say([_counts(tally) or NOTHING])
 
 
-def decide(client: "Client", person: Person, item: "ReviewItemView") -> str:
+def decide(client: "Client", person: Person, item: "ReviewItem") -> str:
     """Ask about one candidate until something came of it; what that was, in a word."""
     from understudy.client.errors import ConflictError, InvalidError, NotFoundError
 
@@ -239,7 +238,7 @@ def decide(client: "Client", person: Person, item: "ReviewItemView") -> str:
             weighing.show(item, in_the_way=_in_the_way(client, problem))
 
 
-def upcoming(client: "Client") -> Iterator["ReviewItemView"]:
+def upcoming(client: "Client") -> Iterator["ReviewItem"]:
     """What waits, the longest first; also what comes while somebody decides."""
     after: str | None = None
     while (item := client.candidates.next(after=after).item) is not None:
@@ -247,7 +246,7 @@ def upcoming(client: "Client") -> Iterator["ReviewItemView"]:
         after = item.candidate_id
 
 
-def chosen(client: "Client", narrowed: dict[str, Any]) -> Iterator["ReviewItemView"]:
+def chosen(client: "Client", narrowed: dict[str, Any]) -> Iterator["ReviewItem"]:
     """What waits and fits a filter, the longest first."""
     lists = (client.candidates.list(state=state, **narrowed) for state in OPEN)
     for candidate in merge(*lists, key=attrgetter("candidate_id")):
@@ -259,7 +258,7 @@ def chosen(client: "Client", narrowed: dict[str, Any]) -> Iterator["ReviewItemVi
 def _carry_out(
     client: "Client", person: Person, candidate_id: str, verdict: Publish | Reject
 ) -> str:
-    from understudy.wire.learning_requests import PublishCandidate
+    from understudy.wire.learnings import PublishCandidate
 
     if isinstance(verdict, Reject):
         client.candidates.reject(candidate_id, reason=verdict.reason)
@@ -271,10 +270,11 @@ def _carry_out(
     return "published as provisional" if published.status == "provisional" else "published"
 
 
-def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearningView | None":
+def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearning | None":
     """The learning that a publication was refused for; None for other refusals, or if it is gone."""
     from understudy.client.errors import NotFoundError
-    from understudy.wire.learnings import RelatedLearningView
+    from understudy.core.records import reduced
+    from understudy.learnings.model import RelatedLearning
 
     params = problem.problem.get("params")
     learning_id = params.get("learning_id") if isinstance(params, dict) else None
@@ -284,9 +284,7 @@ def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearningV
         found = client.learnings.get(learning_id)
     except NotFoundError:
         return None
-    return RelatedLearningView(
-        learning_id=found.learning_id, scope=found.scope, status=found.status, content=found.content
-    )
+    return reduced(RelatedLearning, found)
 
 
 def _counts(tally: Counter[str]) -> str:

@@ -30,8 +30,8 @@ from understudy.client.waits import SETTLED_STATUSES, Looks
 from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
-    from understudy.wire.base import Items
-    from understudy.wire.learnings import UseView
+    from understudy.core.page import Page
+    from understudy.learnings.model import LearningUse
     from understudy.wire.rollouts import RolloutView, Stage, TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
@@ -105,10 +105,10 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
 class AsyncLearnings(LearningsCalls[AsyncTransport]):
     """What is known."""
 
-    def uses(self, learning_id: str) -> AsyncIterator["UseView"]:
+    def uses(self, learning_id: str) -> AsyncIterator["LearningUse"]:
         """All runs that were told of it, newest first."""
 
-        async def page(cursor: str | None) -> "Items[UseView]":
+        async def page(cursor: str | None) -> "Page[LearningUse]":
             return (await self.lineage(learning_id, cursor=cursor)).uses
 
         return self.transport.every(page)

@@ -23,7 +23,7 @@ from understudy.client.waits import SETTLED_STATUSES, Looks
 from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
-    from understudy.wire.learnings import UseView
+    from understudy.learnings.model import LearningUse
     from understudy.wire.rollouts import RolloutView, Stage, TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
@@ -112,7 +112,7 @@ class Runs(RunsCalls[Transport]):
 class Learnings(LearningsCalls[Transport]):
     """What is known."""
 
-    def uses(self, learning_id: str) -> Iterator["UseView"]:
+    def uses(self, learning_id: str) -> Iterator["LearningUse"]:
         """All runs that were told of it, newest first."""
         return self.transport.every(lambda cursor: self.lineage(learning_id, cursor=cursor).uses)
 

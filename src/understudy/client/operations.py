@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from understudy.core.audit import AuditEntry
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
+    from understudy.learnings.bulk import BulkResult
+    from understudy.learnings.candidates import ReviewItem
+    from understudy.learnings.lineage import Lineage
+    from understudy.learnings.model import Candidate, Learning
+    from understudy.learnings.publication import PublishedLearning
     from understudy.mailboxes.model import Message
     from understudy.mcp_client.model import ServerStatus
     from understudy.memory.policy import RunMemoryPolicy
@@ -49,22 +54,14 @@ if TYPE_CHECKING:
     from understudy.wire.checkpoints import CheckpointView
     from understudy.wire.events import RunEventView
     from understudy.wire.evolution import EvolutionEntry
-    from understudy.wire.learning_requests import (
+    from understudy.wire.learnings import (
         BulkDecision,
         CreateCandidate,
+        NextReviewItem,
         PublishCandidate,
+        RevokedLearnings,
         RevokeMatching,
         SupersedeLearning,
-    )
-    from understudy.wire.learnings import (
-        BulkDecisionView,
-        CandidateView,
-        LearningView,
-        LineageView,
-        NextItemView,
-        PublishedView,
-        ReviewItemView,
-        RevokedMatchingView,
     )
     from understudy.wire.mailboxes import PostMessage
     from understudy.wire.mcp import SessionMcpServer, SessionMcpServersView
@@ -149,6 +146,11 @@ ANSWERS: Final = {
     "understudy.core.audit": "AuditEntry",
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
+    "understudy.learnings.bulk": "BulkResult",
+    "understudy.learnings.candidates": "ReviewItem",
+    "understudy.learnings.lineage": "Lineage",
+    "understudy.learnings.model": "Candidate Learning",
+    "understudy.learnings.publication": "PublishedLearning",
     "understudy.mailboxes.model": "Message",
     "understudy.mcp_client.model": "ServerStatus",
     "understudy.memory.policy": "RunMemoryPolicy",
@@ -167,7 +169,7 @@ ANSWERS: Final = {
     "understudy.wire.checkpoints": "CheckpointView",
     "understudy.wire.events": "RunEventView",
     "understudy.wire.evolution": "EvolutionEntry",
-    "understudy.wire.learnings": "BulkDecisionView CandidateView LearningView LineageView NextItemView PublishedView ReviewItemView RevokedMatchingView",
+    "understudy.wire.learnings": "NextReviewItem RevokedLearnings",
     "understudy.wire.mcp": "SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView MemoryExplainView MemoryReportView MemorySearchView RunMemoryItem RunMemoryView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
@@ -439,26 +441,26 @@ class CandidatesCalls(Group[S]):
         kind: str | None = None,
         state: str | None = None,
         **page: Unpack[Paging],
-    ) -> Items[CandidateView]:
+    ) -> Page[Candidate]:
         """Candidates, oldest first; one that was not decided in its time is no longer there."""
 
     list = every(page)
 
     @POST("/v1/learning-candidates")
-    def create(self, body: CreateCandidate, *, key: str | None = None) -> CandidateView:
+    def create(self, body: CreateCandidate, *, key: str | None = None) -> Candidate:
         """Propose something worth knowing; nothing takes effect before it is published."""
 
     @POST("/v1/learning-candidates/bulk")
-    def bulk(self, body: BulkDecision, *, key: str | None = None) -> BulkDecisionView:
+    def bulk(self, body: BulkDecision, *, key: str | None = None) -> BulkResult:
         """Publish or reject many; each is told of, and one that is refused does not stop the
         others."""
 
     @GET("/v1/learning-candidates/next")
-    def next(self, *, after: str | None = None) -> NextItemView:
+    def next(self, *, after: str | None = None) -> NextReviewItem:
         """The candidate that has waited longest for a person."""
 
     @GET("/v1/learning-candidates/{candidate_id}")
-    def get(self, candidate_id: str) -> ReviewItemView:
+    def get(self, candidate_id: str) -> ReviewItem:
         """One candidate, with what whoever decides should know."""
 
     @GET("/v1/learning-candidates/{candidate_id}/explain")
@@ -468,13 +470,13 @@ class CandidatesCalls(Group[S]):
     @POST("/v1/learning-candidates/{candidate_id}/publish")
     def publish(
         self, candidate_id: str, body: PublishCandidate | None = None, *, key: str | None = None
-    ) -> PublishedView:
+    ) -> PublishedLearning:
         """Make a learning of it; one that says the same already is answered instead."""
 
     @POST("/v1/learning-candidates/{candidate_id}/reject")
     def reject(
         self, candidate_id: str, reason: str | None = None, *, key: str | None = None
-    ) -> CandidateView:
+    ) -> Candidate:
         """Say no to it; the daemon does not propose the same again without new evidence."""
 
 
@@ -570,7 +572,7 @@ class LearningsCalls(Group[S]):
         policy_actor: str | None = None,
         matched_rule_name: str | None = None,
         **page: Unpack[Paging],
-    ) -> Items[LearningView]:
+    ) -> Page[Learning]:
         """Learnings of every status, oldest first."""
 
     list = every(page)
@@ -578,29 +580,29 @@ class LearningsCalls(Group[S]):
     @POST("/v1/learnings/revoke-matching")
     def revoke_matching(
         self, body: RevokeMatching | None = None, *, key: str | None = None
-    ) -> RevokedMatchingView:
+    ) -> RevokedLearnings:
         """Take back all that a filter finds; never without a filter, unless an admin says
         `all`."""
 
     @GET("/v1/learnings/{learning_id}")
-    def get(self, learning_id: str) -> LearningView:
+    def get(self, learning_id: str) -> Learning:
         """One learning."""
 
     @GET("/v1/learnings/{learning_id}/lineage")
-    def lineage(self, learning_id: str, **page: Unpack[Paging]) -> LineageView:
+    def lineage(self, learning_id: str, **page: Unpack[Paging]) -> Lineage:
         """Where it came from, and which runs were told of it; `limit` and `cursor` are of the
         uses."""
 
     @POST("/v1/learnings/{learning_id}/revoke")
     def revoke(
         self, learning_id: str, reason: str | None = None, *, key: str | None = None
-    ) -> LearningView:
+    ) -> Learning:
         """Take it back: no prompt tells of it again."""
 
     @POST("/v1/learnings/{learning_id}/supersede")
     def supersede(
         self, learning_id: str, body: SupersedeLearning, *, key: str | None = None
-    ) -> PublishedView:
+    ) -> PublishedLearning:
         """Put another in its place; answers the replacement, also when it was made before."""
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError, computed_field
 
@@ -45,6 +45,7 @@ def _never_null(schema: dict[str, Any]) -> None:
 
 # Left out of an answer when it is None.
 OMIT: Final[Any] = Field(exclude_if=_is_none, json_schema_extra=_never_null)
+Omitted: TypeAlias = Annotated[T | None, OMIT]
 # Left out of an answer when there is nothing in it.
 OMIT_EMPTY: Final[Any] = Field(exclude_if=_is_empty, json_schema_extra=_never_null)
 # Stored, and in no answer.
@@ -61,6 +62,13 @@ def shown_if_set(shown: T) -> T:
 def extended(kind: type[T], record: "DataclassInstance", **more: Any) -> T:
     """A record with more fields: `kind` inherits the type of the record and adds them."""
     return kind(**{each.name: getattr(record, each.name) for each in fields(record)}, **more)
+
+
+def reduced(kind: type[T], record: object, **more: Any) -> T:
+    """A shorter record: `kind` has fewer fields than `record`, under the same names, and `more`."""
+    hashable: Any = kind
+    names = {each.name for each in fields(hashable)} - set(more)
+    return kind(**{name: getattr(record, name) for name in names}, **more)
 
 
 def parsed(kind: type[T], values: Any) -> T:

@@ -7,9 +7,12 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from pydantic import computed_field
+
 from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
+from understudy.core.records import Omitted
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.checks import check_reason
 from understudy.learnings.decisions import by_hand, reject_quietly
@@ -68,25 +71,39 @@ class BulkOutcome:
     """What became of one candidate, or would."""
 
     candidate_id: str
-    learning_id: str | None = None
+    learning_id: Omitted[str] = None
     # Why it was refused, as the single call would answer.
-    code: str | None = None
-    detail: str | None = None
+    code: Omitted[str] = None
+    detail: Omitted[str] = None
 
+    @computed_field
     @property
-    def is_done(self) -> bool:
+    def done(self) -> bool:
         """Whether it was decided so, or would be."""
         return self.code is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkResult:
-    """What became of all of them."""
+    """One decision about many candidates."""
 
-    outcomes: tuple[BulkOutcome, ...]
-    is_dry_run: bool
-    # Whether the filter finds more than are decided at once.
+    action: BulkAction
+    dry_run: bool
+    items: tuple[BulkOutcome, ...]
+    # Whether the filter finds more than are decided at once; ask again for the rest.
     has_more: bool = False
+
+    @computed_field
+    @property
+    def done_count(self) -> int:
+        """How many were decided, or would be."""
+        return sum(it.done for it in self.items)
+
+    @computed_field
+    @property
+    def refused_count(self) -> int:
+        """How many were refused, or would be."""
+        return len(self.items) - self.done_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +120,9 @@ class BulkService:
         candidate_ids, has_more = self._chosen(request)
         act = self._preview if request.dry_run else self._carry_out
         return BulkResult(
-            outcomes=act(principal, request, candidate_ids),
-            is_dry_run=request.dry_run,
+            action=request.action,
+            dry_run=request.dry_run,
+            items=act(principal, request, candidate_ids),
             has_more=has_more,
         )
 
@@ -156,8 +174,7 @@ class BulkService:
                 ),
             )
             return tuple(
-                _outcome(it, preview.act) if seen.is_done else seen
-                for it, seen in looked_at.items()
+                _outcome(it, preview.act) if seen.done else seen for it, seen in looked_at.items()
             )
 
 

@@ -6,56 +6,85 @@ from typing import TYPE_CHECKING
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
+from understudy.core.records import Omitted, extended, reduced
 from understudy.learnings.already_decided import declined, taken_back
 from understudy.learnings.checks import check_reason
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.decisions import by_hand, reject, require_candidate
 from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_wanted
-from understudy.learnings.lifecycle import OPEN
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.model import Candidate, Learning, Origin
+from understudy.learnings.model import OPEN, Candidate, Origin, RelatedLearning, related
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.publication import Published, publish
 from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.taint import may_repeat_others
+from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """What a reviewer is shown; of a candidate that is decided, the candidate alone."""
+class RejectedBefore:
+    """A candidate with the same content that a person rejected."""
 
-    candidate: Candidate
-    is_expired: bool = False
-    # What has to be superseded for this to be published.
-    conflict: Learning | None = None
-    # What says otherwise in scopes that are seen together with this one.
-    contradicts: tuple[Learning, ...] = ()
-    # What says the same already; publishing adds nothing.
-    duplicate_of: Learning | None = None
-    # The same thing where a person said no, newest first.
-    rejected_before: tuple[Candidate, ...] = ()
-    # The same thing where a person took it back, newest first.
-    revoked_before: tuple[Learning, ...] = ()
+    candidate_id: str
+    decided_at_ms: Omitted[int] = None
+    decided_by: Omitted[str] = None
+    reason: Omitted[str] = None
 
 
-def item_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Item:
-    """What is known about a candidate now."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokedBefore:
+    """A learning with the same content that a person revoked."""
+
+    learning_id: str
+    scope: LearningScope
+    revoked_at_ms: Omitted[int] = None
+    revoked_by: Omitted[str] = None
+    reason: Omitted[str] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem(Candidate):
+    """A candidate with what a reviewer should know; once it is decided, the candidate alone."""
+
+    # Whether it can no longer be published because its time is over.
+    expired: bool = False
+    # The learning that must be named in `supersedes` for this to be published as it is.
+    conflicts_with: Omitted[RelatedLearning] = None
+    # Learnings in other scopes that say otherwise; in a prompt the narrower scope wins.
+    contradicts: tuple[RelatedLearning, ...] = ()
+    # A learning that says the same; publishing answers that one.
+    duplicate_of: Omitted[RelatedLearning] = None
+    # Newest first.
+    rejected_before: tuple[RejectedBefore, ...] = ()
+    # In any scope that is seen together with this one, newest first.
+    revoked_before: tuple[RevokedBefore, ...] = ()
+
+
+def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewItem:
+    """A candidate with everything that speaks against it now."""
     if candidate.state not in OPEN:
-        return Item(candidate=candidate)
-    return Item(
-        candidate=candidate,
-        is_expired=candidate.is_expired(now_ms),
-        conflict=conflict_with(unit, candidate, now_ms=now_ms),
-        contradicts=contradictions(unit, candidate, now_ms=now_ms),
-        duplicate_of=duplicate_of(unit, candidate, now_ms=now_ms),
-        rejected_before=unit.candidates.rejected_by_people(
-            candidate.scope, candidate.kind, candidate.semantic_key
+        return extended(ReviewItem, candidate)
+    conflict = conflict_with(unit, candidate, now_ms=now_ms)
+    duplicate = duplicate_of(unit, candidate, now_ms=now_ms)
+    key = (candidate.scope, candidate.kind, candidate.semantic_key)
+    return extended(
+        ReviewItem,
+        candidate,
+        expired=candidate.is_expired(now_ms),
+        conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
+        contradicts=related(contradictions(unit, candidate, now_ms=now_ms)),
+        duplicate_of=reduced(RelatedLearning, duplicate) if duplicate else None,
+        rejected_before=tuple(
+            reduced(RejectedBefore, it, reason=it.decision_reason)
+            for it in unit.candidates.rejected_by_people(*key)
         ),
-        revoked_before=taken_back(unit, candidate.scope, candidate.kind, candidate.semantic_key),
+        revoked_before=tuple(
+            reduced(RevokedBefore, it, reason=it.revoked_reason) for it in taken_back(unit, *key)
+        ),
     )
 
 
@@ -83,18 +112,18 @@ class CandidateService:
         with self.units.read() as unit:
             return require_candidate(unit, candidate_id)
 
-    def item(self, candidate_id: str) -> Item:
+    def item(self, candidate_id: str) -> ReviewItem:
         """One candidate with what speaks against it."""
         with self.units.read() as unit:
             candidate = require_candidate(unit, candidate_id)
-            return item_of(unit, candidate, now_ms=self.clock.now_ms())
+            return review_item(unit, candidate, now_ms=self.clock.now_ms())
 
-    def next_for_review(self, *, after: str | None = None) -> Item | None:
+    def next_for_review(self, *, after: str | None = None) -> ReviewItem | None:
         """The oldest candidate that waits for a person, after one that was passed over."""
         now = self.clock.now_ms()
         with self.units.read() as unit:
             candidate = unit.candidates.next_open(after=after, now_ms=now)
-            return None if candidate is None else item_of(unit, candidate, now_ms=now)
+            return None if candidate is None else review_item(unit, candidate, now_ms=now)
 
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter | None = None

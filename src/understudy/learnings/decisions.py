@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 from understudy.core import audit
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import LearningNotice, What, of_candidate, tell
-from understudy.learnings.lifecycle import CANDIDATE
 from understudy.learnings.model import (
+    CANDIDATE,
     AutomationReview,
     Candidate,
     CandidateState,

@@ -8,8 +8,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.decisions import by_policy, reject_quietly
 from understudy.learnings.events import LearningNotice, tell
-from understudy.learnings.lifecycle import OPEN
-from understudy.learnings.model import EXPIRED, Expired
+from understudy.learnings.model import EXPIRED, OPEN, Expired
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

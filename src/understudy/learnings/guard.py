@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.learnings.lifecycle import OPEN
-from understudy.learnings.model import Candidate, EvidenceRef, Kind, LearningSource
+from understudy.learnings.model import OPEN, Candidate, EvidenceRef, Kind, LearningSource
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publish_changes import Wanted
 from understudy.learnings.refusals import looks_secret

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
-from understudy.learnings.model import AutomationReview, Candidate, Learning, LearningUse
+from understudy.core.records import Omitted, reduced
+from understudy.learnings.model import (
+    AutomationReview,
+    Candidate,
+    Learning,
+    LearningUse,
+    RelatedLearning,
+    related,
+)
 from understudy.learnings.retirement import require_learning
-from understudy.runs.model import Run
+from understudy.runs.model import RunStatus
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -18,19 +26,30 @@ MAX_CHAIN: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRun:
+    """The run that something was found in."""
+
+    run_id: str
+    session_id: str
+    agent_id: str
+    status: RunStatus
+    submitted_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
     """The chain both ways."""
 
     learning: Learning
     # What it was published from: itself, or the first of those that it replaced.
-    candidate: Candidate | None
+    candidate: Omitted[Candidate] = None
     # What automation and the judge made of that candidate, newest first.
     reviews: tuple[AutomationReview, ...]
     # None where nothing names a run, or the run is gone.
-    source_run: Run | None
+    source_run: Omitted[SourceRun] = None
     # What it replaced, nearest first, and what replaced it, nearest first.
-    replaced: tuple[Learning, ...]
-    replaced_by: tuple[Learning, ...]
+    replaced: tuple[RelatedLearning, ...]
+    replaced_by: tuple[RelatedLearning, ...]
     # The runs that had it in their prompt, newest first.
     uses: Page[LearningUse]
     use_count: int
@@ -46,9 +65,9 @@ def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
         learning=learning,
         candidate=candidate,
         reviews=unit.reviews.of_candidate(candidate.candidate_id) if candidate else (),
-        source_run=_run(unit, run_id) if run_id else None,
-        replaced=replaced,
-        replaced_by=_chain(learning, lambda it: _successor(unit, it)),
+        source_run=_source_run(unit, run_id) if run_id else None,
+        replaced=related(replaced),
+        replaced_by=related(_chain(learning, lambda it: _successor(unit, it))),
         uses=unit.learning_uses.of_learning(learning_id, request),
         use_count=unit.learning_uses.count(learning_id),
     )
@@ -84,8 +103,9 @@ def _readable(unit: "Unit", learning_id: str | None) -> Learning | None:
     return unit.learnings.readable([learning_id]).get(learning_id) if learning_id else None
 
 
-def _run(unit: "Unit", run_id: str) -> Run | None:
+def _source_run(unit: "Unit", run_id: str) -> SourceRun | None:
     try:
-        return unit.runs.get(run_id)
+        run = unit.runs.get(run_id)
     except DamagedRecord:
         return None
+    return reduced(SourceRun, run) if run else None

@@ -1,9 +1,14 @@
-"""The records of the learning plane: candidates, learnings, and how each came to be decided."""
+"""The records of the learning plane: candidates, learnings, their states and the reviews of them."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
+from pydantic import computed_field
+
+from understudy.core.machine import Machine
+from understudy.core.records import HIDDEN, Omitted, reduced
 from understudy.sessions.learning_scopes import LearningScope
 
 # What the index of terms calls learnings.
@@ -114,25 +119,62 @@ class CapturePath(StrEnum):
     ROLLOUT = "rollout"
 
 
+CANDIDATE: Final = Machine(
+    name="learning candidate",
+    steps={
+        CandidateState.PENDING: frozenset(
+            {CandidateState.ESCALATED, CandidateState.PUBLISHED, CandidateState.REJECTED}
+        ),
+        CandidateState.ESCALATED: frozenset({CandidateState.PUBLISHED, CandidateState.REJECTED}),
+        CandidateState.PUBLISHED: frozenset(),
+        CandidateState.REJECTED: frozenset(),
+    },
+    conflict_code="candidate_state_conflict",
+    domain="learnings",
+)
+
+LEARNING: Final = Machine(
+    name="learning",
+    steps={
+        LearningStatus.PROVISIONAL: frozenset({LearningStatus.SUPERSEDED, LearningStatus.REVOKED}),
+        LearningStatus.ACTIVE: frozenset({LearningStatus.SUPERSEDED, LearningStatus.REVOKED}),
+        LearningStatus.SUPERSEDED: frozenset({LearningStatus.REVOKED}),
+        LearningStatus.REVOKED: frozenset(),
+    },
+    conflict_code="learning_state_conflict",
+    domain="learnings",
+)
+
+OPEN: Final = frozenset({CandidateState.PENDING, CandidateState.ESCALATED})
+LIVE: Final = frozenset({LearningStatus.PROVISIONAL, LearningStatus.ACTIVE})
+# The verb of the operation that brings a record into a state.
+_VERBS: Final[Mapping[str, str]] = {
+    CandidateState.PUBLISHED: "publish",
+    CandidateState.REJECTED: "reject",
+    LearningStatus.SUPERSEDED: "supersede",
+    LearningStatus.REVOKED: "revoke",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningSource:
     """Where something was said."""
 
-    run_id: str | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
-    input_event_offset: int | None = None
-    observation_id: str | None = None
-    derivation_id: str | None = None
+    run_id: Omitted[str] = None
+    session_id: Omitted[str] = None
+    agent_id: Omitted[str] = None
+    input_event_offset: Omitted[int] = None
+    observation_id: Omitted[str] = None
+    derivation_id: Omitted[str] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRef:
     """What speaks for it."""
 
-    run_id: str | None = None
-    artifact_id: str | None = None
-    note: str | None = None
+    run_id: Omitted[str] = None
+    artifact_id: Omitted[str] = None
+    note: Omitted[str] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +196,8 @@ class AutomationReview:
     reason: str
     # The revision of the policy that it was reviewed under.
     policy_revision: int
-    matched_rule_name: str | None = None
-    judge: JudgeVerdict | None = None
+    matched_rule_name: Omitted[str] = None
+    judge: Omitted[JudgeVerdict] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,31 +211,37 @@ class Candidate:
     content: str
     # Derived from the content when it is made: what makes two of them the same, and what one is about.
     semantic_key: str
-    subject_key: str | None
+    subject_key: Omitted[str] = None
     created_at_ms: int
     sensitivity: Sensitivity = Sensitivity.SCOPED
     confidence: int = 80
     source: LearningSource = LearningSource()
     evidence_refs: tuple[EvidenceRef, ...] = ()
-    expires_at_ms: int | None = None
+    expires_at_ms: Omitted[int] = None
     state: CandidateState = CandidateState.PENDING
     capture_path: CapturePath = CapturePath.API
     # The run it was found in had read what tools or strangers wrote.
     derived_from_untrusted: bool = False
     # A candidate with the same key that a person rejected, or whose learning a person took back; this
     # one has evidence of its own.
-    reproposal_of: str | None = None
+    reproposal_of: Omitted[str] = None
     # A person said no to the same thing before; what the daemon found only a person may then publish.
     declined_before: bool = False
     # What it was found in, so that the same words said again are no new evidence.
-    evidence_digest: str | None = None
-    automation_review: AutomationReview | None = None
-    published_learning_id: str | None = None
-    decided_at_ms: int | None = None
+    evidence_digest: Annotated[str | None, HIDDEN] = None
+    automation_review: Omitted[AutomationReview] = None
+    published_learning_id: Omitted[str] = None
+    decided_at_ms: Omitted[int] = None
     # Who decided: a user, or `daemon`.
-    decided_by: str | None = None
-    decision_reason: str | None = None
+    decided_by: Omitted[str] = None
+    decision_reason: Omitted[str] = None
     version: int = 1
+
+    @computed_field
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The operations that may change the candidate now, in name order of the states."""
+        return tuple(_VERBS[it] for it in CANDIDATE.allowed(self.state) if it in _VERBS)
 
     def is_expired(self, now_ms: int) -> bool:
         """Whether its time is over."""
@@ -209,7 +257,7 @@ class Learning:
     kind: Kind
     content: str
     semantic_key: str
-    subject_key: str | None
+    subject_key: Omitted[str] = None
     created_at_ms: int
     published_at_ms: int
     status: LearningStatus
@@ -218,23 +266,44 @@ class Learning:
     confidence: int = 80
     source: LearningSource = LearningSource()
     evidence_refs: tuple[EvidenceRef, ...] = ()
-    source_candidate_id: str | None = None
-    expires_at_ms: int | None = None
-    policy_decision: PolicyDecision | None = None
-    policy_actor: str | None = None
+    source_candidate_id: Omitted[str] = None
+    expires_at_ms: Omitted[int] = None
+    policy_decision: Omitted[PolicyDecision] = None
+    policy_actor: Omitted[str] = None
     verification_status: Verification = Verification.UNVERIFIED
     derived_from_untrusted: bool = False
-    supersedes: str | None = None
-    superseded_by: str | None = None
-    revoked_at_ms: int | None = None
-    revoked_reason: str | None = None
+    supersedes: Omitted[str] = None
+    superseded_by: Omitted[str] = None
+    revoked_at_ms: Omitted[int] = None
+    revoked_reason: Omitted[str] = None
     # Who took it back: a user, or `daemon`.
-    revoked_by: str | None = None
+    revoked_by: Omitted[str] = None
     version: int = 1
+
+    @computed_field
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The operations that may change the learning now, in name order of the states."""
+        return tuple(_VERBS[it] for it in LEARNING.allowed(self.status))
 
     def is_expired(self, now_ms: int) -> bool:
         """Whether its time is over."""
         return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedLearning:
+    """A learning that has to do with another, in short."""
+
+    learning_id: str
+    scope: LearningScope
+    status: LearningStatus
+    content: str
+
+
+def related(learnings: Iterable[Learning]) -> tuple[RelatedLearning, ...]:
+    """Learnings in short."""
+    return tuple(reduced(RelatedLearning, it) for it in learnings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +332,7 @@ class Expired(NamedTuple):
 class LearningUse:
     """One learning in the prompt of one run, as it stood then."""
 
-    learning_id: str
+    learning_id: Annotated[str, HIDDEN] = ""
     learning_version: int
     run_id: str
     session_id: str

@@ -9,9 +9,15 @@ from understudy.learnings.checks import check_learning
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.decisions import Decider, decide, require_candidate
 from understudy.learnings.events import LearningNotice, What, of_candidate, of_learning, tell
-from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.model import Candidate, CandidateState, Learning, LearningStatus
+from understudy.learnings.model import (
+    LIVE,
+    Candidate,
+    CandidateState,
+    Learning,
+    LearningStatus,
+    RelatedLearning,
+)
 from understudy.learnings.publish_changes import Wanted, check_wanted, shaped
 from understudy.learnings.refusals import (
     already_published_error,
@@ -37,6 +43,14 @@ class Published:
     contradicts: tuple[Learning, ...] = ()
     # False where a learning that was there already says this.
     is_new: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedLearning(Learning):
+    """A learning as publishing left it, with the learnings of other scopes that contradict it."""
+
+    # In a prompt the narrower scope wins.
+    contradicts: tuple[RelatedLearning, ...] = ()
 
 
 def publish(

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 from understudy.core import audit
 from understudy.core.principal import Principal
 from understudy.learnings.events import LearningNotice, What, of_learning
-from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Learning, LearningStatus
+from understudy.learnings.model import LEARNING, Learning, LearningStatus
 from understudy.learnings.refusals import learning_not_found_error
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from understudy.learnings.checks import check_reason
 from understudy.learnings.events import LearningNotice, tell
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
-from understudy.learnings.lifecycle import LEARNING
 from understudy.learnings.lineage import Lineage, lineage_of
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.model import Learning, LearningStatus
+from understudy.learnings.model import LEARNING, Learning, LearningStatus
 from understudy.learnings.refusals import nothing_named, query_too_short, too_many
 from understudy.learnings.retirement import Retirement, require_learning
 from understudy.learnings.supersession import (

@@ -16,9 +16,9 @@ from understudy.learnings.conflicts import conflict_with, contradictions, duplic
 from understudy.learnings.decisions import OPERATOR
 from understudy.learnings.events import What, of_learning, tell
 from understudy.learnings.keys import key_of
-from understudy.learnings.lifecycle import LIVE
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import (
+    LIVE,
     Kind,
     Learning,
     LearningStatus,

@@ -8,9 +8,9 @@ from understudy.core import audit
 from understudy.core.principal import DAEMON
 from understudy.learnings.decisions import by_policy, reject
 from understudy.learnings.events import What, of_candidate, tell
-from understudy.learnings.lifecycle import CANDIDATE
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import (
+    CANDIDATE,
     AutomationReview,
     Candidate,
     CandidateState,

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.lifecycle import OPEN as OPEN_STATES
+from understudy.learnings.model import OPEN as OPEN_STATES
 from understudy.learnings.model import (
     AutomationReview,
     Candidate,

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 
 from understudy.core.principal import DAEMON
 from understudy.learnings.filters import CandidateFilter, LearningFilter
-from understudy.learnings.lifecycle import LIVE, OPEN
 from understudy.learnings.model import (
     EXPIRED,
+    LIVE,
+    OPEN,
     Candidate,
     Learning,
     LearningStatus,
@@ -32,6 +33,7 @@ _SAID: Final = frozenset(
         "evidence_refs",
         "semantic_key",
         "source",
+        "subject_key",
     }
 )
 _SAID_OF_CANDIDATES: Final = _SAID | {"automation_review", "declined_before"}

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from understudy.core.records import OMIT
+from understudy.core.records import Omitted as Omitted
 from understudy.core.showable import showable
 from understudy.settings import DebugLevel as DebugLevel
 
@@ -20,10 +20,6 @@ Lax: TypeAlias = Annotated[T, Field(strict=False)]
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 # The number of a version of something.
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
-
-
-# A part that is left out of the answer when there is nothing to say.
-Omitted: TypeAlias = Annotated[T | None, OMIT]
 
 
 class RequestBody(BaseModel):

@@ -1,255 +1,170 @@
-"""Candidates and learnings as the daemon answers them."""
+"""Candidates and learnings on the wire: request bodies, and the answers that are no records."""
 
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, Final
 
-from understudy.wire.base import Items, Omitted, View
-from understudy.wire.memory import LearningKind, LearningScopeView
+from pydantic import Field, computed_field
 
-Kind: TypeAlias = LearningKind
-Sensitivity: TypeAlias = Literal["scoped", "sensitive"]
-Origin: TypeAlias = Literal["api", "daemon"]
-CandidateState: TypeAlias = Literal["pending", "escalated", "published", "rejected"]
-LearningStatus: TypeAlias = Literal["provisional", "active", "superseded", "revoked"]
-Tier: TypeAlias = Literal["provisional", "active"]
-PolicyDecision: TypeAlias = Literal["manual", "automatic", "escalated"]
-Verification: TypeAlias = Literal["unverified", "pending", "verified", "failed"]
-Mode: TypeAlias = Literal["manual_only", "shadow", "enabled"]
-Action: TypeAlias = Literal["manual_review", "reject", "publish_provisional", "publish_active"]
-CapturePath: TypeAlias = Literal["api", "run_summary", "labels", "model", "usage", "rollout"]
-BulkAction: TypeAlias = Literal["publish", "reject"]
+from understudy.learnings.bulk import BulkAction
+from understudy.learnings.candidates import ReviewItem
+from understudy.learnings.model import (
+    CandidateState,
+    Kind,
+    Learning,
+    LearningStatus,
+    PolicyDecision,
+    Sensitivity,
+    Tier,
+)
+from understudy.sessions.learning_scopes import ScopeKind
+from understudy.wire.base import Lax, RequestBody
+
+MAX_EVIDENCE: Final = 32
+MAX_BULK: Final = 200
+MAX_QUERY_CHARS: Final = 16_000
+Id = Annotated[str, Field(max_length=500)]
+# A time or an offset; larger ones would not fit every database.
+Millis = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
-class SourceView(View):
+class ScopeBody(RequestBody):
+    """What the knowledge is kept for; the workspace has the id `default`."""
+
+    kind: Lax[ScopeKind]
+    id: str
+
+
+class SourceBody(RequestBody):
     """Where something was said."""
 
-    run_id: Omitted[str] = None
-    session_id: Omitted[str] = None
-    agent_id: Omitted[str] = None
-    input_event_offset: Omitted[int] = None
-    observation_id: Omitted[str] = None
-    derivation_id: Omitted[str] = None
+    run_id: Id | None = None
+    session_id: Id | None = None
+    agent_id: Id | None = None
+    input_event_offset: Millis | None = None
+    observation_id: Id | None = None
+    derivation_id: Id | None = None
 
 
-class EvidenceRefView(View):
+class EvidenceRefBody(RequestBody):
     """What speaks for it."""
 
-    run_id: Omitted[str] = None
-    artifact_id: Omitted[str] = None
-    note: Omitted[str] = None
+    run_id: Id | None = None
+    artifact_id: Id | None = None
+    note: Id | None = None
 
 
-class JudgeVerdictView(View):
-    """What the judge said."""
+class CreateCandidate(RequestBody):
+    """Something that might be worth knowing."""
 
-    action: Action
-    judged_at_ms: int
-    reason: str
-
-
-class AutomationReviewView(View):
-    """What automation made of a candidate."""
-
-    mode: Mode
-    action: Action
-    reviewed_at_ms: int
-    # The revision of the policy that it was reviewed under.
-    policy_revision: int
-    matched_rule_name: Omitted[str] = None
-    judge: Omitted[JudgeVerdictView] = None
-    reason: str
-
-
-class CandidateView(View):
-    """Something that might be worth knowing, and waits for a decision or has one."""
-
-    candidate_id: str
-    origin: Origin
-    scope: LearningScopeView
-    kind: Kind
-    sensitivity: Sensitivity
+    scope: ScopeBody
+    kind: Lax[Kind]
     content: str
-    confidence: int
-    source: SourceView
-    evidence_refs: list[EvidenceRefView]
-    created_at_ms: int
-    expires_at_ms: Omitted[int] = None
-    state: CandidateState
-    automation_review: Omitted[AutomationReviewView] = None
-    published_learning_id: Omitted[str] = None
-    # What makes two of them the same, and what it is about.
-    semantic_key: str
-    subject_key: Omitted[str] = None
-    # How it was found; `api` where somebody sent it.
-    capture_path: CapturePath
-    # Whether the run it was found in had read what tools or strangers wrote.
-    derived_from_untrusted: bool
-    # The same thing was rejected or taken back before; this one has evidence of its own.
-    reproposal_of: Omitted[str] = None
-    # Whether a person said no to the same thing before; no rule publishes what the daemon found then.
-    declined_before: bool
-    decided_at_ms: Omitted[int] = None
-    decided_by: Omitted[str] = None
-    decision_reason: Omitted[str] = None
-    version: int
-    # What may be done with it now.
-    actions: list[str]
+    sensitivity: Lax[Sensitivity] = Sensitivity.SCOPED
+    confidence: int = 80
+    source: SourceBody = SourceBody()
+    evidence_refs: list[EvidenceRefBody] = Field(default_factory=list, max_length=MAX_EVIDENCE)
+    expires_at_ms: Millis | None = None
 
 
-class RelatedLearningView(View):
-    """A learning that has to do with another, in short."""
+class PublishCandidate(RequestBody):
+    """How to publish a candidate; what is left out is taken from it."""
 
-    learning_id: str
-    scope: LearningScopeView
-    status: LearningStatus
+    scope: ScopeBody | None = None
+    kind: Lax[Kind | None] = None
+    sensitivity: Lax[Sensitivity | None] = None
+    content: str | None = None
+    confidence: int | None = None
+    expires_at_ms: Millis | None = None
+    publish_tier: Lax[Tier | None] = None
+    evidence_refs: list[EvidenceRefBody] | None = Field(default=None, max_length=MAX_EVIDENCE)
+    # The learning that it takes the place of.
+    supersedes: Id | None = None
+
+
+class RejectCandidate(RequestBody):
+    """Why it is not worth knowing, for whoever looks later."""
+
+    reason: str | None = None
+
+
+class CandidateFilterBody(RequestBody):
+    """Which candidates; what is left out does not narrow."""
+
+    query: str | None = Field(default=None, max_length=MAX_QUERY_CHARS)
+    scope_kind: Lax[ScopeKind | None] = None
+    scope_id: Id | None = None
+    kind: Lax[Kind | None] = None
+    state: Lax[CandidateState | None] = None
+
+
+class BulkDecision(RequestBody):
+    """One decision about many candidates: those that are named, or those that a filter finds."""
+
+    action: Lax[BulkAction]
+    candidate_ids: list[Id] | None = Field(default=None, min_length=1, max_length=MAX_BULK)
+    filter: CandidateFilterBody | None = None
+    publish_tier: Lax[Tier | None] = None
+    reason: str | None = None
+    # Only tell what would become of each.
+    dry_run: bool = False
+
+
+class SupersedeLearning(RequestBody):
+    """What takes the place of a learning; what is left out stays as it is."""
+
     content: str
+    scope: ScopeBody | None = None
+    kind: Lax[Kind | None] = None
+    sensitivity: Lax[Sensitivity | None] = None
+    confidence: int | None = None
+    expires_at_ms: Millis | None = None
 
 
-class RejectedBeforeView(View):
-    """The same thing where a person said no."""
+class RevokeLearning(RequestBody):
+    """Why it no longer holds."""
 
-    candidate_id: str
-    decided_at_ms: Omitted[int] = None
-    decided_by: Omitted[str] = None
-    reason: Omitted[str] = None
+    reason: str | None = None
 
 
-class RevokedBeforeView(View):
-    """The same thing where a person took it back."""
+class LearningFilterBody(RequestBody):
+    """Which learnings; what is left out does not narrow."""
 
-    learning_id: str
-    scope: LearningScopeView
-    revoked_at_ms: Omitted[int] = None
-    revoked_by: Omitted[str] = None
-    reason: Omitted[str] = None
-
-
-class ReviewItemView(CandidateView):
-    """A candidate with what whoever decides should know; all empty once it is decided."""
-
-    # Whether it can no longer be published because its time is over.
-    expired: bool
-    # The learning that must be named in `supersedes` for this to be published as it is.
-    conflicts_with: Omitted[RelatedLearningView] = None
-    # Learnings in other scopes that say otherwise; in a prompt the narrower scope wins.
-    contradicts: list[RelatedLearningView]
-    # A learning that says the same; publishing answers that one.
-    duplicate_of: Omitted[RelatedLearningView] = None
-    # Newest first.
-    rejected_before: list[RejectedBeforeView]
-    # In any scope that is seen together with this one, newest first.
-    revoked_before: list[RevokedBeforeView]
+    query: str | None = Field(default=None, max_length=MAX_QUERY_CHARS)
+    scope_kind: Lax[ScopeKind | None] = None
+    scope_id: Id | None = None
+    kind: Lax[Kind | None] = None
+    status: Lax[LearningStatus | None] = None
+    policy_decision: Lax[PolicyDecision | None] = None
+    policy_actor: Id | None = None
+    matched_rule_name: Id | None = None
 
 
-class NextItemView(View):
+class RevokeMatching(LearningFilterBody):
+    """Which learnings to take back; at least one filter, or `all`."""
+
+    reason: str | None = None
+    # Only list them.
+    dry_run: bool = False
+    # Every one there is; for admins.
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextReviewItem:
     """The candidate that has waited longest for a person, if any waits."""
 
-    item: ReviewItemView | None
+    item: ReviewItem | None
 
 
-class LearningView(View):
-    """Something that is known."""
-
-    learning_id: str
-    scope: LearningScopeView
-    kind: Kind
-    sensitivity: Sensitivity
-    content: str
-    confidence: int
-    source: SourceView
-    evidence_refs: list[EvidenceRefView]
-    source_candidate_id: Omitted[str] = None
-    created_at_ms: int
-    published_at_ms: int
-    expires_at_ms: Omitted[int] = None
-    status: LearningStatus
-    publish_tier: Tier
-    policy_decision: Omitted[PolicyDecision] = None
-    policy_actor: Omitted[str] = None
-    verification_status: Verification
-    supersedes: Omitted[str] = None
-    superseded_by: Omitted[str] = None
-    revoked_at_ms: Omitted[int] = None
-    revoked_reason: Omitted[str] = None
-    revoked_by: Omitted[str] = None
-    semantic_key: str
-    subject_key: Omitted[str] = None
-    derived_from_untrusted: bool
-    version: int
-    # What may be done with it now.
-    actions: list[str]
-
-
-class PublishedView(LearningView):
-    """A learning as publishing left it."""
-
-    # Learnings in other scopes that say otherwise; in a prompt the narrower scope wins.
-    contradicts: list[RelatedLearningView]
-
-
-class BulkOutcomeView(View):
-    """What became of one candidate, or would."""
-
-    candidate_id: str
-    # Whether it was decided so, or would be.
-    done: bool
-    learning_id: Omitted[str] = None
-    # Why it is refused, as the single call would answer.
-    code: Omitted[str] = None
-    detail: Omitted[str] = None
-
-
-class BulkDecisionView(View):
-    """One decision about many candidates."""
-
-    action: BulkAction
-    dry_run: bool
-    done_count: int
-    refused_count: int
-    items: list[BulkOutcomeView]
-    # Whether the filter finds more than are decided at once; ask again for the rest.
-    has_more: bool
-
-
-class RevokedMatchingView(View):
-    """The learnings that were taken back, or would be."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokedLearnings:
+    """The learnings that were revoked, or would be."""
 
     dry_run: bool
-    count: int
-    items: list[LearningView]
+    items: tuple[Learning, ...]
 
-
-class UseView(View):
-    """A run that had a learning in its prompt, and which version of it."""
-
-    run_id: str
-    session_id: str
-    learning_version: int
-    at_ms: int
-
-
-class SourceRunView(View):
-    """The run that something was found in."""
-
-    run_id: str
-    session_id: str
-    agent_id: str
-    status: str
-    submitted_at_ms: int
-
-
-class LineageView(View):
-    """Where a learning came from, and where it went."""
-
-    learning: LearningView
-    # What it, or the first of those that it replaced, was published from.
-    candidate: Omitted[CandidateView] = None
-    # What automation and the judge made of that candidate, newest first.
-    reviews: list[AutomationReviewView]
-    # Absent where nothing names a run, or the run is gone.
-    source_run: Omitted[SourceRunView] = None
-    # What it replaced and what replaced it, nearest first.
-    replaced: list[RelatedLearningView]
-    replaced_by: list[RelatedLearningView]
-    # The runs that had it in their prompt, newest first; `limit` and `cursor` page through them.
-    use_count: int
-    uses: Items[UseView]
+    @computed_field
+    @property
+    def count(self) -> int:
+        """How many learnings there are."""
+        return len(self.items)

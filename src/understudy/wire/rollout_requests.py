@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from understudy.wire.base import JsonObject, RequestBody
-from understudy.wire.learning_requests import Id
+from understudy.wire.learnings import Id
 from understudy.wire.rollouts import EvidenceKind, Stage
 from understudy.wire.skills import Context
 

@@ -2,9 +2,9 @@
 
 from typing import Literal, TypeAlias
 
+from understudy.learnings.model import Verification
+from understudy.sessions.learning_scopes import LearningScope
 from understudy.wire.base import Omitted, View
-from understudy.wire.learnings import Verification
-from understudy.wire.memory import LearningScopeView
 from understudy.wire.skills import SkillFileDiff, SkillRuntime
 
 Stage: TypeAlias = Literal["draft", "verified", "canary", "active", "revoked"]
@@ -24,7 +24,7 @@ class RolloutSummary(View):
 
     skill_name: str
     source_learning_id: str
-    source_scope: LearningScopeView
+    source_scope: LearningScope
     status: Stage
     description: str
     when_to_use: Omitted[str] = None

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from understudy.wire.learnings import ReviewItemView
+from understudy.core.records import parsed
+from understudy.learnings.candidates import ReviewItem
 
 WORKSPACE = {"kind": "workspace", "id": "default"}
 
@@ -35,8 +36,8 @@ def item_document(candidate_id: str = "cand_1", **more: Any) -> dict[str, Any]:
     }
 
 
-def item(candidate_id: str = "cand_1", **more: Any) -> ReviewItemView:
-    return ReviewItemView.model_validate(item_document(candidate_id, **more))
+def item(candidate_id: str = "cand_1", **more: Any) -> ReviewItem:
+    return parsed(ReviewItem, item_document(candidate_id, **more))
 
 
 def related_document(learning_id: str = "lrn_9", content: str = "Replies are long") -> Any:

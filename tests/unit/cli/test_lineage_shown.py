@@ -4,7 +4,8 @@ from typing import Any
 
 from tests.unit.cli.learning_parts import item_document, learning_document, related_document
 from understudy.cli.learnings import HERE, lineage_lines
-from understudy.wire.learnings import LineageView
+from understudy.core.records import parsed
+from understudy.learnings.lineage import Lineage
 
 RUN = {
     "run_id": "run_1",
@@ -34,7 +35,7 @@ def lines(**more: Any) -> list[str]:
         "uses": {"items": [], "next_cursor": None},
         **more,
     }
-    return lineage_lines(LineageView.model_validate(document))
+    return lineage_lines(parsed(Lineage, document))
 
 
 def begins(shown: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from tests.unit.cli.waiting_parts import FakePerson
 from tests.unit.client.fake_daemon import answers, client_of
 from understudy.cli.review import chosen, review, upcoming
 from understudy.client import UnreachableError
-from understudy.wire.learnings import ReviewItemView
+from understudy.learnings.candidates import ReviewItem
 
 CONFLICT = {"code": "learning_conflict", "domain": "learnings", "detail": "lrn_9 says otherwise"}
 INVALID = {"code": "secret_content", "domain": "learnings", "detail": "this looks like a secret"}
@@ -34,7 +34,7 @@ def refused(status: int, problem: dict[str, Any]) -> httpx2.Response:
 
 
 def decide(
-    person: FakePerson, items: Sequence[ReviewItemView], *steps: httpx2.Response | Exception
+    person: FakePerson, items: Sequence[ReviewItem], *steps: httpx2.Response | Exception
 ) -> list[tuple[str, Any]]:
     """What the daemon was asked to do; it answers with these, in order."""
     handler, seen = answers(*steps)

@@ -7,8 +7,10 @@ import httpx2
 
 from tests.unit.client.fake_daemon import answers, client_of, pages
 from understudy.client import Client
-from understudy.learnings.model import ReviewAction
-from understudy.wire.learning_requests import (
+from understudy.learnings.bulk import BulkAction
+from understudy.learnings.model import CandidateState, Kind, ReviewAction
+from understudy.sessions.learning_scopes import ScopeKind
+from understudy.wire.learnings import (
     BulkDecision,
     CandidateFilterBody,
     CreateCandidate,
@@ -74,8 +76,8 @@ def sent(request: httpx2.Request) -> tuple[str, str, Any]:
 def test_a_candidate_is_proposed_published_and_rejected_under_keys() -> None:
     client, seen = talking(CANDIDATE, PUBLISHED, PUBLISHED, CANDIDATE)
     wanted = CreateCandidate(
-        scope=ScopeBody(kind="workspace", id="default"),
-        kind="fact",
+        scope=ScopeBody(kind=ScopeKind.WORKSPACE, id="default"),
+        kind=Kind.FACT,
         content="X is blue",
         evidence_refs=[EvidenceRefBody(note="said so")],
     )
@@ -157,7 +159,9 @@ def test_many_are_decided_at_once() -> None:
     )
 
     decision = BulkDecision(
-        action="publish", filter=CandidateFilterBody(state="pending"), dry_run=True
+        action=BulkAction.PUBLISH,
+        filter=CandidateFilterBody(state=CandidateState.PENDING),
+        dry_run=True,
     )
     assert client.candidates.bulk(decision).items[0].code == "learning_conflict"
     which = RevokeMatching(policy_actor="daemon", dry_run=True)

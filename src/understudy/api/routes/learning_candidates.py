@@ -2,30 +2,38 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 
+from understudy.api.bodies import located, record_of
 from understudy.api.gate import GatedRoute
-from understudy.api.learning_bodies import bulk_request, new_candidate, publication
-from understudy.api.learning_filters import WhichCandidates
 from understudy.api.operations import operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
+from understudy.api.routes.learnings import (
+    OfKind,
+    OfScope,
+    OfScopeKind,
+    Text,
+    published_learning,
+)
 from understudy.api.services import Caller, Services
-from understudy.api.views.learning_review import bulk_view, item_view, next_view
-from understudy.api.views.learnings import candidate_view, published_view
-from understudy.review.trace import RuleTrace
-from understudy.wire.base import Items
-from understudy.wire.learning_requests import (
+from understudy.core.errors import Invalid
+from understudy.core.page import Page
+from understudy.core.records import reduced
+from understudy.learnings.bulk import BulkRequest, BulkResult
+from understudy.learnings.candidates import ReviewItem
+from understudy.learnings.checks import scope_filter
+from understudy.learnings.filters import CandidateFilter
+from understudy.learnings.model import Candidate, CandidateState, Tier
+from understudy.learnings.proposal import NewCandidate
+from understudy.learnings.publication import PublishedLearning
+from understudy.learnings.publish_changes import Wanted
+from understudy.wire.learnings import (
     BulkDecision,
+    CandidateFilterBody,
     CreateCandidate,
+    NextReviewItem,
     PublishCandidate,
     RejectCandidate,
-)
-from understudy.wire.learnings import (
-    BulkDecisionView,
-    CandidateView,
-    NextItemView,
-    PublishedView,
-    ReviewItemView,
 )
 from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
@@ -35,28 +43,61 @@ ALL: Final = "/v1/learning-candidates"
 ONE: Final = ALL + "/{candidate_id}"
 
 
+def _filter(given: CandidateFilterBody) -> CandidateFilter:
+    return record_of(CandidateFilter, given, scope=scope_filter(given.scope_kind, given.scope_id))
+
+
+def _filter_of_query(
+    query: Text = None,
+    scope_kind: OfScopeKind = None,
+    scope_id: OfScope = None,
+    kind: OfKind = None,
+    state: Annotated[CandidateState | None, Query(description="only in this state")] = None,
+) -> CandidateFilter:
+    return _filter(
+        CandidateFilterBody(
+            query=query, scope_kind=scope_kind, scope_id=scope_id, kind=kind, state=state
+        )
+    )
+
+
 @router.get(ALL, operation_id="learning_candidates.list")
 @viewer()
 def list_candidates(
-    services: Services, page: Paging, which: WhichCandidates
-) -> Items[CandidateView]:
+    services: Services, page: Paging, which: Annotated[CandidateFilter, Depends(_filter_of_query)]
+) -> Page[Candidate]:
     """Candidates, oldest first; one that was not decided in its time is no longer there."""
-    return items(services.learning.candidates.page(page, narrowed=which), candidate_view)
+    return services.learning.candidates.page(page, narrowed=which)
 
 
 @router.post(ALL, operation_id="learning_candidates.create")
 @operator()
-def create(body: CreateCandidate, services: Services, caller: Caller) -> CandidateView:
+def create(body: CreateCandidate, services: Services, caller: Caller) -> Candidate:
     """Propose something worth knowing; nothing takes effect before it is published."""
-    return candidate_view(services.learning.candidates.create(caller, new_candidate(body)))
+    return services.learning.candidates.create(caller, record_of(NewCandidate, body))
 
 
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
 @operator()
-def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkDecisionView:
+def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
-    wanted = bulk_request(body)
-    return bulk_view(wanted.action, services.learning.bulk_decisions.decide(caller, wanted))
+    if body.candidate_ids is not None and body.filter is not None:
+        raise Invalid(
+            "bulk_choice_ambiguous",
+            domain="learnings",
+            pointer="/filter",
+            detail="name the candidates or give a filter, not both",
+        )
+    with located("filter"):
+        narrowed = _filter(body.filter or CandidateFilterBody())
+    wanted = record_of(
+        BulkRequest,
+        body,
+        candidate_ids=tuple(body.candidate_ids or ()),
+        narrowed=narrowed,
+        publish_tier=body.publish_tier or Tier.ACTIVE,
+    )
+    return services.learning.bulk_decisions.decide(caller, wanted)
 
 
 @router.get(ALL + "/next", operation_id="learning_candidates.next")
@@ -64,16 +105,16 @@ def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkD
 def next_for_review(
     services: Services,
     after: Annotated[str | None, Query(description="id of a candidate that is passed over")] = None,
-) -> NextItemView:
+) -> NextReviewItem:
     """The candidate that has waited longest for a person."""
-    return next_view(services.learning.candidates.next_for_review(after=after))
+    return NextReviewItem(item=services.learning.candidates.next_for_review(after=after))
 
 
 @router.get(ONE, operation_id="learning_candidates.get")
 @viewer()
-def get(candidate_id: CandidateId, services: Services) -> ReviewItemView:
+def get(candidate_id: CandidateId, services: Services) -> ReviewItem:
     """One candidate, with what whoever decides should know."""
-    return item_view(services.learning.candidates.item(candidate_id))
+    return services.learning.candidates.item(candidate_id)
 
 
 @router.get(ONE + "/explain", operation_id="learning_candidates.explain")
@@ -92,20 +133,8 @@ def explain(candidate_id: CandidateId, services: Services) -> CandidateExplainVi
         reason=evaluation.reason,
         expires_at_ms=evaluation.expires_at_ms,
         refused=trace.refused,
-        rules=tuple(_rule(rule) for rule in trace.rules),
+        rules=tuple(reduced(RuleTraceView, rule) for rule in trace.rules),
         adjustments=trace.adjustments,
-    )
-
-
-def _rule(trace: RuleTrace) -> RuleTraceView:
-    return RuleTraceView(
-        index=trace.index,
-        name=trace.name,
-        action=trace.action,
-        matched=trace.matched,
-        quarantined=trace.quarantined,
-        decided=trace.decided,
-        mismatches=trace.mismatches,
     )
 
 
@@ -116,10 +145,11 @@ def publish(
     services: Services,
     caller: Caller,
     body: PublishCandidate | None = None,
-) -> PublishedView:
+) -> PublishedLearning:
     """Make a learning of it; one that says the same already is answered instead."""
-    wanted = publication(body or PublishCandidate())
-    return published_view(services.learning.candidates.publish(caller, candidate_id, wanted))
+    given = body or PublishCandidate()
+    wanted = record_of(Wanted, given, publish_tier=given.publish_tier or Tier.ACTIVE)
+    return published_learning(services.learning.candidates.publish(caller, candidate_id, wanted))
 
 
 @router.post(ONE + "/reject", operation_id="learning_candidates.reject")
@@ -129,7 +159,7 @@ def reject(
     services: Services,
     caller: Caller,
     body: RejectCandidate | None = None,
-) -> CandidateView:
+) -> Candidate:
     """Say no to it; the daemon does not propose the same again without new evidence."""
     reason = body.reason if body else None
-    return candidate_view(services.learning.candidates.reject(caller, candidate_id, reason=reason))
+    return services.learning.candidates.reject(caller, candidate_id, reason=reason)

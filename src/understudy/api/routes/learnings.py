@@ -2,28 +2,29 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path, Query
 
+from understudy.api.bodies import record_of
 from understudy.api.gate import GatedRoute
-from understudy.api.learning_bodies import replacement
-from understudy.api.learning_filters import WhichLearnings, learning_filter
 from understudy.api.operations import operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.api.views.learnings import learning_view, published_view
-from understudy.api.views.lineage import lineage_view, revoked_view
+from understudy.core.page import Page
 from understudy.core.principal import Role
-from understudy.wire.base import Items
-from understudy.wire.learning_requests import (
+from understudy.core.records import extended
+from understudy.learnings.checks import scope_filter
+from understudy.learnings.filters import LearningFilter
+from understudy.learnings.lineage import Lineage
+from understudy.learnings.model import Kind, Learning, LearningStatus, PolicyDecision, related
+from understudy.learnings.publication import Published, PublishedLearning
+from understudy.learnings.supersession import Replacement, SupersedingLearning
+from understudy.sessions.learning_scopes import ScopeKind
+from understudy.wire.learnings import (
+    LearningFilterBody,
+    RevokedLearnings,
     RevokeLearning,
     RevokeMatching,
     SupersedeLearning,
-)
-from understudy.wire.learnings import (
-    LearningView,
-    LineageView,
-    PublishedView,
-    RevokedMatchingView,
 )
 
 router = APIRouter(tags=["learning"], route_class=GatedRoute)
@@ -31,12 +32,57 @@ LearningId = Annotated[str, Path(description="id of the learning")]
 ALL: Final = "/v1/learnings"
 ONE: Final = ALL + "/{learning_id}"
 
+Text = Annotated[str | None, Query(description="part of id, scope, kind, content or source run")]
+OfScopeKind = Annotated[
+    ScopeKind | None,
+    Query(description="only of this scope; all but the workspace need `scope_id` as well"),
+]
+OfScope = Annotated[str | None, Query(description="the id of that scope")]
+OfKind = Annotated[Kind | None, Query(description="only of this kind")]
+
+
+def learning_filter(given: LearningFilterBody) -> LearningFilter:
+    """The filter that a caller described; blank text does not narrow."""
+    return record_of(LearningFilter, given, scope=scope_filter(given.scope_kind, given.scope_id))
+
+
+def _filter_of_query(
+    query: Text = None,
+    scope_kind: OfScopeKind = None,
+    scope_id: OfScope = None,
+    kind: OfKind = None,
+    status: Annotated[LearningStatus | None, Query(description="only of this status")] = None,
+    policy_decision: Annotated[
+        PolicyDecision | None, Query(description="only those that were decided so")
+    ] = None,
+    policy_actor: Annotated[
+        str | None, Query(description="only those decided by `operator` or `daemon`")
+    ] = None,
+    matched_rule_name: Annotated[
+        str | None, Query(description="only from candidates that this rule matched")
+    ] = None,
+) -> LearningFilter:
+    return learning_filter(
+        LearningFilterBody(
+            query=query,
+            scope_kind=scope_kind,
+            scope_id=scope_id,
+            kind=kind,
+            status=status,
+            policy_decision=policy_decision,
+            policy_actor=policy_actor,
+            matched_rule_name=matched_rule_name,
+        )
+    )
+
 
 @router.get(ALL, operation_id="learnings.list")
 @viewer()
-def list_learnings(services: Services, page: Paging, which: WhichLearnings) -> Items[LearningView]:
+def list_learnings(
+    services: Services, page: Paging, which: Annotated[LearningFilter, Depends(_filter_of_query)]
+) -> Page[Learning]:
     """Learnings of every status, oldest first."""
-    return items(services.learning.learnings.page(page, narrowed=which), learning_view)
+    return services.learning.learnings.page(page, narrowed=which)
 
 
 @router.post(ALL + "/revoke-matching", operation_id="learnings.revoke_matching")
@@ -44,7 +90,7 @@ def list_learnings(services: Services, page: Paging, which: WhichLearnings) -> I
 @operator(action="learnings.revoke")
 def revoke_matching(
     services: Services, caller: Caller, body: RevokeMatching | None = None
-) -> RevokedMatchingView:
+) -> RevokedLearnings:
     """Take back all that a filter finds; never without a filter, unless an admin says `all`."""
     wanted = body or RevokeMatching()
     if wanted.all:
@@ -56,39 +102,44 @@ def revoke_matching(
         dry_run=wanted.dry_run,
         everything=wanted.all,
     )
-    return revoked_view(revoked, dry_run=wanted.dry_run)
+    return RevokedLearnings(dry_run=wanted.dry_run, items=revoked)
 
 
 @router.get(ONE, operation_id="learnings.get")
 @viewer()
-def get(learning_id: LearningId, services: Services) -> LearningView:
+def get(learning_id: LearningId, services: Services) -> Learning:
     """One learning."""
-    return learning_view(services.learning.learnings.get(learning_id))
+    return services.learning.learnings.get(learning_id)
 
 
 @router.get(ONE + "/lineage", operation_id="learnings.lineage")
 @viewer()
-def lineage(learning_id: LearningId, services: Services, page: Paging) -> LineageView:
+def lineage(learning_id: LearningId, services: Services, page: Paging) -> Lineage:
     """Where it came from, and which runs were told of it; `limit` and `cursor` are of the uses."""
-    return lineage_view(services.learning.learnings.lineage(learning_id, page))
+    return services.learning.learnings.lineage(learning_id, page)
 
 
 @router.post(ONE + "/revoke", operation_id="learnings.revoke")
 @operator()
 def revoke(
     learning_id: LearningId, services: Services, caller: Caller, body: RevokeLearning | None = None
-) -> LearningView:
+) -> Learning:
     """Take it back: no prompt tells of it again."""
     reason = body.reason if body else None
-    return learning_view(services.learning.learnings.revoke(caller, learning_id, reason=reason))
+    return services.learning.learnings.revoke(caller, learning_id, reason=reason)
 
 
 @router.post(ONE + "/supersede", operation_id="learnings.supersede")
 @operator()
 def supersede(
     learning_id: LearningId, body: SupersedeLearning, services: Services, caller: Caller
-) -> PublishedView:
+) -> PublishedLearning:
     """Put another in its place; answers the replacement, also when it was made before."""
-    return published_view(
-        services.learning.learnings.supersede(caller, learning_id, replacement(body))
-    )
+    wanted = record_of(Replacement, body)
+    return published_learning(services.learning.learnings.supersede(caller, learning_id, wanted))
+
+
+def published_learning(published: Published | SupersedingLearning) -> PublishedLearning:
+    """The answer to a publication."""
+    contradicts = related(published.contradicts)
+    return extended(PublishedLearning, published.learning, contradicts=contradicts)

@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from understudy.api.views.memory import scope_view
 from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.guards import GuardReason, actions_of
 from understudy.rollout.model import Definition, EvidenceRecord, LifecycleEvent, Rollout, Snapshot
@@ -77,7 +76,7 @@ def _fields(counted: Counted, home: Path | None) -> dict[str, Any]:
         **_places(record, home),
         "skill_name": record.skill_name,
         "source_learning_id": record.source_learning_id,
-        "source_scope": scope_view(record.source_scope),
+        "source_scope": record.source_scope,
         "status": record.status.value,
         "digest": record.digest,
         "attempt": record.attempt,
